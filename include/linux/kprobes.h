@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel probes: run a handler at almost any kernel instruction, or when a
+ * function returns, without rebuilding or rebooting.
+ *
+ * Documentation/trace/kprobes.rst tells how to use this interface; the
+ * functions are described where they are defined, in kernel/kprobes.c and
+ * kernel/kprobes/return.c.
+ */
+#ifndef _LINUX_KPROBES_H
+#define _LINUX_KPROBES_H
+
+#include <linux/bug.h>
+#include <linux/compiler.h>
+#include <linux/ftrace.h>
+#include <linux/linkage.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/objpool.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/rethook.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <asm/kprobes.h>
+
+struct kprobe;
+struct pt_regs;
+struct kretprobe;
+struct kretprobe_instance;
+struct task_struct;
+
+/* Values of kprobe_ctlblk::kprobe_status, single bits so that they can be masked. */
+#define KPROBE_HIT_ACTIVE	0x00000001	/* a pre_handler runs */
+#define KPROBE_HIT_SS		0x00000002	/* the instruction's copy runs */
+#define KPROBE_REENTER		0x00000004	/* a hit within a hit */
+#define KPROBE_HIT_SSDONE	0x00000008	/* a post_handler runs */
+
+#ifndef CONFIG_KPROBES
+typedef int kprobe_opcode_t;
+struct arch_specific_insn {
+	int dummy;
+};
+#endif
+
+typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
+typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
+typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      unsigned long flags);
+
+/**
+ * struct kprobe - a probe on one kernel instruction
+ * @addr: address of the probed instruction; set this or @symbol_name
+ * @pre_handler: runs before the instruction; a result other than 0 says that
+ *	the handler has set a new instruction pointer: the instruction is skipped
+ * @post_handler: runs after the instruction
+ * @list: links the registered probes of one address
+ * @flags: %KPROBE_FLAG_DISABLED may be set before registration
+ * @offset: bytes to add to @addr or to the address of @symbol_name
+ * @symbol_name: symbol to look the address up by, or NULL
+ * @nmissed: hits that could not run the handlers; count since registration
+ * @hlist: links probes that are being unregistered
+ * @opcode: the instruction's first opcode unit, as it was before the probe
+ * @ainsn: architecture's preparation of the instruction
+ */
+struct kprobe {
+	kprobe_opcode_t *addr;
+	kprobe_pre_handler_t pre_handler;
+	kprobe_post_handler_t post_handler;
+	struct list_head list;
+	u32 flags;
+	unsigned int offset;
+	const char *symbol_name;
+	unsigned long nmissed;
+	struct hlist_node hlist;
+	kprobe_opcode_t opcode;
+	struct arch_specific_insn ainsn;
+};
+
+#define KPROBE_FLAG_GONE	1	/* the probed text has been freed */
+#define KPROBE_FLAG_DISABLED	2	/* registered, but asked not to fire */
+#define KPROBE_FLAG_OPTIMIZED	4	/* reached by a jump, or queued for one */
+#define KPROBE_FLAG_FTRACE	8	/* reached through an ftrace site */
+#define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* addr is the entry of a function */
+
+static inline bool kprobe_ftrace(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_FTRACE;
+}
+
+static inline bool kprobe_gone(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_GONE;
+}
+
+static inline bool kprobe_optimized(struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_OPTIMIZED;
+}
+
+/* Neither a disabled probe nor one whose text is gone may run a handler. */
+static inline bool kprobe_disabled(struct kprobe *p)
+{
+	return p->flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
+}
+
+/**
+ * struct kretprobe_blackpoint - a function that return probes must not divert
+ * @name: its symbol
+ * @addr: its address, looked up when kprobes start
+ */
+struct kretprobe_blackpoint {
+	const char *name;
+	void *addr;
+};
+
+/* Outlives its return probe, until the last diverted function has returned. */
+struct kretprobe_holder {
+	struct kretprobe __rcu *rp;
+};
+
+/**
+ * struct kretprobe - a probe on the return of a function
+ * @kp: says which function; its handlers belong to the implementation
+ * @rh: where the instances come from, on architectures that use rethook
+ * @rph: where the instances come from, on the others
+ * @entry_handler: runs when the function is entered; a result other than 0
+ *	leaves this call alone, @handler does not run for it
+ * @handler: runs when the function returns, result ignored
+ * @data_size: bytes of private data in each &struct kretprobe_instance
+ * @maxactive: calls that can be followed at one time; 0 or less takes the
+ *	default, which is then written here
+ * @nmissed: calls not followed because @maxactive others were under way
+ */
+struct kretprobe {
+	struct kprobe kp;
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook *rh;
+#else
+	struct kretprobe_holder *rph;
+#endif
+	kretprobe_handler_t entry_handler;
+	kretprobe_handler_t handler;
+	size_t data_size;
+	int maxactive;
+	int nmissed;
+};
+
+#define KRETPROBE_MAX_DATA_SIZE	4096
+
+/**
+ * struct kretprobe_instance - one followed call of a function
+ * @node: all of the below, on architectures that use rethook
+ * @llist: links the calls that a task has under way, innermost first
+ * @rph: tells the return probe, see get_kretprobe()
+ * @ret_addr: where the function really returns to
+ * @fp: tells frames apart; an architecture without stores NULL
+ * @data: private data of the user, kretprobe::data_size bytes, not cleared
+ */
+struct kretprobe_instance {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook_node node;
+#else
+	struct llist_node llist;
+	struct kretprobe_holder *rph;
+	kprobe_opcode_t *ret_addr;
+	void *fp;
+#endif
+	char data[] __aligned(sizeof(void *));
+};
+
+#ifdef CONFIG_KPROBES
+
+/* Each architecture defines these two. */
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/**
+ * kprobe_running() - the probe whose hit is being handled on this CPU
+ *
+ * Context: Preemption disabled.
+ * Return: the probe, or NULL. It carries the address and flags of the probed
+ * instruction, but need not be a registered struct kprobe.
+ */
+static inline struct kprobe *kprobe_running(void)
+{
+	return __this_cpu_read(current_kprobe);
+}
+
+static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
+{
+	return this_cpu_ptr(&kprobe_ctlblk);
+}
+
+static inline void reset_current_kprobe(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+}
+
+/* kernel/kprobes.c */
+int register_kprobe(struct kprobe *p);
+int register_kprobes(struct kprobe **kps, int num);
+void unregister_kprobe(struct kprobe *p);
+void unregister_kprobes(struct kprobe **kps, int num);
+int enable_kprobe(struct kprobe *kp);
+int disable_kprobe(struct kprobe *kp);
+
+/* kernel/kprobes/resolve.c */
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset);
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
+					 bool *on_func_entry);
+
+/* kernel/kprobes/blacklist.c */
+bool within_kprobe_blacklist(unsigned long addr);
+int kprobe_add_ksym_blacklist(unsigned long entry);
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
+bool arch_within_kprobe_blacklist(unsigned long addr);
+int arch_populate_kprobe_blacklist(void);
+
+/* kernel/kprobes/point.c and hit.c */
+struct kprobe *get_kprobe(void *addr);
+void kprobes_inc_nmissed_count(struct kprobe *p);
+void dump_kprobe(struct kprobe *kp);
+void kprobe_busy_begin(void);
+void kprobe_busy_end(void);
+
+/* kernel/kprobes/lifetime.c */
+void kprobe_free_init_mem(void);
+
+/* What an architecture does to its text and with its copies of instructions. */
+int arch_init_kprobes(void);
+int arch_prepare_kprobe(struct kprobe *p);
+void arch_arm_kprobe(struct kprobe *p);
+void arch_disarm_kprobe(struct kprobe *p);
+void arch_arm_kprobes(struct list_head *kps);
+void arch_disarm_kprobes(struct list_head *kps);
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
+
+/*
+ * Bytes of one out-of-line slot. An architecture whose slots hold more than a
+ * copy of the longest instruction says so in its <asm/kprobes.h>.
+ */
+#ifndef KPROBE_INSN_SLOT_SIZE
+#define KPROBE_INSN_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
+#endif
+
+/* kernel/kprobes/slot.c */
+kprobe_opcode_t *get_insn_slot(void);
+void free_insn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_insn_slot(unsigned long addr);
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym);
+void *alloc_insn_page(void);
+
+#ifdef CONFIG_OPTPROBES
+/**
+ * struct optimized_kprobe - a probe that may be reached by a jump
+ * @kp: the probe
+ * @list: the optimizer's queue, or one that it hands to the architecture
+ * @optinsn: architecture's detour
+ */
+struct optimized_kprobe {
+	struct kprobe kp;
+	struct list_head list;
+	struct arch_optimized_insn optinsn;
+};
+
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+void arch_optimize_kprobes(struct list_head *oplist);
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+
+/* kernel/kprobes/hit.c */
+void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
+
+/* kernel/kprobes/slot.c */
+kprobe_opcode_t *get_optinsn_slot(void);
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_optinsn_slot(unsigned long addr);
+void *alloc_optinsn_page(void);
+void free_optinsn_page(void *page);
+#endif /* CONFIG_OPTPROBES */
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* kernel/kprobes/ftrace.c */
+extern bool kprobe_ftrace_disabled;
+void kprobe_ftrace_kill(void);
+bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
+
+int arch_prepare_kprobe_ftrace(struct kprobe *p);
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+#endif
+
+#else /* !CONFIG_KPROBES */
+
+struct kprobe_ctlblk;
+
+static inline int register_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kprobe(struct kprobe *p)
+{
+}
+
+static inline int register_kprobes(struct kprobe **kps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kprobes(struct kprobe **kps, int num)
+{
+}
+
+static inline int enable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int disable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline struct kprobe *kprobe_running(void)
+{
+	return NULL;
+}
+
+static inline struct kprobe *get_kprobe(void *addr)
+{
+	return NULL;
+}
+
+/* Without a blacklist every place is suspect to those who ask. */
+static inline bool within_kprobe_blacklist(unsigned long addr)
+{
+	return true;
+}
+
+static inline void kprobe_busy_begin(void)
+{
+}
+
+static inline void kprobe_busy_end(void)
+{
+}
+
+static inline void kprobe_free_init_mem(void)
+{
+}
+
+static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+
+static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
+				     char *sym)
+{
+	return -ERANGE;
+}
+
+#ifndef kprobe_fault_handler
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+#endif
+
+#endif /* CONFIG_KPROBES */
+
+#ifndef CONFIG_OPTPROBES
+static inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+#ifndef CONFIG_KPROBES_ON_FTRACE
+static inline void kprobe_ftrace_kill(void)
+{
+}
+#endif
+
+#ifdef CONFIG_KRETPROBES
+
+/* kernel/kprobes/return.c, or return_rethook.c where the port has only that */
+int register_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobe(struct kretprobe *rp);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+
+int arch_trampoline_kprobe(struct kprobe *p);
+
+/* A port with functions to list defines the array, others the size as 0. */
+extern struct kretprobe_blackpoint kretprobe_blacklist[];
+
+#else /* !CONFIG_KRETPROBES */
+
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp)
+{
+}
+
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+
+#endif /* CONFIG_KRETPROBES */
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+
+/**
+ * get_kretprobe() - the return probe that follows a call
+ * @ri: the followed call, as handed to a handler
+ *
+ * Context: Any, with RCU watching.
+ * Return: the probe, or NULL while it is being unregistered.
+ */
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return READ_ONCE(ri->node.rethook->data);
+}
+
+static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return ri->node.ret_addr;
+}
+
+#else /* !CONFIG_KRETPROBE_ON_RETHOOK */
+
+/**
+ * get_kretprobe() - the return probe that follows a call
+ * @ri: the followed call, as handed to a handler
+ *
+ * Context: Any, with RCU watching.
+ * Return: the probe, or NULL while it is being unregistered.
+ */
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	const struct kretprobe_holder *holder = ri->rph;
+
+	return rcu_dereference_check(holder->rp, rcu_read_lock_any_held());
+}
+
+/* Where the followed call returns to, whatever its return address says now. */
+static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return (unsigned long)ri->ret_addr;
+}
+
+#endif /* CONFIG_KRETPROBE_ON_RETHOOK */
+
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+
+/* The architecture's landing place for diverted functions. */
+void __kretprobe_trampoline(void);
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
+
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur);
+void kprobe_flush_task(struct task_struct *task);
+
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return (void *)addr == kretprobe_trampoline_addr();
+}
+
+/* For a trampoline that is not itself reached by a probe hit. */
+static nokprobe_inline unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
+								  void *frame_pointer)
+{
+	unsigned long ret;
+
+	preempt_disable_notrace();
+	ret = __kretprobe_trampoline_handler(regs, frame_pointer);
+	preempt_enable_notrace();
+
+	return ret;
+}
+
+#else
+
+static nokprobe_inline unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+							     struct llist_node **cur)
+{
+	return 0;
+}
+
+static inline void kprobe_flush_task(struct task_struct *task)
+{
+}
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return false;
+}
+
+#endif
+
+static inline int enable_kretprobe(struct kretprobe *probe)
+{
+	return enable_kprobe(&probe->kp);
+}
+
+static inline int disable_kretprobe(struct kretprobe *probe)
+{
+	return disable_kprobe(&probe->kp);
+}
+
+/*
+ * An architecture whose copies run with no probe current, because they jump
+ * back by themselves, defines this to name the probed instruction in @regs.
+ */
+#ifndef arch_kprobe_leave_copy
+static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+}
+#endif
+
+/**
+ * kprobe_page_fault() - let kprobes see a page fault before it is handled
+ * @regs: registers at the fault; a fault in an instruction's copy is moved to
+ *	the instruction
+ * @trap: the architecture's number for the fault
+ *
+ * Context: A page fault, preemptible or not.
+ * Return: true when the fault is dealt with.
+ */
+static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
+{
+	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
+		return false;
+
+	arch_kprobe_leave_copy(regs);
+
+	/* Only a task that stays on its CPU can trust kprobe_running(). */
+	return !preemptible() && kprobe_running() && kprobe_fault_handler(regs, trap);
+}
+
+#endif /* _LINUX_KPROBES_H */
