@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the rooms of kprobes know about one another, and nobody else.
+ *
+ * Every probed address has one struct kprobe_point. The struct kprobe inside it
+ * is the one that architectures see; a user's struct kprobe is a member of it.
+ * A change to a member, or to one of the global switches, changes what the
+ * point wants of the text, and points_reconcile() makes the text follow.
+ *
+ * Lock order, outermost first. The trap side takes none of them.
+ *
+ *	kprobe_mutex
+ *	  cpus_read_lock()
+ *	    jump_label_lock()
+ *	      text_mutex
+ *	        slot_mutex, blacklist_mutex
+ *	  the locks of ftrace (never with text_mutex held)
+ *
+ * No grace period is waited for with any of them held.
+ */
+#ifndef _KERNEL_KPROBES_INTERNAL_H
+#define _KERNEL_KPROBES_INTERNAL_H
+
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/types.h>
+
+struct module;
+struct seq_file;
+
+/*
+ * The life of a point, see point_edges[] in state.c for the legal steps.
+ */
+enum point_state {
+	POINT_NEW,		/* prepared, not yet in the table */
+	POINT_DISARMED,		/* in the table, text untouched */
+	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
+	POINT_OPTIMIZING,	/* as ARMED, and queued for a jump */
+	POINT_OPTIMIZED,	/* jump written */
+	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
+	POINT_GONE,		/* text freed, never to be written again */
+	POINT_DEAD,		/* no members; freed after a grace period */
+	NR_POINT_STATES,
+};
+
+/* What stands, or should stand, at the probed address. */
+enum point_text {
+	POINT_PLAIN,		/* the original instruction */
+	POINT_BREAK,		/* breakpoint or ftrace call */
+	POINT_JUMP,		/* jump to a detour */
+};
+
+/**
+ * struct point_inputs - all that decides what a point wants of its text
+ * @enabled: members that want to be called
+ * @post: how many of those have a post_handler
+ * @all_off: debugfs "enabled" is 0 and the point obeys it
+ * @may_jump: the optimizer is allowed to run
+ * @detour: a detour is prepared
+ * @blocked: another point is armed in the region that a jump would cover
+ */
+struct point_inputs {
+	unsigned int enabled;
+	unsigned int post;
+	bool all_off;
+	bool may_jump;
+	bool detour;
+	bool blocked;
+};
+
+/**
+ * struct kprobe_point - one probed address
+ * @op: what architectures see; its pre_handler and post_handler dispatch to the
+ *	members, its list links the point in the caller's work list
+ * @lone: the member, while there is exactly one, so that a hit need not walk
+ * @members: the users' probes at this address, in order of registration
+ * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
+ * @enabled: members not disabled
+ * @post: members not disabled that have a post_handler
+ * @state: written by point_set_state() only
+ */
+struct kprobe_point {
+#ifdef CONFIG_OPTPROBES
+	struct optimized_kprobe op;
+#else
+	struct {
+		struct kprobe kp;
+	} op;
+#endif
+	struct kprobe *lone;
+	struct list_head members;
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	struct ftrace_ops *ftrace_ops;
+#endif
+	unsigned int enabled;
+	unsigned int post;
+	enum point_state state;
+};
+
+static __always_inline struct kprobe_point *point_of(struct kprobe *kp)
+{
+	return container_of(kp, struct kprobe_point, op.kp);
+}
+
+static inline unsigned long point_addr(const struct kprobe_point *point)
+{
+	return (unsigned long)point->op.kp.addr;
+}
+
+/* kprobes.c */
+extern struct mutex kprobe_mutex;
+
+/**
+ * struct probe_request - one probe on its way into a point
+ * @kp: the user's probe, untouched until all that can fail has passed
+ * @addr: where it goes
+ * @on_entry: @addr is the entry of a function
+ * @on_ftrace: @addr is an ftrace site
+ * @module: module that owns the text, held until the text is armed
+ * @point: the point that @kp joins
+ * @saved: what joining writes to @kp, as the caller handed it in
+ */
+struct probe_request {
+	struct kprobe *kp;
+	unsigned long addr;
+	bool on_entry;
+	bool on_ftrace;
+	struct module *module;
+	struct kprobe_point *point;
+	struct {
+		kprobe_opcode_t *addr;
+		kprobe_opcode_t opcode;
+		unsigned long nmissed;
+		u32 flags;
+	} saved;
+};
+
+/* resolve.c: from what the user names to an address */
+int resolve_probe(struct probe_request *req);
+
+/* check.c: may this address be probed? */
+int check_probe(struct probe_request *req);
+
+/* blacklist.c: ranges that no probe may enter */
+extern unsigned long __start_kprobe_blacklist[];
+extern unsigned long __stop_kprobe_blacklist[];
+
+int blacklist_init(void);
+int blacklist_show(struct seq_file *m, bool show_addr);
+#ifdef CONFIG_MODULES
+int blacklist_add_module(struct module *mod);
+void blacklist_remove_module(struct module *mod);
+#endif
+
+/* slot.c: executable memory for copies of instructions */
+unsigned int slot_pages_in_use(void);
+
+/* state.c: pure, see there */
+const char *point_state_name(enum point_state state);
+bool point_edge_legal(enum point_state from, enum point_state to);
+enum point_text point_wants(const struct point_inputs *in);
+enum point_state point_next(enum point_state state, enum point_text wanted);
+u32 point_state_flags(enum point_state state);
+
+/* point.c: points, their members and their text */
+struct kprobe_point *point_find(unsigned long addr);
+struct kprobe_point *point_find_member(struct kprobe *kp);
+bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
+struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace);
+int points_reserve(unsigned int nr);
+void point_publish(struct kprobe_point *point);
+void point_add_member(struct kprobe_point *point, struct kprobe *kp);
+void point_del_member(struct kprobe_point *point, struct kprobe *kp);
+void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
+void point_queue(struct kprobe_point *point, struct list_head *work);
+int points_reconcile(struct list_head *work);
+void points_bury(struct list_head *work, struct list_head *dead);
+void points_free(struct list_head *dead);
+void points_forget_text(unsigned long start, unsigned long end);
+int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data);
+bool points_all_off(void);
+int points_set_all_off(bool off);
+
+/* arm.c: text of many points at once */
+int arm_points(struct list_head *kps);
+void disarm_points(struct list_head *kps);
+
+/* ftrace.c: the same through ftrace sites */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int ftrace_arm_points(struct list_head *kps);
+void ftrace_disarm_points(struct list_head *kps);
+int ftrace_retarget_point(struct kprobe_point *point);
+bool ftrace_point_misplaced(struct kprobe_point *point);
+#else
+static inline int ftrace_arm_points(struct list_head *kps)
+{
+	return 0;
+}
+
+static inline void ftrace_disarm_points(struct list_head *kps)
+{
+}
+
+static inline int ftrace_retarget_point(struct kprobe_point *point)
+{
+	return 0;
+}
+
+static inline bool ftrace_point_misplaced(struct kprobe_point *point)
+{
+	return false;
+}
+#endif
+
+/* hit.c: what runs in traps */
+int hit_pre_handler(struct kprobe *p, struct pt_regs *regs);
+void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+/* return.c and the rooms below it */
+#ifdef CONFIG_KRETPROBES
+int return_init(void);
+int return_pool_create(struct kretprobe *rp, int maxactive);
+void return_pool_retire(struct kretprobe *rp);
+void return_pool_destroy(struct kretprobe *rp);
+struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
+void return_pool_put(struct kretprobe_instance *ri);
+void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+int return_entry_handler(struct kprobe *p, struct pt_regs *regs);
+
+static inline bool return_is_probe(const struct kprobe *kp)
+{
+	return kp->pre_handler == return_entry_handler;
+}
+#else
+static inline int return_init(void)
+{
+	return 0;
+}
+
+static inline bool return_is_probe(const struct kprobe *kp)
+{
+	return false;
+}
+#endif
+
+/* lifetime.c: text that comes and goes */
+#ifdef CONFIG_MODULES
+int lifetime_init(void);
+int lifetime_hold(struct probe_request *req);
+void lifetime_release(struct probe_request *req);
+#else
+static inline int lifetime_init(void)
+{
+	return 0;
+}
+
+static inline int lifetime_hold(struct probe_request *req)
+{
+	return 0;
+}
+
+static inline void lifetime_release(struct probe_request *req)
+{
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_INTERNAL_H */
