@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The blacklist: functions that no probe may enter, because a trap there would
+ * recurse or come where the kernel cannot take one.
+ *
+ * It is one array, sorted by start, of ranges that do not overlap, so a look-up
+ * is a binary search at any time, in any context. A change builds a new array
+ * and swaps it in.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/bsearch.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <asm/sections.h>
+
+#include "internal.h"
+
+struct blacklist_range {
+	unsigned long start;
+	unsigned long end;
+};
+
+struct blacklist {
+	struct rcu_head rcu;
+	unsigned int nr;
+	struct blacklist_range ranges[] __counted_by(nr);
+};
+
+static struct blacklist __rcu *blacklist;
+static DEFINE_MUTEX(blacklist_mutex);
+
+/* Ranges on their way into the array, under blacklist_mutex. */
+static struct blacklist_range *staged;
+static unsigned int nr_staged, max_staged;
+
+static int range_cmp(const void *a, const void *b)
+{
+	const struct blacklist_range *l = a, *r = b;
+
+	return l->start < r->start ? -1 : l->start > r->start;
+}
+
+static int range_holds(const void *key, const void *elt)
+{
+	const struct blacklist_range *range = elt;
+	unsigned long addr = *(const unsigned long *)key;
+
+	if (addr < range->start)
+		return -1;
+
+	return addr >= range->end;
+}
+
+static int stage_range(unsigned long start, unsigned long end)
+{
+	lockdep_assert_held(&blacklist_mutex);
+
+	if (nr_staged == max_staged) {
+		unsigned int max = max_staged ? 2 * max_staged : 64;
+		void *more = kvrealloc(staged, max * sizeof(*staged), GFP_KERNEL);
+
+		if (!more)
+			return -ENOMEM;
+		staged = more;
+		max_staged = max;
+	}
+	staged[nr_staged++] = (struct blacklist_range){ start, end };
+
+	return 0;
+}
+
+static void drop_stage(void)
+{
+	kvfree(staged);
+	staged = NULL;
+	nr_staged = 0;
+	max_staged = 0;
+}
+
+/* Two symbols of one function, or one function named twice, make one range. */
+static void merge_ranges(struct blacklist *list)
+{
+	unsigned int i, kept = 0;
+
+	sort(list->ranges, list->nr, sizeof(list->ranges[0]), range_cmp, NULL);
+
+	for (i = 1; i < list->nr; i++) {
+		struct blacklist_range *last = &list->ranges[kept];
+
+		if (list->ranges[i].start == last->start)
+			last->end = max(last->end, list->ranges[i].end);
+		else if (list->ranges[i].start >= last->end)
+			list->ranges[++kept] = list->ranges[i];
+		else if (list->ranges[i].end > last->end)
+			list->ranges[++kept] = (struct blacklist_range){
+				last->end, list->ranges[i].end };
+	}
+	list->nr = min(list->nr, kept + 1);
+}
+
+/* Publish what is listed and not inside [from, to), and all that is staged. */
+static int publish_stage(unsigned long from, unsigned long to)
+{
+	struct blacklist *old = rcu_dereference_protected(blacklist,
+							  lockdep_is_held(&blacklist_mutex));
+	unsigned int room = nr_staged + (old ? old->nr : 0);
+	struct blacklist *list;
+	unsigned int i;
+
+	list = kvmalloc(struct_size(list, ranges, room), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+
+	list->nr = room;
+	if (nr_staged)
+		memcpy(list->ranges, staged, nr_staged * sizeof(staged[0]));
+	room = nr_staged;
+	for (i = 0; old && i < old->nr; i++) {
+		if (old->ranges[i].start < from || old->ranges[i].start >= to)
+			list->ranges[room++] = old->ranges[i];
+	}
+	list->nr = room;
+	merge_ranges(list);
+
+	rcu_assign_pointer(blacklist, list);
+	if (old)
+		kvfree_rcu(old, rcu);
+
+	return 0;
+}
+
+/* Returns the bytes that the symbol at @entry covers. */
+static int stage_symbol(unsigned long entry, unsigned long limit)
+{
+	unsigned long size = 0, offset = 0;
+	int ret;
+
+	if (!kernel_text_address(entry) ||
+	    !kallsyms_lookup_size_offset(entry, &size, &offset) || size <= offset)
+		return -EINVAL;
+
+	/* The last symbol of a section may claim all that lies behind it. */
+	size = min(size - offset, limit - entry);
+	ret = stage_range(entry, entry + size);
+
+	return ret ?: size;
+}
+
+static int stage_area(unsigned long start, unsigned long end)
+{
+	unsigned long entry = start;
+	int size;
+
+	while (entry < end) {
+		size = stage_symbol(entry, end);
+		/* Text without a symbol is listed as it is. */
+		if (size == -EINVAL)
+			return stage_range(entry, end);
+		if (size < 0)
+			return size;
+		entry += size;
+	}
+
+	return 0;
+}
+
+/**
+ * kprobe_add_ksym_blacklist() - keep probes out of a function
+ * @entry: address of its first instruction
+ *
+ * Context: Process context, may sleep.
+ * Return: the size of the function in bytes, -%EINVAL when @entry is not in the
+ * text of a symbol, -%ENOMEM.
+ */
+int kprobe_add_ksym_blacklist(unsigned long entry)
+{
+	int size, ret = 0;
+
+	guard(mutex)(&blacklist_mutex);
+	size = stage_symbol(entry, ULONG_MAX);
+	if (size > 0)
+		ret = publish_stage(0, 0);
+	drop_stage();
+
+	return ret ?: size;
+}
+
+/**
+ * kprobe_add_area_blacklist() - keep probes out of a piece of text
+ * @start: its first byte
+ * @end: the first byte after it
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -%EINVAL when @end lies before @start, -%ENOMEM.
+ */
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
+{
+	int ret;
+
+	if (end < start)
+		return -EINVAL;
+
+	guard(mutex)(&blacklist_mutex);
+	ret = stage_area(start, end);
+	if (!ret)
+		ret = publish_stage(0, 0);
+	drop_stage();
+
+	return ret;
+}
+
+static bool blacklist_holds(unsigned long addr)
+{
+	const struct blacklist *list;
+
+	guard(rcu)();
+	list = rcu_dereference(blacklist);
+
+	return list && bsearch(&addr, list->ranges, list->nr, sizeof(list->ranges[0]),
+			       range_holds);
+}
+
+/* A compiler's clone of a function, foo.isra.0, is what the function is. */
+static bool blacklist_holds_origin(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+	char *dot;
+
+	if (lookup_symbol_name(addr, name))
+		return false;
+	dot = strchr(name, '.');
+	if (!dot)
+		return false;
+	*dot = '\0';
+	addr = (unsigned long)kprobe_lookup_name(name, 0);
+
+	return addr && blacklist_holds(addr);
+}
+
+/**
+ * arch_within_kprobe_blacklist() - is this text that the architecture reserves?
+ * @addr: an address
+ *
+ * Context: Any.
+ * Return: true when no probe may be there.
+ */
+bool __weak arch_within_kprobe_blacklist(unsigned long addr)
+{
+	return addr >= (unsigned long)__kprobes_text_start &&
+	       addr < (unsigned long)__kprobes_text_end;
+}
+
+/**
+ * within_kprobe_blacklist() - is this text that must not be probed?
+ * @addr: an address
+ *
+ * Context: Any.
+ * Return: true when no probe may be there.
+ */
+bool within_kprobe_blacklist(unsigned long addr)
+{
+	return arch_within_kprobe_blacklist(addr) || blacklist_holds(addr) ||
+	       blacklist_holds_origin(addr);
+}
+
+/* The entries are pointers to functions, descriptors on some architectures. */
+static int stage_entries(const unsigned long *entry, const unsigned long *end)
+{
+	int ret;
+
+	for (; entry < end; entry++) {
+		unsigned long addr = (unsigned long)dereference_symbol_descriptor((void *)*entry);
+
+		ret = stage_symbol(addr, ULONG_MAX);
+		if (ret == -EINVAL)
+			pr_err("no function at %pS to blacklist\n", (void *)addr);
+		else if (ret < 0)
+			return ret;
+	}
+
+	return 0;
+}
+
+int __weak __init arch_populate_kprobe_blacklist(void)
+{
+	return 0;
+}
+
+static int __init stage_kernel(void)
+{
+	int ret;
+
+	ret = stage_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
+	if (ret)
+		return ret;
+
+	ret = stage_area((unsigned long)__kprobes_text_start, (unsigned long)__kprobes_text_end);
+	if (ret)
+		return ret;
+
+	return stage_area((unsigned long)__noinstr_text_start,
+			  (unsigned long)__noinstr_text_end);
+}
+
+int __init blacklist_init(void)
+{
+	int ret;
+
+	scoped_guard(mutex, &blacklist_mutex) {
+		ret = stage_kernel();
+		if (!ret)
+			ret = publish_stage(0, 0);
+		drop_stage();
+	}
+
+	return ret ?: arch_populate_kprobe_blacklist();
+}
+
+#ifdef CONFIG_MODULES
+
+static int stage_module(struct module *mod)
+{
+	unsigned long start;
+	int ret;
+
+	ret = stage_entries(mod->kprobe_blacklist,
+			    mod->kprobe_blacklist + mod->num_kprobe_blacklist);
+	if (ret)
+		return ret;
+
+	start = (unsigned long)mod->kprobes_text_start;
+	ret = stage_area(start, start + mod->kprobes_text_size);
+	if (ret)
+		return ret;
+
+	start = (unsigned long)mod->noinstr_text_start;
+
+	return stage_area(start, start + mod->noinstr_text_size);
+}
+
+int blacklist_add_module(struct module *mod)
+{
+	int ret;
+
+	guard(mutex)(&blacklist_mutex);
+	ret = stage_module(mod);
+	if (!ret && nr_staged)
+		ret = publish_stage(0, 0);
+	drop_stage();
+
+	return ret;
+}
+
+static void forget_text(const struct module_memory *text)
+{
+	unsigned long base = (unsigned long)text->base;
+
+	/* Without memory for a shorter list the ranges stay, and do no harm. */
+	if (text->size)
+		publish_stage(base, base + text->size);
+}
+
+void blacklist_remove_module(struct module *mod)
+{
+	guard(mutex)(&blacklist_mutex);
+	forget_text(&mod->mem[MOD_INIT_TEXT]);
+	forget_text(&mod->mem[MOD_TEXT]);
+}
+
+#endif /* CONFIG_MODULES */
+
+/* The text of debugfs "blacklist", which perf reads. */
+int blacklist_show(struct seq_file *m, bool show_addr)
+{
+	const struct blacklist *list;
+	unsigned int i;
+
+	guard(mutex)(&blacklist_mutex);
+	list = rcu_dereference_protected(blacklist, lockdep_is_held(&blacklist_mutex));
+
+	for (i = 0; list && i < list->nr; i++) {
+		const struct blacklist_range *range = &list->ranges[i];
+		void *start = (void *)range->start, *end = (void *)range->end;
+
+		seq_printf(m, "0x%px-0x%px\t%ps\n", show_addr ? start : NULL,
+			   show_addr ? end : NULL, start);
+	}
+
+	return 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From what a user names, a symbol or an address and an offset, to the address
+ * of an instruction. Takes no lock and changes nothing.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/**
+ * kprobe_lookup_name() - find the text of a symbol
+ * @name: the symbol, "module:symbol" for one of a module
+ * @offset: bytes that the caller is going to add, for architectures with more
+ *	than one entry to a function
+ *
+ * Context: Process context, may sleep.
+ * Return: the address, NULL when there is no such symbol.
+ */
+kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
+{
+	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
+}
+
+/* Places in the kernel's own text that share one name. */
+struct namesakes {
+	unsigned long first;
+	bool ambiguous;
+};
+
+static int count_namesake(void *data, unsigned long addr)
+{
+	struct namesakes *found = data;
+
+	if (!is_kernel_text(addr))
+		return 0;
+	if (!found->first)
+		found->first = addr;
+	else if (found->first != addr)
+		found->ambiguous = true;
+
+	return found->ambiguous;
+}
+
+static int resolve_symbol(const char *name, unsigned int offset, unsigned long *addr)
+{
+	struct namesakes found = {};
+
+	*addr = (unsigned long)kprobe_lookup_name(name, offset);
+	if (!*addr) {
+		pr_debug("%s: no such symbol\n", name);
+		return -ENOENT;
+	}
+
+	/* To probe the first of several would be a guess. */
+	kallsyms_on_each_match_symbol(count_namesake, name, &found);
+	if (found.ambiguous) {
+		pr_debug("%s: more than one function has this name\n", name);
+		return -EADDRNOTAVAIL;
+	}
+
+	return 0;
+}
+
+/**
+ * arch_adjust_kprobe_addr() - put a probe where an architecture needs it
+ * @addr: start of a symbol
+ * @offset: bytes from there to the probe
+ * @on_func_entry: set to whether that is the entry of the function
+ *
+ * Context: Process context.
+ * Return: the address to probe, NULL when there can be none.
+ */
+kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
+						 bool *on_func_entry)
+{
+	addr += offset;
+	*on_func_entry = offset == 0;
+
+	return (kprobe_opcode_t *)addr;
+}
+
+static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
+		   unsigned long *result, bool *on_entry)
+{
+	unsigned long base = (unsigned long)addr;
+	unsigned long size, where;
+	int ret;
+
+	if (!name == !addr) {
+		pr_debug("give either an address or a symbol\n");
+		return -EINVAL;
+	}
+
+	if (name) {
+		ret = resolve_symbol(name, offset, &base);
+		if (ret)
+			return ret;
+	}
+
+	/* What counts is the symbol that the sum lies in, not the one named. */
+	if (check_add_overflow(base, offset, &where) ||
+	    !kallsyms_lookup_size_offset(where, &size, &offset)) {
+		pr_debug("%#lx + %#lx: not in any symbol\n", base, offset);
+		return -ENOENT;
+	}
+
+	*result = (unsigned long)arch_adjust_kprobe_addr(where - offset, offset, on_entry);
+	if (!*result) {
+		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
+/* Fill in where @req goes; its probe is only read. */
+int resolve_probe(struct probe_request *req)
+{
+	const struct kprobe *kp = req->kp;
+
+	return resolve(kp->addr, kp->symbol_name, kp->offset, &req->addr, &req->on_entry);
+}
+
+/**
+ * kprobe_on_func_entry() - is this the entry of a function?
+ * @addr: an address, or NULL
+ * @sym: a symbol, or NULL; exactly one of the two is given
+ * @offset: bytes to add
+ *
+ * Where an architecture begins functions with a landing pad, the first
+ * instruction behind it is the entry too.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 when it is, -%EINVAL when it is not or when not exactly one of @addr
+ * and @sym is given, -%ENOENT when there is no such place, -%EADDRNOTAVAIL when
+ * several functions are called @sym.
+ */
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset)
+{
+	unsigned long where;
+	bool on_entry;
+	int ret;
+
+	ret = resolve(addr, sym, offset, &where, &on_entry);
+	if (ret)
+		return ret;
+
+	return on_entry ? 0 : -EINVAL;
+}
