@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Executable memory for copies of instructions.
+ *
+ * A kind of slot has one size; its slots tile pages that the architecture hands
+ * out. A slot that a CPU may still be inside, or a task be preempted in, is
+ * given back dirty: it waits for an RCU-tasks grace period together with all
+ * others that came before that began. Nobody waits for it.
+ *
+ * Look-ups by address may happen in any context and take no lock: they walk the
+ * pages under RCU.
+ */
+#include <linux/execmem.h>
+#include <linux/kallsyms.h>
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+enum slot_use { SLOT_FREE, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
+
+/**
+ * struct slot_page - one page of slots
+ * @link: in slot_kind::pages
+ * @rcu: delays the freeing of this description
+ * @text: the page
+ * @nr_free: slots in state %SLOT_FREE
+ * @use: an enum slot_use for each slot
+ */
+struct slot_page {
+	struct list_head link;
+	struct rcu_head rcu;
+	void *text;
+	unsigned int nr_free;
+	u8 use[];
+};
+
+/**
+ * struct slot_kind - slots of one size
+ * @name: of its pages in /proc/kallsyms and perf
+ * @alloc: gets a page, NULL when there is none
+ * @release: gives a page back
+ * @pages: struct slot_page
+ * @room: the page that last had a free slot, or NULL
+ * @low: no page lies below
+ * @high: no page lies at or above; the two only ever move apart
+ * @size: bytes of a slot, 0 until the first is asked for
+ * @nr_pages: pages in @pages
+ * @nr_dirty: slots in state %SLOT_DIRTY
+ * @waiting: a grace period is under way for the slots in state %SLOT_DYING
+ * @rcu: that grace period
+ * @reclaim: what comes after it
+ */
+struct slot_kind {
+	const char *name;
+	void *(*alloc)(void);
+	void (*release)(void *page);
+	struct list_head pages;
+	struct slot_page *room;
+	unsigned long low;
+	unsigned long high;
+	size_t size;
+	unsigned int nr_pages;
+	unsigned int nr_dirty;
+	bool waiting;
+	struct rcu_head rcu;
+	struct work_struct reclaim;
+};
+
+static DEFINE_MUTEX(slot_mutex);
+
+static unsigned int slots_per_page(const struct slot_kind *kind)
+{
+	return PAGE_SIZE / kind->size;
+}
+
+static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
+			       bool gone)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, PAGE_SIZE,
+			   gone, kind->name);
+}
+
+static struct slot_page *slot_page_add(struct slot_kind *kind)
+{
+	unsigned int nr = slots_per_page(kind);
+	struct slot_page *page;
+	unsigned long start;
+
+	page = kzalloc(struct_size(page, use, nr), GFP_KERNEL);
+	if (!page)
+		return NULL;
+
+	page->text = kind->alloc();
+	if (!page->text) {
+		kfree(page);
+		return NULL;
+	}
+	page->nr_free = nr;
+	start = (unsigned long)page->text;
+	WRITE_ONCE(kind->low, min(kind->low, start));
+	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
+	list_add_rcu(&page->link, &kind->pages);
+	kind->nr_pages++;
+	slot_page_announce(kind, page, false);
+
+	return page;
+}
+
+static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
+{
+	slot_page_announce(kind, page, true);
+	list_del_rcu(&page->link);
+	kind->nr_pages--;
+	if (kind->room == page)
+		kind->room = NULL;
+	kind->release(page->text);
+	kfree_rcu(page, rcu);
+}
+
+static struct slot_page *slot_page_with_room(struct slot_kind *kind)
+{
+	struct slot_page *page = kind->room;
+
+	if (page && page->nr_free)
+		return page;
+
+	list_for_each_entry(page, &kind->pages, link) {
+		if (page->nr_free)
+			return kind->room = page;
+	}
+
+	return kind->room = slot_page_add(kind);
+}
+
+static void *slot_get(struct slot_kind *kind, size_t size)
+{
+	struct slot_page *page;
+	u8 *use;
+
+	guard(mutex)(&slot_mutex);
+	kind->size = size;
+	page = slot_page_with_room(kind);
+	if (!page)
+		return NULL;
+
+	use = memchr(page->use, SLOT_FREE, slots_per_page(kind));
+	*use = SLOT_USED;
+	page->nr_free--;
+
+	return page->text + (use - page->use) * size;
+}
+
+/* Let one grace period begin for all the slots that are dirty by now. */
+static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	if (kind->waiting || !kind->nr_dirty)
+		return;
+
+	list_for_each_entry(page, &kind->pages, link) {
+		for (i = 0; i < slots_per_page(kind); i++) {
+			if (page->use[i] == SLOT_DIRTY)
+				page->use[i] = SLOT_DYING;
+		}
+	}
+	kind->nr_dirty = 0;
+	kind->waiting = true;
+	call_rcu_tasks(&kind->rcu, done);
+}
+
+/* Pages cannot be freed by an RCU callback, they need a context that sleeps. */
+static void slots_grace_done(struct rcu_head *rcu)
+{
+	struct slot_kind *kind = container_of(rcu, struct slot_kind, rcu);
+
+	schedule_work(&kind->reclaim);
+}
+
+static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
+{
+	unsigned int i, nr = slots_per_page(kind);
+
+	for (i = 0; i < nr; i++) {
+		if (page->use[i] == SLOT_DYING) {
+			page->use[i] = SLOT_FREE;
+			page->nr_free++;
+		}
+	}
+
+	/* One page stays, the next probe will want it. */
+	if (page->nr_free == nr && kind->nr_pages > 1)
+		slot_page_remove(kind, page);
+}
+
+static void slots_reclaim(struct work_struct *work)
+{
+	struct slot_kind *kind = container_of(work, struct slot_kind, reclaim);
+	struct slot_page *page, *next;
+
+	guard(mutex)(&slot_mutex);
+	list_for_each_entry_safe(page, next, &kind->pages, link)
+		slot_page_reclaim(kind, page);
+	kind->waiting = false;
+	slots_begin_wait(kind, slots_grace_done);
+}
+
+static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
+{
+	void *text = (void *)(addr & PAGE_MASK);
+	struct slot_page *page;
+
+	list_for_each_entry_rcu(page, &kind->pages, link, lockdep_is_held(&slot_mutex)) {
+		if (page->text == text)
+			return page;
+	}
+
+	return NULL;
+}
+
+static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(mutex)(&slot_mutex);
+	page = slot_page_of(kind, (unsigned long)slot);
+	if (WARN_ON_ONCE(!page))
+		return;
+
+	i = offset_in_page(slot) / kind->size;
+	if (WARN_ON_ONCE(page->use[i] != SLOT_USED))
+		return;
+
+	if (dirty) {
+		page->use[i] = SLOT_DIRTY;
+		kind->nr_dirty++;
+		slots_begin_wait(kind, slots_grace_done);
+	} else {
+		page->use[i] = SLOT_FREE;
+		page->nr_free++;
+	}
+}
+
+static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
+{
+	/* Nearly everybody asks for kernel or module text. */
+	if (addr < READ_ONCE(kind->low) || addr >= READ_ONCE(kind->high))
+		return false;
+
+	guard(rcu)();
+
+	return slot_page_of(kind, addr);
+}
+
+static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
+				 unsigned long *value, char *type, char *sym)
+{
+	struct slot_page *page;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(page, &kind->pages, link) {
+		if ((*symnum)--)
+			continue;
+		*value = (unsigned long)page->text;
+		*type = 't';
+		strscpy(sym, kind->name, KSYM_NAME_LEN);
+		return 0;
+	}
+
+	return -ERANGE;
+}
+
+/**
+ * alloc_insn_page() - get a page for copies of instructions
+ *
+ * Context: Process context, may sleep; text_mutex may be held.
+ * Return: the page, which execmem_free() takes back, or NULL.
+ */
+void * __weak alloc_insn_page(void)
+{
+	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+}
+
+static struct slot_kind insn_slots = {
+	.name = "kprobe_insn_page",
+	.alloc = alloc_insn_page,
+	.release = execmem_free,
+	.pages = LIST_HEAD_INIT(insn_slots.pages),
+	.low = ULONG_MAX,
+	.reclaim = __WORK_INITIALIZER(insn_slots.reclaim, slots_reclaim),
+};
+
+/**
+ * get_insn_slot() - get a slot for the copy of one instruction
+ *
+ * Context: Process context, may sleep; text_mutex may be held.
+ * Return: the slot, %KPROBE_INSN_SLOT_SIZE bytes that are written as the
+ * architecture writes text, or NULL when there is no memory.
+ */
+kprobe_opcode_t *get_insn_slot(void)
+{
+	return slot_get(&insn_slots, KPROBE_INSN_SLOT_SIZE);
+}
+
+/**
+ * free_insn_slot() - give a slot back
+ * @slot: from get_insn_slot()
+ * @dirty: a CPU may still run in it, or a task have been preempted there
+ *
+ * Context: Process context, may sleep.
+ */
+void free_insn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	slot_put(&insn_slots, slot, dirty);
+}
+
+/**
+ * is_kprobe_insn_slot() - is this the copy of a probed instruction?
+ * @addr: an address
+ *
+ * Context: Any, with RCU watching.
+ * Return: true when @addr lies in a page of slots.
+ */
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return slot_kind_holds(&insn_slots, addr);
+}
+
+unsigned int slot_pages_in_use(void)
+{
+	guard(mutex)(&slot_mutex);
+
+	return insn_slots.nr_pages;
+}
+
+#ifdef CONFIG_OPTPROBES
+void * __weak alloc_optinsn_page(void)
+{
+	return alloc_insn_page();
+}
+
+void __weak free_optinsn_page(void *page)
+{
+	execmem_free(page);
+}
+
+static struct slot_kind optinsn_slots = {
+	.name = "kprobe_optinsn_page",
+	.alloc = alloc_optinsn_page,
+	.release = free_optinsn_page,
+	.pages = LIST_HEAD_INIT(optinsn_slots.pages),
+	.low = ULONG_MAX,
+	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
+};
+
+kprobe_opcode_t *get_optinsn_slot(void)
+{
+	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+}
+
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	slot_put(&optinsn_slots, slot, dirty);
+}
+
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return slot_kind_holds(&optinsn_slots, addr);
+}
+#endif
+
+/**
+ * kprobe_get_kallsym() - list the pages of slots in /proc/kallsyms
+ * @symnum: how many to pass over
+ * @value: set to the page's address
+ * @type: set to its type
+ * @sym: set to its name, KSYM_NAME_LEN bytes
+ *
+ * Context: Any.
+ * Return: 0, -%ERANGE when there are not that many.
+ */
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym)
+{
+	int ret = slot_kind_get_kallsym(&insn_slots, &symnum, value, type, sym);
+
+#ifdef CONFIG_OPTPROBES
+	if (ret)
+		ret = slot_kind_get_kallsym(&optinsn_slots, &symnum, value, type, sym);
+#endif
+	return ret;
+}
