@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Points: where they are found, who their members are, and how their text is
+ * made to follow.
+ *
+ * The table is an array of pointers, open to linear probing, with an address's
+ * hash as the place to begin. It is never more than three quarters full, so a
+ * look-up costs the same however many points there are, and it ends. A table
+ * that gets too full is replaced by a larger one; a reader that still walks the
+ * old one finds there what it has to find, for a point's text is written after
+ * it was published and restored before it is taken out.
+ */
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/memory.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define POINT_TABLE_BITS_MIN	6
+
+/**
+ * struct point_table - the points by address
+ * @rcu: delays its freeing
+ * @bits: log2 of the slots
+ * @live: slots with a point
+ * @used: slots that are not NULL, the removed ones included
+ * @slots: a point, point_removed, or NULL, at which a look-up ends
+ */
+struct point_table {
+	struct rcu_head rcu;
+	unsigned int bits;
+	unsigned int live;
+	unsigned int used;
+	struct kprobe_point __rcu *slots[];
+};
+
+static struct point_table __rcu *point_table;
+
+/* Keeps a look-up going where a point was. Nobody looks for its own address. */
+static struct kprobe_point point_removed = {
+	.op.kp.addr = (kprobe_opcode_t *)&point_removed,
+};
+
+/* Points whose text was freed, out of the table, linked by their hlist. */
+static HLIST_HEAD(points_gone);
+
+/* Debugfs "enabled" is 0. */
+static bool all_off;
+
+#define table_protected(p)	rcu_dereference_protected(p, lockdep_is_held(&kprobe_mutex))
+
+static __always_inline unsigned int table_start(const struct point_table *table,
+						unsigned long addr)
+{
+	return hash_long(addr, table->bits);
+}
+
+static __always_inline unsigned int table_after(const struct point_table *table, unsigned int i)
+{
+	return (i + 1) & (BIT(table->bits) - 1);
+}
+
+/**
+ * get_kprobe() - the probe at an address
+ * @addr: exactly as it was registered
+ *
+ * Context: Any in which RCU readers may be: preemption disabled, or kprobe_mutex
+ * held.
+ * Return: the probe that stands for all those registered there, or NULL.
+ */
+notrace struct kprobe *get_kprobe(void *addr)
+{
+	const struct point_table *table = rcu_dereference_raw(point_table);
+	struct kprobe_point *point;
+	unsigned int i;
+
+	if (unlikely(!table))
+		return NULL;
+
+	for (i = table_start(table, (unsigned long)addr);; i = table_after(table, i)) {
+		point = rcu_dereference_raw(table->slots[i]);
+		if (!point)
+			return NULL;
+		if (point->op.kp.addr == addr)
+			return &point->op.kp;
+	}
+}
+
+NOKPROBE_SYMBOL(get_kprobe);
+
+struct kprobe_point *point_find(unsigned long addr)
+{
+	struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+	p = addr ? get_kprobe((void *)addr) : NULL;
+
+	return p ? point_of(p) : NULL;
+}
+
+bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
+{
+	const struct kprobe *member;
+
+	list_for_each_entry(member, &point->members, list) {
+		if (member == kp)
+			return true;
+	}
+
+	return false;
+}
+
+/* Reads no more of @kp than its address, for it may never have been registered. */
+struct kprobe_point *point_find_member(struct kprobe *kp)
+{
+	struct kprobe_point *point = point_find((unsigned long)kp->addr);
+
+	if (point && point_has_member(point, kp))
+		return point;
+
+	hlist_for_each_entry(point, &points_gone, op.kp.hlist) {
+		if (point_has_member(point, kp))
+			return point;
+	}
+
+	return NULL;
+}
+
+static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
+{
+	unsigned int i = table_start(table, addr);
+	struct kprobe_point *point;
+
+	for (;; i = table_after(table, i)) {
+		point = table_protected(table->slots[i]);
+		if (!point || point == &point_removed)
+			return &table->slots[i];
+	}
+}
+
+static void table_insert(struct point_table *table, struct kprobe_point *point)
+{
+	struct kprobe_point __rcu **slot = table_free_slot(table, point_addr(point));
+
+	if (!rcu_access_pointer(*slot))
+		table->used++;
+	table->live++;
+	rcu_assign_pointer(*slot, point);
+}
+
+static void table_remove(struct point_table *table, struct kprobe_point *point)
+{
+	unsigned int i = table_start(table, point_addr(point));
+
+	while (rcu_access_pointer(table->slots[i]) != point)
+		i = table_after(table, i);
+
+	rcu_assign_pointer(table->slots[i], &point_removed);
+	table->live--;
+}
+
+/* A table with as much again as @nr points need. */
+static struct point_table *table_create(unsigned int nr)
+{
+	unsigned int bits = max(POINT_TABLE_BITS_MIN, order_base_2(2 * nr));
+	struct point_table *table;
+
+	table = kvzalloc(struct_size(table, slots, BIT(bits)), GFP_KERNEL);
+	if (table)
+		table->bits = bits;
+
+	return table;
+}
+
+/* Make room for @nr more points. */
+int points_reserve(unsigned int nr)
+{
+	struct point_table *old = table_protected(point_table);
+	struct point_table *table;
+	struct kprobe_point *point;
+	unsigned int i;
+
+	if (old && old->used + nr <= 3 * (BIT(old->bits) / 4))
+		return 0;
+
+	table = table_create((old ? old->live : 0) + nr);
+	if (!table)
+		return -ENOMEM;
+
+	for (i = 0; old && i < BIT(old->bits); i++) {
+		point = table_protected(old->slots[i]);
+		if (point && point != &point_removed)
+			table_insert(table, point);
+	}
+	rcu_assign_pointer(point_table, table);
+	if (old)
+		kvfree_rcu(old, rcu);
+
+	return 0;
+}
+
+/* The one writer of a point's state, and of the flags that mirror it. */
+static void point_set_state(struct kprobe_point *point, enum point_state state)
+{
+	const u32 mirror = KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED;
+	struct kprobe *p = &point->op.kp;
+	struct kprobe *kp;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (WARN_ONCE(!point_edge_legal(point->state, state), "%pS: %s -> %s\n", p->addr,
+		      point_state_name(point->state), point_state_name(state)))
+		return;
+
+	point->state = state;
+	WRITE_ONCE(p->flags, (p->flags & ~mirror) | point_state_flags(state));
+
+	/* That the text is gone is for the users to see on their own probes. */
+	if (state == POINT_GONE) {
+		list_for_each_entry(kp, &point->members, list)
+			kp->flags |= KPROBE_FLAG_GONE;
+	}
+}
+
+static int point_prepare(struct kprobe *p)
+{
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	if (kprobe_ftrace(p))
+		return arch_prepare_kprobe_ftrace(p);
+#endif
+	return arch_prepare_kprobe(p);
+}
+
+/*
+ * Make a point and prepare its instruction. The caller holds what the
+ * architecture needs for reading text: cpus_read_lock() and text_mutex.
+ */
+struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace)
+{
+	struct kprobe_point *point = kzalloc(sizeof(*point), GFP_KERNEL);
+	int ret;
+
+	if (!point)
+		return ERR_PTR(-ENOMEM);
+
+	point->state = POINT_NEW;
+	INIT_LIST_HEAD(&point->members);
+	INIT_LIST_HEAD(&point->op.kp.list);
+	point->op.kp.addr = (kprobe_opcode_t *)addr;
+	point->op.kp.pre_handler = hit_pre_handler;
+	point->op.kp.flags = point_state_flags(POINT_NEW) |
+			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
+			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
+
+	ret = point_prepare(&point->op.kp);
+	if (ret) {
+		kfree(point);
+		return ERR_PTR(ret);
+	}
+
+	return point;
+}
+
+/* The caller has made room with points_reserve(). */
+void point_publish(struct kprobe_point *point)
+{
+	table_insert(table_protected(point_table), point);
+	point_set_state(point, POINT_DISARMED);
+}
+
+/* Count @kp among those that want to be called, or no longer. */
+static void point_count_member(struct kprobe_point *point, const struct kprobe *kp, int delta)
+{
+	point->enabled += delta;
+	if (kp->post_handler)
+		point->post += delta;
+
+	WRITE_ONCE(point->op.kp.post_handler, point->post ? hit_post_handler : NULL);
+}
+
+static void point_update_lone(struct kprobe_point *point)
+{
+	struct kprobe *lone = NULL;
+
+	if (list_is_singular(&point->members))
+		lone = list_first_entry(&point->members, struct kprobe, list);
+
+	/* Pairs with the dispatchers in hit.c, which walk the list when it is NULL. */
+	smp_store_release(&point->lone, lone);
+}
+
+void point_add_member(struct kprobe_point *point, struct kprobe *kp)
+{
+	const u32 shared = KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE;
+
+	kp->addr = point->op.kp.addr;
+	kp->opcode = point->op.kp.opcode;
+	kp->nmissed = 0;
+	kp->flags = (kp->flags & KPROBE_FLAG_DISABLED) | (point->op.kp.flags & shared);
+	INIT_HLIST_NODE(&kp->hlist);
+
+	list_add_tail_rcu(&kp->list, &point->members);
+	point_update_lone(point);
+	if (!kprobe_disabled(kp))
+		point_count_member(point, kp, 1);
+}
+
+/* @kp may be walked by a hit until a grace period has passed. */
+void point_del_member(struct kprobe_point *point, struct kprobe *kp)
+{
+	if (!(kp->flags & KPROBE_FLAG_DISABLED))
+		point_count_member(point, kp, -1);
+	list_del_rcu(&kp->list);
+	point_update_lone(point);
+}
+
+void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
+{
+	if (enable != !!(kp->flags & KPROBE_FLAG_DISABLED))
+		return;
+
+	WRITE_ONCE(kp->flags, kp->flags ^ KPROBE_FLAG_DISABLED);
+	point_count_member(point, kp, enable ? 1 : -1);
+}
+
+void point_queue(struct kprobe_point *point, struct list_head *work)
+{
+	if (list_empty(&point->op.kp.list))
+		list_add_tail(&point->op.kp.list, work);
+}
+
+static bool point_ignores_all_off(struct kprobe_point *point)
+{
+	return IS_ENABLED(CONFIG_KRETPROBES) && arch_trampoline_kprobe(&point->op.kp);
+}
+
+static enum point_state point_next_state(struct kprobe_point *point)
+{
+	struct point_inputs in = {
+		.enabled = point->enabled,
+		.post = point->post,
+		.all_off = all_off && !point_ignores_all_off(point),
+	};
+
+	return point_next(point->state, point_wants(&in));
+}
+
+static void points_set_state(struct list_head *kps, enum point_state state)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		point_set_state(point_of(p), state);
+}
+
+/*
+ * Make the text of all points in @work what their inputs ask for, in as few
+ * rounds of patching as there can be. The points stay in @work.
+ *
+ * Only taking an ftrace site can fail. Then no point has been armed; who changed
+ * the inputs changes them back and calls again.
+ */
+int points_reconcile(struct list_head *work)
+{
+	struct kprobe *p, *next;
+	LIST_HEAD(disarm);
+	LIST_HEAD(rest);
+	int ret = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry_safe(p, next, work, list) {
+		struct kprobe_point *point = point_of(p);
+		enum point_state state = point_next_state(point);
+
+		if (state == POINT_ARMED && ftrace_point_misplaced(point))
+			ret = ret ?: ftrace_retarget_point(point);
+
+		if (state == point->state)
+			list_move_tail(&p->list, &rest);
+		else if (state == POINT_DISARMED)
+			list_move_tail(&p->list, &disarm);
+	}
+
+	disarm_points(&disarm);
+	points_set_state(&disarm, POINT_DISARMED);
+
+	ret = ret ?: arm_points(work);
+	if (!ret)
+		points_set_state(work, POINT_ARMED);
+
+	list_splice_tail(&disarm, work);
+	list_splice_tail(&rest, work);
+
+	return ret;
+}
+
+static void point_unhash(struct kprobe_point *point)
+{
+	if (point->state == POINT_GONE)
+		hlist_del_init(&point->op.kp.hlist);
+	else
+		table_remove(table_protected(point_table), point);
+}
+
+/* Empty @work: points without members go to @dead, the others live on. */
+void points_bury(struct list_head *work, struct list_head *dead)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		struct kprobe_point *point = point_of(p);
+
+		list_del_init(&p->list);
+		if (!list_empty(&point->members))
+			continue;
+		point_unhash(point);
+		point_set_state(point, POINT_DEAD);
+		list_add_tail(&p->list, dead);
+	}
+}
+
+/* Called a grace period after points_bury(), with no lock held. */
+void points_free(struct list_head *dead)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, dead, list) {
+		if (!kprobe_ftrace(p))
+			arch_remove_kprobe(p);
+		kfree(point_of(p));
+	}
+}
+
+/* Call @fn for each point until it returns other than 0, and return that. */
+int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
+{
+	struct point_table *table = table_protected(point_table);
+	struct kprobe_point *point;
+	struct hlist_node *next;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; table && !ret && i < BIT(table->bits); i++) {
+		point = table_protected(table->slots[i]);
+		if (point && point != &point_removed)
+			ret = fn(point, data);
+	}
+
+	hlist_for_each_entry_safe(point, next, &points_gone, op.kp.hlist) {
+		if (ret)
+			break;
+		ret = fn(point, data);
+	}
+
+	return ret;
+}
+
+struct text_range {
+	unsigned long start;
+	unsigned long end;
+	struct list_head points;
+	struct list_head on_ftrace;
+};
+
+static int collect_in_range(struct kprobe_point *point, void *data)
+{
+	struct text_range *range = data;
+	unsigned long addr = point_addr(point);
+
+	if (addr < range->start || addr >= range->end || point->state == POINT_GONE)
+		return 0;
+
+	if (kprobe_ftrace(&point->op.kp) && point->state == POINT_ARMED)
+		point_queue(point, &range->on_ftrace);
+	else
+		point_queue(point, &range->points);
+
+	return 0;
+}
+
+/*
+ * The text in [start, end) is about to be freed. Its points no longer have any
+ * to write to, except that ftrace is still to be told.
+ */
+void points_forget_text(unsigned long start, unsigned long end)
+{
+	struct text_range range = {
+		.start = start,
+		.end = end,
+		.points = LIST_HEAD_INIT(range.points),
+		.on_ftrace = LIST_HEAD_INIT(range.on_ftrace),
+	};
+	struct kprobe *p, *next;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	points_for_each(collect_in_range, &range);
+	ftrace_disarm_points(&range.on_ftrace);
+	list_splice(&range.on_ftrace, &range.points);
+
+	list_for_each_entry_safe(p, next, &range.points, list) {
+		list_del_init(&p->list);
+		point_unhash(point_of(p));
+		point_set_state(point_of(p), POINT_GONE);
+		hlist_add_head(&p->hlist, &points_gone);
+	}
+}
+
+bool points_all_off(void)
+{
+	return all_off;
+}
+
+static int queue_point(struct kprobe_point *point, void *work)
+{
+	point_queue(point, work);
+
+	return 0;
+}
+
+/* Used when a batch has failed, so that one point does not hold up the others. */
+static void points_reconcile_each(struct list_head *work)
+{
+	struct kprobe *p, *next;
+	LIST_HEAD(done);
+	LIST_HEAD(one);
+
+	list_for_each_entry_safe(p, next, work, list) {
+		list_move(&p->list, &one);
+		points_reconcile(&one);
+		list_splice_tail_init(&one, &done);
+	}
+	list_splice(&done, work);
+}
+
+/* Disarm every point whatever its members want, or let them have it again. */
+int points_set_all_off(bool off)
+{
+	LIST_HEAD(nothing_dies);
+	LIST_HEAD(work);
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	all_off = off;
+	points_for_each(queue_point, &work);
+	ret = points_reconcile(&work);
+	if (ret)
+		points_reconcile_each(&work);
+	points_bury(&work, &nothing_dies);
+
+	return ret;
+}
