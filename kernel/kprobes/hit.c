@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What runs when a probe is hit, in whatever context the probed code was: no
+ * lock, no allocation, and nothing here may be probed or traced itself.
+ *
+ * The architecture's trap code finds the point with get_kprobe(), marks it as
+ * current and calls the pre_handler and post_handler of the struct kprobe in
+ * it. These are the two dispatchers below; they call the members.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rculist.h>
+
+#include "internal.h"
+
+/* Stands for "handlers are not to run here" in current_kprobe. */
+static struct kprobe kprobe_busy;
+
+static __always_inline int hit_call_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (unlikely(kprobe_disabled(kp)) || !kp->pre_handler)
+		return 0;
+
+	return kp->pre_handler(kp, regs);
+}
+
+static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *regs,
+					  unsigned long flags)
+{
+	if (!kp->post_handler || unlikely(kprobe_disabled(kp)))
+		return;
+
+	kp->post_handler(kp, regs, flags);
+}
+
+int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_point *point = point_of(p);
+	struct kprobe *kp = READ_ONCE(point->lone);
+	int ret;
+
+	if (likely(kp))
+		return hit_call_pre(kp, regs);
+
+	list_for_each_entry_rcu(kp, &point->members, list) {
+		ret = hit_call_pre(kp, regs);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(hit_pre_handler);
+
+void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct kprobe_point *point = point_of(p);
+	struct kprobe *kp = READ_ONCE(point->lone);
+
+	if (likely(kp)) {
+		hit_call_post(kp, regs, flags);
+		return;
+	}
+
+	list_for_each_entry_rcu(kp, &point->members, list)
+		hit_call_post(kp, regs, flags);
+}
+
+NOKPROBE_SYMBOL(hit_post_handler);
+
+/* Handlers miss hits on several CPUs at once, and each has to be counted. */
+static __always_inline void hit_count_miss(struct kprobe *kp)
+{
+	unsigned long old = READ_ONCE(kp->nmissed);
+
+	while (!try_cmpxchg_relaxed(&kp->nmissed, &old, old + 1))
+		;
+}
+
+/**
+ * kprobes_inc_nmissed_count() - count a hit whose handlers could not run
+ * @p: the probe that get_kprobe() found
+ *
+ * Every member that would have been called counts the hit.
+ *
+ * Context: A trap, preemption disabled.
+ */
+void kprobes_inc_nmissed_count(struct kprobe *p)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list) {
+		if (!kprobe_disabled(kp))
+			hit_count_miss(kp);
+	}
+}
+
+NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
+
+/**
+ * dump_kprobe() - print which probe something went wrong at
+ * @kp: the probe
+ *
+ * Context: Any.
+ */
+void dump_kprobe(struct kprobe *kp)
+{
+	pr_err("probe on %pS, flags %#x\n", kp->addr, kp->flags);
+}
+
+NOKPROBE_SYMBOL(dump_kprobe);
+
+/**
+ * kprobe_busy_begin() - keep handlers from running on this CPU
+ *
+ * A probe hit before kprobe_busy_end() counts as missed. Does not nest.
+ *
+ * Context: Any; returns with preemption disabled.
+ */
+void kprobe_busy_begin(void)
+{
+	preempt_disable();
+	__this_cpu_write(current_kprobe, &kprobe_busy);
+	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+}
+
+NOKPROBE_SYMBOL(kprobe_busy_begin);
+
+/**
+ * kprobe_busy_end() - let handlers run on this CPU again
+ *
+ * Context: As left by kprobe_busy_begin().
+ */
+void kprobe_busy_end(void)
+{
+	reset_current_kprobe();
+	preempt_enable();
+}
+
+NOKPROBE_SYMBOL(kprobe_busy_end);
