@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The files in /sys/kernel/debug/kprobes. Tools read them: their text is ABI.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/seq_file.h>
+
+#include "internal.h"
+
+static void show_member(struct seq_file *m, const struct kprobe_point *point,
+			struct kprobe *kp)
+{
+	unsigned long offset = 0;
+	char name[KSYM_NAME_LEN];
+	void *addr = kp->addr;
+	char *module = NULL;
+	const char *symbol;
+
+	symbol = kallsyms_lookup((unsigned long)addr, NULL, &offset, &module, name);
+	if (!kallsyms_show_value(m->file->f_cred))
+		addr = NULL;
+
+	seq_printf(m, "%px  %c  ", addr, return_is_probe(kp) ? 'r' : 'k');
+	if (symbol)
+		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
+	else
+		seq_printf(m, "%px ", addr);
+
+	seq_printf(m, "%s%s%s%s\n",
+		   kprobe_gone(kp) ? "[GONE]" : "",
+		   kp->flags & KPROBE_FLAG_DISABLED ? "[DISABLED]" : "",
+		   point->op.kp.flags & KPROBE_FLAG_OPTIMIZED ? "[OPTIMIZED]" : "",
+		   kp->flags & KPROBE_FLAG_FTRACE ? "[FTRACE]" : "");
+}
+
+static int show_point(struct kprobe_point *point, void *data)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, &point->members, list)
+		show_member(data, point, kp);
+
+	return seq_has_overflowed(data);
+}
+
+static int list_show(struct seq_file *m, void *unused)
+{
+	guard(mutex)(&kprobe_mutex);
+	points_for_each(show_point, m);
+
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(list);
+
+static int blacklist_file_show(struct seq_file *m, void *unused)
+{
+	return blacklist_show(m, kallsyms_show_value(m->file->f_cred));
+}
+DEFINE_SHOW_ATTRIBUTE(blacklist_file);
+
+static int enabled_set(bool on)
+{
+	int ret;
+
+	guard(mutex)(&kprobe_mutex);
+	if (on == !points_all_off())
+		return 0;
+
+	ret = points_set_all_off(!on);
+	if (ret)
+		pr_warn("not every probe could be armed: %d\n", ret);
+	else
+		pr_info("globally %s\n", on ? "enabled" : "disabled");
+
+	return ret;
+}
+
+static ssize_t enabled_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+{
+	const char *text = points_all_off() ? "0\n" : "1\n";
+
+	return simple_read_from_buffer(buf, count, pos, text, 2);
+}
+
+static ssize_t enabled_write(struct file *file, const char __user *buf, size_t count,
+			     loff_t *pos)
+{
+	bool on;
+	int ret;
+
+	ret = kstrtobool_from_user(buf, count, &on);
+	if (ret)
+		return ret;
+	ret = enabled_set(on);
+
+	return ret ?: count;
+}
+
+static const struct file_operations enabled_fops = {
+	.read = enabled_read,
+	.write = enabled_write,
+	.llseek = default_llseek,
+};
+
+static int __init kprobes_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
+
+	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
+
+	return 0;
+}
+late_initcall(kprobes_debugfs_init);
