@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Return probes: the functions that the rest of the kernel calls, and what runs
+ * when a function with a return probe is entered.
+ *
+ * A return probe is a probe on a function's entry. Its handler takes an instance
+ * and diverts the return address of this one call to a trampoline, which runs
+ * the user's handler. How instances are kept and calls diverted is up to the
+ * rooms below: return_pool.c and return_trampoline.c, or return_rethook.c.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/rcupdate.h>
+
+#include "internal.h"
+
+/* An array of return probes is handed on as an array of the probes in them. */
+static_assert(offsetof(struct kretprobe, kp) == 0);
+
+static notrace int return_count_miss(struct kretprobe *rp)
+{
+	int old = READ_ONCE(rp->nmissed);
+
+	while (!try_cmpxchg_relaxed(&rp->nmissed, &old, old + 1))
+		;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_count_miss);
+
+/* The pre_handler of every return probe. */
+int notrace return_entry_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri;
+
+	ri = return_pool_get(rp);
+	if (!ri)
+		return return_count_miss(rp);
+
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		return_pool_put(ri);
+	else
+		return_divert(ri, regs, kprobe_ftrace(p));
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_entry_handler);
+
+static bool return_is_blacklisted(unsigned long addr)
+{
+	unsigned long size, offset;
+	unsigned int i;
+
+	/* Most ports have no such array, so it may only be named in dead code. */
+	if (!kretprobe_blacklist_size || !kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+
+	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
+		if (kretprobe_blacklist[i].addr == (void *)(addr - offset))
+			return true;
+	}
+
+	return false;
+}
+
+static int return_check(struct kretprobe *rp)
+{
+	struct probe_request req;
+	int ret;
+
+	if (!rp)
+		return -EINVAL;
+
+	req.kp = &rp->kp;
+	ret = resolve_probe(&req);
+	if (ret)
+		return ret;
+	if (!req.on_entry || return_is_blacklisted(req.addr)) {
+		pr_debug("%pS: no entry of a function whose return can be diverted\n",
+			 (void *)req.addr);
+		return -EINVAL;
+	}
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return -E2BIG;
+
+	/* What a registered probe uses must not be set up anew. */
+	guard(mutex)(&kprobe_mutex);
+
+	return point_find_member(&rp->kp) ? -EINVAL : 0;
+}
+
+static int return_maxactive(const struct kretprobe *rp)
+{
+	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
+}
+
+static int return_set_up(struct kretprobe *rp)
+{
+	int ret;
+
+	ret = return_check(rp);
+	if (ret)
+		return ret;
+
+	ret = return_pool_create(rp, return_maxactive(rp));
+	if (ret)
+		return ret;
+
+	rp->nmissed = 0;
+	rp->kp.pre_handler = return_entry_handler;
+	rp->kp.post_handler = NULL;
+
+	return 0;
+}
+
+static void return_tear_down(struct kretprobe **rps, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++) {
+		return_pool_destroy(rps[i]);
+		rps[i]->kp.pre_handler = NULL;
+	}
+}
+
+/**
+ * register_kretprobes() - register an array of return probes, all or none
+ * @rps: the probes
+ * @num: how many there are
+ *
+ * Context: As register_kprobe().
+ * Return: 0, -%EINVAL when @rps is NULL or @num not positive, or the error of
+ * the first probe that could not be registered; see register_kretprobe().
+ */
+int register_kretprobes(struct kretprobe **rps, int num)
+{
+	int i, ret = 0;
+
+	if (!rps || num <= 0)
+		return -EINVAL;
+
+	for (i = 0; i < num && !ret; i++)
+		ret = return_set_up(rps[i]);
+	if (ret) {
+		return_tear_down(rps, i - 1);
+		return ret;
+	}
+
+	ret = register_kprobes((struct kprobe **)rps, num);
+	if (ret) {
+		return_tear_down(rps, num);
+		return ret;
+	}
+
+	for (i = 0; i < num; i++)
+		rps[i]->maxactive = return_maxactive(rps[i]);
+
+	return 0;
+}
+EXPORT_SYMBOL_GPL(register_kretprobes);
+NOKPROBE_SYMBOL(register_kretprobes);
+
+/**
+ * register_kretprobe() - call a handler when a function returns
+ * @rp: the probe; @rp->kp says which function, as for register_kprobe(). Its
+ *	handlers are taken over.
+ *
+ * @rp->maxactive calls can be followed at one time, each with @rp->data_size
+ * bytes of private data. With a maxactive of 0 or less it is set to twice the
+ * number of possible CPUs, but at least 10.
+ *
+ * Context: As register_kprobe().
+ * Return: 0. On failure as register_kprobe(), and
+ *
+ * * -%EINVAL - not the entry of a function, or one whose return must not be
+ *   diverted, or a maxactive that no memory could hold
+ * * -%E2BIG - @rp->data_size exceeds %KRETPROBE_MAX_DATA_SIZE
+ * * -%ENOMEM - no memory for that many calls
+ */
+int register_kretprobe(struct kretprobe *rp)
+{
+	return register_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(register_kretprobe);
+NOKPROBE_SYMBOL(register_kretprobe);
+
+/* From here on no handler is called for calls that are under way. */
+static void return_retire(struct kretprobe **rps, int num)
+{
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		if (rps[i] && return_is_probe(&rps[i]->kp) && point_find_member(&rps[i]->kp))
+			return_pool_retire(rps[i]);
+	}
+}
+
+/**
+ * unregister_kretprobes() - unregister an array of return probes
+ * @rps: the probes; the address of one that is not registered is cleared
+ * @num: how many there are
+ *
+ * Functions that have been entered return as they would have, without a call of
+ * the handler.
+ *
+ * Context: As unregister_kprobes(). When it returns, no handler of these probes
+ * runs any more.
+ */
+void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+	int i;
+
+	if (!rps || num <= 0)
+		return;
+
+	return_retire(rps, num);
+	unregister_kprobes((struct kprobe **)rps, num);
+
+	for (i = 0; i < num; i++) {
+		if (rps[i] && rps[i]->kp.addr)
+			return_pool_destroy(rps[i]);
+	}
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobes);
+NOKPROBE_SYMBOL(unregister_kretprobes);
+
+/**
+ * unregister_kretprobe() - remove a return probe
+ * @rp: the probe; when it is not registered its address is cleared
+ *
+ * Context: As unregister_kretprobes().
+ */
+void unregister_kretprobe(struct kretprobe *rp)
+{
+	unregister_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobe);
+NOKPROBE_SYMBOL(unregister_kretprobe);
+
+int __init return_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
+		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
+
+		black->addr = kprobe_lookup_name(black->name, 0);
+		if (!black->addr)
+			pr_err("no function %s whose return is not to be diverted\n", black->name);
+	}
+
+	return 0;
+}

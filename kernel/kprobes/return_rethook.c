@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The verbs of return_pool.c and return_trampoline.c for the ports whose only
+ * way to divert a return is rethook: its nodes are the instances.
+ */
+#include <linux/rethook.h>
+
+#include "internal.h"
+
+static void return_rethook_handler(struct rethook_node *node, void *data,
+				   unsigned long ret_addr, struct pt_regs *regs)
+{
+	struct kretprobe *rp = data;
+	struct kprobe_ctlblk *kcb;
+	struct kprobe *outer;
+	unsigned long status;
+
+	if (!rp || !rp->handler)
+		return;
+
+	guard(preempt_notrace)();
+	kcb = get_kprobe_ctlblk();
+	outer = kprobe_running();
+	status = kcb->kprobe_status;
+
+	__this_cpu_write(current_kprobe, &rp->kp);
+	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+	kcb->kprobe_status = status;
+	__this_cpu_write(current_kprobe, outer);
+}
+
+NOKPROBE_SYMBOL(return_rethook_handler);
+
+int return_pool_create(struct kretprobe *rp, int maxactive)
+{
+	struct rethook *rh;
+
+	rh = rethook_alloc(rp, return_rethook_handler,
+			   sizeof(struct kretprobe_instance) + rp->data_size, maxactive);
+	if (IS_ERR(rh))
+		return PTR_ERR(rh);
+	rp->rh = rh;
+
+	return 0;
+}
+
+/* Nodes outlive the return probe, so they must not lead to it any more. */
+void return_pool_retire(struct kretprobe *rp)
+{
+	WRITE_ONCE(rp->rh->data, NULL);
+	rethook_stop(rp->rh);
+}
+
+void return_pool_destroy(struct kretprobe *rp)
+{
+	struct rethook *rh = rp->rh;
+
+	if (!rh)
+		return;
+
+	WRITE_ONCE(rh->data, NULL);
+	rp->rh = NULL;
+	rethook_free(rh);
+}
+
+struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+{
+	struct rethook_node *node = rethook_try_get(rp->rh);
+
+	return node ? container_of(node, struct kretprobe_instance, node) : NULL;
+}
+
+NOKPROBE_SYMBOL(return_pool_get);
+
+void return_pool_put(struct kretprobe_instance *ri)
+{
+	rethook_recycle(&ri->node);
+}
+
+NOKPROBE_SYMBOL(return_pool_put);
+
+void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
+{
+	rethook_hook(&ri->node, regs, mcount);
+}
+
+NOKPROBE_SYMBOL(return_divert);

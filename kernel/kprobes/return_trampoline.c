@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Diverted calls: which there are in each task, and what runs when one of them
+ * returns.
+ *
+ * A task's instances form a stack, innermost call first. Several return probes
+ * on one function give several instances with one frame: the first of them knows
+ * the real return address, the later ones found the trampoline there already.
+ * rethook may divert the same frame too, before or after; its trampoline then
+ * stands for the real address, or the other way round.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/bug.h>
+#include <linux/kallsyms.h>
+#include <linux/llist.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
+{
+	arch_prepare_kretprobe(ri, regs);
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+}
+
+NOKPROBE_SYMBOL(return_divert);
+
+/*
+ * From @node on, find the instance that knows where the function with frame @fp
+ * returns to. Instances of other frames that come first were left behind by
+ * functions that never returned.
+ */
+static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, void *fp)
+{
+	struct kretprobe_instance *ri;
+
+	for (; node; node = READ_ONCE(node->next)) {
+		ri = llist_entry(node, struct kretprobe_instance, llist);
+		if (ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr())
+			return ri;
+	}
+
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(find_last_of_frame);
+
+/**
+ * kretprobe_find_ret_addr() - where a diverted function really returns to
+ * @tsk: the task that called it, current or one that does not run
+ * @fp: its frame, as the architecture told arch_prepare_kretprobe()
+ * @cur: where the search of an unwinder has come to; NULL before the first
+ *
+ * Context: Any, an NMI included.
+ * Return: the address, 0 when the task has no such call under way.
+ */
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	struct llist_node *from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
+	struct kretprobe_instance *ri = find_last_of_frame(from, fp);
+
+	if (!ri)
+		return 0;
+	*cur = &ri->llist;
+
+	return (unsigned long)ri->ret_addr;
+}
+
+NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
+
+/* Both kinds of trampoline looked through, to show a handler the real caller. */
+static unsigned long find_caller(void *fp, unsigned long addr, struct llist_node *cur)
+{
+	struct llist_node *rethook_cur = NULL;
+
+	for (;;) {
+		if (is_kretprobe_trampoline(addr))
+			addr = kretprobe_find_ret_addr(current, fp, &cur);
+		else if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
+			addr = rethook_find_ret_addr(current, (unsigned long)fp, &rethook_cur);
+		else
+			return addr;
+	}
+}
+
+NOKPROBE_SYMBOL(find_caller);
+
+/**
+ * arch_kretprobe_fixup_return() - give the real return address to a caller
+ * @regs: registers at the return
+ * @correct_ret_addr: the address
+ *
+ * For architectures that keep it in more places than the trampoline handler's
+ * result reaches.
+ *
+ * Context: The trampoline, preemption disabled.
+ */
+void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
+{
+}
+
+/* Who asks which probe runs is to see the one whose handler this is. */
+static void call_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct kprobe *outer = kprobe_running();
+	unsigned long status = kcb->kprobe_status;
+
+	if (!rp || !rp->handler)
+		return;
+
+	__this_cpu_write(current_kprobe, &rp->kp);
+	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+	rp->handler(ri, regs);
+	kcb->kprobe_status = status;
+	__this_cpu_write(current_kprobe, outer);
+}
+
+NOKPROBE_SYMBOL(call_handler);
+
+/* An unwinder must find the instances until the handlers have run. */
+static void recycle_until(struct kretprobe_instance *last)
+{
+	struct llist_node *node, *next = current->kretprobe_instances.first;
+
+	current->kretprobe_instances.first = last->llist.next;
+	do {
+		node = next;
+		next = node->next;
+		return_pool_put(llist_entry(node, struct kretprobe_instance, llist));
+	} while (node != &last->llist);
+}
+
+NOKPROBE_SYMBOL(recycle_until);
+
+/**
+ * __kretprobe_trampoline_handler() - a diverted function has returned
+ * @regs: registers as the function left them
+ * @frame_pointer: the frame of the call, as for kretprobe_find_ret_addr()
+ *
+ * Context: The architecture's trampoline, preemption disabled.
+ * Return: the address to go on at.
+ */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+	struct kretprobe_instance *last = find_last_of_frame(node, frame_pointer);
+	struct kretprobe_instance *ri;
+	unsigned long ret_addr;
+
+	if (!last) {
+		pr_err("a return came to the trampoline without a probe, frame %p\n",
+		       frame_pointer);
+		BUG();
+	}
+	ret_addr = (unsigned long)last->ret_addr;
+	instruction_pointer_set(regs, find_caller(frame_pointer, ret_addr, &last->llist));
+
+	for (;; node = node->next) {
+		ri = llist_entry(node, struct kretprobe_instance, llist);
+		if (ri->fp == frame_pointer)
+			call_handler(ri, regs);
+		if (ri == last)
+			break;
+	}
+
+	arch_kretprobe_fixup_return(regs, last->ret_addr);
+	recycle_until(last);
+
+	return ret_addr;
+}
+
+NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
+
+/**
+ * kprobe_flush_task() - take back the instances of a task that has died
+ * @task: the task, which will never run again
+ *
+ * Context: An RCU callback.
+ */
+void kprobe_flush_task(struct task_struct *task)
+{
+	struct llist_node *node = __llist_del_all(&task->kretprobe_instances);
+	struct kretprobe_instance *ri, *next;
+
+	llist_for_each_entry_safe(ri, next, node, llist)
+		return_pool_put(ri);
+}
+
+NOKPROBE_SYMBOL(kprobe_flush_task);
