@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the functions that the rest of the kernel calls.
+ *
+ * Each of them is a short walk through the rooms in kernel/kprobes/; internal.h
+ * there has the map, the types and the lock order.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/jump_label.h>
+#include <linux/kdebug.h>
+#include <linux/memory.h>
+#include <linux/slab.h>
+
+#include "kprobes/internal.h"
+
+/* Serializes all that changes points, their members and the switches. */
+DEFINE_MUTEX(kprobe_mutex);
+
+DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
+
+/* The caller's probe becomes a member here, and not before. */
+static void request_join(struct probe_request *req, struct kprobe_point *point,
+			 struct list_head *work)
+{
+	struct kprobe *kp = req->kp;
+
+	req->saved.addr = kp->addr;
+	req->saved.opcode = kp->opcode;
+	req->saved.nmissed = kp->nmissed;
+	req->saved.flags = kp->flags;
+	req->point = point;
+
+	point_add_member(point, kp);
+	point_queue(point, work);
+}
+
+static int request_find_point(struct probe_request *req, struct list_head *work)
+{
+	struct kprobe_point *point = point_find(req->addr);
+	int ret;
+
+	if (point) {
+		if (point_has_member(point, req->kp)) {
+			pr_debug("%pS: already registered\n", (void *)req->addr);
+			return -EINVAL;
+		}
+		request_join(req, point, work);
+		return 0;
+	}
+
+	ret = check_probe(req);
+	if (ret)
+		return ret;
+
+	point = point_create(req->addr, req->on_entry, req->on_ftrace);
+	if (IS_ERR(point))
+		return PTR_ERR(point);
+
+	point_publish(point);
+	request_join(req, point, work);
+
+	return 0;
+}
+
+/*
+ * Let each request join its point; all that can fail but the arming comes in
+ * here. Held throughout: what the checks and the architecture need for reading
+ * text that nobody changes meanwhile.
+ */
+static int requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+{
+	unsigned int i;
+	int ret;
+
+	ret = points_reserve(nr);
+	if (ret)
+		return ret;
+
+	guard(cpus_read_lock)();
+	guard(jump_label_lock)();
+	guard(mutex)(&text_mutex);
+
+	for (i = 0; i < nr; i++) {
+		ret = request_find_point(&reqs[i], work);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+static bool requests_any_joined(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point)
+			return true;
+	}
+
+	return false;
+}
+
+/* Undo requests_join(): the text first, the probes when no hit can see them. */
+static void requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point)
+			point_del_member(reqs[i].point, reqs[i].kp);
+	}
+
+	points_reconcile(work);
+}
+
+static int requests_hold_modules(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < nr && !ret; i++)
+		ret = lifetime_hold(&reqs[i]);
+
+	return ret;
+}
+
+static void requests_release_modules(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		lifetime_release(&reqs[i]);
+}
+
+/* What a caller who failed finds in its struct is what was there, unlinked. */
+static void request_restore(struct probe_request *req)
+{
+	struct kprobe *kp = req->kp;
+
+	if (req->point) {
+		kp->addr = req->saved.addr;
+		kp->opcode = req->saved.opcode;
+		kp->nmissed = req->saved.nmissed;
+		kp->flags = req->saved.flags;
+	} else {
+		/* A second registration of a probe leaves the first alone. */
+		guard(mutex)(&kprobe_mutex);
+		if (point_find_member(kp))
+			return;
+	}
+
+	INIT_LIST_HEAD(&kp->list);
+	INIT_HLIST_NODE(&kp->hlist);
+}
+
+static void requests_restore(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].kp)
+			request_restore(&reqs[i]);
+	}
+}
+
+static int requests_resolve(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < nr && !ret; i++)
+		ret = reqs[i].kp ? resolve_probe(&reqs[i]) : -EINVAL;
+
+	return ret;
+}
+
+static int requests_register(struct probe_request *reqs, unsigned int nr)
+{
+	LIST_HEAD(work);
+	LIST_HEAD(dead);
+	int ret;
+
+	ret = requests_resolve(reqs, nr);
+	if (ret)
+		goto fail;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		ret = requests_hold_modules(reqs, nr);
+		ret = ret ?: requests_join(reqs, nr, &work);
+		ret = ret ?: points_reconcile(&work);
+		if (ret)
+			requests_leave(reqs, nr, &work);
+		points_bury(&work, &dead);
+		requests_release_modules(reqs, nr);
+	}
+	if (!ret)
+		return 0;
+
+	/* Hits may have seen probes that had joined, and their points. */
+	if (requests_any_joined(reqs, nr))
+		synchronize_rcu();
+	points_free(&dead);
+fail:
+	requests_restore(reqs, nr);
+
+	return ret;
+}
+
+/**
+ * register_kprobe() - probe one instruction
+ * @p: the probe, with either @p->addr or @p->symbol_name set, @p->offset in
+ *	bytes, and the handlers to call. It belongs to kprobes until
+ *	unregister_kprobe() has returned.
+ *
+ * With %KPROBE_FLAG_DISABLED in @p->flags the probe waits for enable_kprobe().
+ *
+ * Context: Process context, may sleep. Takes kprobe_mutex, cpus_read_lock(),
+ * text_mutex and, for a probe on an ftrace site, the locks of ftrace.
+ * Return: 0, @p->addr then holds the address probed. On failure @p is as it was,
+ * and
+ *
+ * * -%EINVAL - @p is NULL, has both an address and a symbol or neither, is
+ *   registered already, or names text that must not be probed
+ * * -%ENOENT - no such symbol, no symbol at that address, or the text of a
+ *   module that is on its way out
+ * * -%EADDRNOTAVAIL - several functions have that name
+ * * -%EILSEQ - not the first byte of an instruction
+ * * -%EOPNOTSUPP - an instruction that cannot be probed
+ * * -%ENOMEM - no memory for the probe or for a copy of the instruction
+ * * -%EBUSY - a livepatch or another user of ftrace owns the function
+ * * -%ENODEV - ftrace, which owns the address, has shut down
+ */
+int register_kprobe(struct kprobe *p)
+{
+	struct probe_request req = { .kp = p };
+
+	return requests_register(&req, 1);
+}
+EXPORT_SYMBOL_GPL(register_kprobe);
+NOKPROBE_SYMBOL(register_kprobe);
+
+/**
+ * register_kprobes() - register an array of probes, all or none
+ * @kps: the probes
+ * @num: how many there are
+ *
+ * Costs little more than a single registration: the text of all probes is
+ * written in one round.
+ *
+ * Context: As register_kprobe().
+ * Return: 0, -%EINVAL when @kps is NULL or @num not positive, -%ENOMEM, or the
+ * error of the first probe that could not be registered; see register_kprobe().
+ */
+int register_kprobes(struct kprobe **kps, int num)
+{
+	struct probe_request *reqs __free(kvfree) = NULL;
+	int i;
+
+	if (!kps || num <= 0)
+		return -EINVAL;
+
+	reqs = kvcalloc(num, sizeof(*reqs), GFP_KERNEL);
+	if (!reqs)
+		return -ENOMEM;
+	for (i = 0; i < num; i++)
+		reqs[i].kp = kps[i];
+
+	return requests_register(reqs, num);
+}
+EXPORT_SYMBOL_GPL(register_kprobes);
+NOKPROBE_SYMBOL(register_kprobes);
+
+/* Probes taken out of their points stay linked by their hlist until restored. */
+static void probes_leave(struct kprobe **kps, int num, struct list_head *work,
+			 struct hlist_head *left)
+{
+	struct kprobe_point *point;
+	int i;
+
+	for (i = 0; i < num; i++) {
+		if (!kps[i])
+			continue;
+
+		point = point_find_member(kps[i]);
+		if (!point) {
+			/* Unless it has just left, named twice in the array. */
+			if (hlist_unhashed(&kps[i]->hlist))
+				kps[i]->addr = NULL;
+			continue;
+		}
+		point_del_member(point, kps[i]);
+		point_queue(point, work);
+		hlist_add_head(&kps[i]->hlist, left);
+	}
+}
+
+/**
+ * unregister_kprobes() - unregister an array of probes
+ * @kps: the probes; the address of one that is not registered is cleared
+ * @num: how many there are
+ *
+ * All of them wait for one grace period together.
+ *
+ * Context: Process context, may sleep. Takes the locks of register_kprobe().
+ * When it returns, no handler of these probes runs any more.
+ */
+void unregister_kprobes(struct kprobe **kps, int num)
+{
+	struct hlist_node *next;
+	struct kprobe *kp;
+	HLIST_HEAD(left);
+	LIST_HEAD(work);
+	LIST_HEAD(dead);
+
+	if (!kps || num <= 0)
+		return;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		probes_leave(kps, num, &work, &left);
+		points_reconcile(&work);
+		points_bury(&work, &dead);
+	}
+	if (hlist_empty(&left))
+		return;
+
+	synchronize_rcu();
+	hlist_for_each_entry_safe(kp, next, &left, hlist) {
+		INIT_HLIST_NODE(&kp->hlist);
+		INIT_LIST_HEAD(&kp->list);
+	}
+	points_free(&dead);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobes);
+NOKPROBE_SYMBOL(unregister_kprobes);
+
+/**
+ * unregister_kprobe() - remove a probe
+ * @p: the probe; when it is not registered its address is cleared
+ *
+ * Context: As unregister_kprobes().
+ */
+void unregister_kprobe(struct kprobe *p)
+{
+	unregister_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobe);
+NOKPROBE_SYMBOL(unregister_kprobe);
+
+static int set_enabled(struct kprobe *kp, bool enable)
+{
+	struct kprobe_point *point;
+	LIST_HEAD(nothing_dies);
+	LIST_HEAD(work);
+	int ret;
+
+	if (!kp)
+		return -EINVAL;
+
+	guard(mutex)(&kprobe_mutex);
+	point = point_find_member(kp);
+	if (!point || (enable && kprobe_gone(kp)))
+		return -EINVAL;
+
+	point_enable_member(point, kp, enable);
+	point_queue(point, &work);
+	ret = points_reconcile(&work);
+	if (ret) {
+		point_enable_member(point, kp, !enable);
+		points_reconcile(&work);
+	}
+	points_bury(&work, &nothing_dies);
+
+	return ret;
+}
+
+/**
+ * disable_kprobe() - keep a registered probe from being called
+ * @kp: the probe
+ *
+ * A handler that runs already is not waited for.
+ *
+ * Context: Process context, may sleep. Takes the locks of register_kprobe().
+ * Return: 0, also when it was disabled before; -%EINVAL when @kp is NULL or not
+ * registered.
+ */
+int disable_kprobe(struct kprobe *kp)
+{
+	return set_enabled(kp, false);
+}
+EXPORT_SYMBOL_GPL(disable_kprobe);
+NOKPROBE_SYMBOL(disable_kprobe);
+
+/**
+ * enable_kprobe() - let a disabled probe be called again
+ * @kp: the probe
+ *
+ * While debugfs "enabled" is 0 the probe stays silent until that is 1 again.
+ *
+ * Context: Process context, may sleep. Takes the locks of register_kprobe().
+ * Return: 0, also when it was enabled before; -%EINVAL when @kp is NULL or not
+ * registered or its text is gone; -%ENOMEM, -%EBUSY or -%ENODEV when ftrace does
+ * not give the site, see register_kprobe().
+ */
+int enable_kprobe(struct kprobe *kp)
+{
+	return set_enabled(kp, true);
+}
+EXPORT_SYMBOL_GPL(enable_kprobe);
+NOKPROBE_SYMBOL(enable_kprobe);
+
+/**
+ * kprobe_exceptions_notify() - an architecture's way to hear of traps
+ * @self: the notifier
+ * @val: an enum die_val
+ * @data: a struct die_args
+ *
+ * Context: A trap.
+ * Return: NOTIFY_STOP when the trap was a probe's, NOTIFY_DONE otherwise.
+ */
+int __weak kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data)
+{
+	return NOTIFY_DONE;
+}
+
+NOKPROBE_SYMBOL(kprobe_exceptions_notify);
+
+static struct notifier_block exceptions_nb = {
+	.notifier_call = kprobe_exceptions_notify,
+	.priority = INT_MAX,
+};
+
+/* From here on probes can be registered; some ports do it in arch_init_kprobes(). */
+static int __init kprobes_init(void)
+{
+	int ret;
+
+	ret = blacklist_init();
+	ret = ret ?: return_init();
+	ret = ret ?: arch_init_kprobes();
+	ret = ret ?: register_die_notifier(&exceptions_nb);
+	ret = ret ?: lifetime_init();
+	if (ret)
+		pr_err("not available: %d\n", ret);
+
+	return ret;
+}
+early_initcall(kprobes_init);
