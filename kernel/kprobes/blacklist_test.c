@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The blacklist: what is on it and what is not, and that no range is longer than
+ * the symbol or the area it came from.
+ */
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+
+#include "internal.h"
+
+static noinline void may_be_probed(void)
+{
+	barrier();
+}
+
+static noinline void must_not_be_probed(void)
+{
+	barrier();
+}
+
+NOKPROBE_SYMBOL(must_not_be_probed);
+
+static noinline void added_later(void)
+{
+	barrier();
+}
+
+/* Where the compiler cannot see it, lest it reckons with places inside of it. */
+static unsigned long address_of(void (*fn)(void))
+{
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (unsigned long)fn;
+}
+
+static void blacklist_symbols(struct kunit *test)
+{
+	unsigned long size, offset, addr = address_of(must_not_be_probed);
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr + size - 1));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)get_kprobe));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)may_be_probed));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(0));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(ULONG_MAX));
+}
+
+static void blacklist_add(struct kunit *test)
+{
+	unsigned long size, offset, addr = address_of(added_later);
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, &offset));
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr), size);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr + size - 1));
+
+	/* Once more changes nothing, and nothing else has gone. */
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr), size);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)must_not_be_probed));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)may_be_probed));
+}
+
+/* Failure C11: an area ends where its caller says, whatever the symbols say. */
+static void blacklist_bounds(struct kunit *test)
+{
+	unsigned long addr = address_of(may_be_probed);
+
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr), 0);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr - 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
+
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr + 1), 0);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr + 1));
+}
+
+static struct kunit_case blacklist_cases[] = {
+	KUNIT_CASE(blacklist_symbols),
+	KUNIT_CASE(blacklist_add),
+	KUNIT_CASE(blacklist_bounds),
+	{}
+};
+
+static struct kunit_suite blacklist_suite = {
+	.name = "kprobes_blacklist",
+	.test_cases = blacklist_cases,
+};
+
+kunit_test_suite(blacklist_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the blacklist of kprobes");
+MODULE_LICENSE("GPL");

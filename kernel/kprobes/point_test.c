@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Points through the doors of point.c: what a member, a switch or the loss of
+ * its text makes of a point, seen in its state, its flags and the table.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+
+#include "internal.h"
+
+/* Two targets: one that ftrace knows, where it can, and one that it does not. */
+static noinline int traced_target(int x)
+{
+	barrier();
+	return x + 1;
+}
+
+static noinline notrace int plain_target(int x)
+{
+	barrier();
+	return x + 2;
+}
+
+static int hits;
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+struct target {
+	const char *name;
+	int (*fn)(int x);
+};
+
+static const struct target targets[] = {
+	{ "on an ftrace site", traced_target },
+	{ "on a breakpoint", plain_target },
+};
+
+static void target_describe(const struct target *t, char *desc)
+{
+	strscpy(desc, t->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(target, targets, target_describe);
+
+static struct kprobe_point *find(struct kprobe *kp)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return point_find_member(kp);
+}
+
+static void expect_state(struct kunit *test, struct kprobe *kp, enum point_state state)
+{
+	struct kprobe_point *point = find(kp);
+
+	KUNIT_ASSERT_NOT_NULL(test, point);
+	KUNIT_EXPECT_STREQ(test, point_state_name(point->state), point_state_name(state));
+	KUNIT_EXPECT_EQ(test, point->op.kp.flags &
+			(KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED),
+			point_state_flags(state));
+}
+
+static void expect_hits(struct kunit *test, const struct target *t, int expected)
+{
+	int (*fn)(int x) = READ_ONCE(t->fn);
+
+	hits = 0;
+	fn(1);
+	KUNIT_EXPECT_EQ(test, hits, expected);
+}
+
+static struct kprobe on_target(const struct target *t)
+{
+	return (struct kprobe){
+		.addr = (kprobe_opcode_t *)t->fn,
+		.pre_handler = count_hit,
+	};
+}
+
+static void point_life(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t);
+	unsigned long addr;
+
+	kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	addr = (unsigned long)kp.addr;
+	expect_state(test, &kp, POINT_DISARMED);
+	expect_hits(test, t, 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
+	expect_state(test, &kp, POINT_ARMED);
+	expect_hits(test, t, 1);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), 0);
+	expect_state(test, &kp, POINT_DISARMED);
+	expect_hits(test, t, 0);
+
+	unregister_kprobe(&kp);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_NULL(test, point_find(addr));
+}
+
+/* The only member is called directly, several by a walk, and none twice. */
+static void point_members(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe a = on_target(t), b = on_target(t);
+	struct kprobe_point *point;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
+	point = find(&a);
+	KUNIT_EXPECT_PTR_EQ(test, point->lone, &a);
+	expect_hits(test, t, 1);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
+	KUNIT_EXPECT_PTR_EQ(test, find(&b), point);
+	KUNIT_EXPECT_NULL(test, point->lone);
+	KUNIT_EXPECT_EQ(test, point->enabled, 2);
+	expect_hits(test, t, 2);
+
+	unregister_kprobe(&a);
+	KUNIT_EXPECT_PTR_EQ(test, point->lone, &b);
+	KUNIT_EXPECT_EQ(test, point->enabled, 1);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&b);
+}
+
+/* Failures M1 and C5: who wants a post_handler is counted, and ftrace follows. */
+static void point_post_handlers(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe a = on_target(t), b = on_target(t);
+	struct kprobe_point *point;
+
+	b.post_handler = ignore_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
+	point = find(&a);
+	KUNIT_EXPECT_NULL(test, point->op.kp.post_handler);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
+	KUNIT_EXPECT_EQ(test, point->post, 1);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &hit_post_handler);
+	KUNIT_EXPECT_FALSE(test, ftrace_point_misplaced(point));
+	expect_hits(test, t, 2);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&b), 0);
+	KUNIT_EXPECT_EQ(test, point->post, 0);
+	KUNIT_EXPECT_NULL(test, point->op.kp.post_handler);
+	KUNIT_EXPECT_FALSE(test, ftrace_point_misplaced(point));
+	expect_hits(test, t, 1);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&b), 0);
+	unregister_kprobe(&a);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&b);
+	expect_hits(test, t, 0);
+}
+
+/* Failure M2: what is enabled while everything is off is armed afterwards. */
+static void point_all_off(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t);
+
+	kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, points_set_all_off(true), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
+	expect_state(test, &kp, POINT_DISARMED);
+	expect_hits(test, t, 0);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, points_set_all_off(false), 0);
+	expect_state(test, &kp, POINT_ARMED);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&kp);
+}
+
+/* The text of a gone point is not written, and its address is free again. */
+static void point_gone(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t), again = on_target(t);
+	unsigned long addr;
+
+	kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	addr = (unsigned long)kp.addr;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		points_forget_text(addr, addr + 1);
+		KUNIT_EXPECT_NULL(test, point_find(addr));
+	}
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&kp));
+	expect_state(test, &kp, POINT_GONE);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), -EINVAL);
+	expect_hits(test, t, 0);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&again), 0);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&kp);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&again);
+	expect_hits(test, t, 0);
+}
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static void keep_ip(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+		    struct ftrace_regs *fregs)
+{
+}
+
+/* Failure C1: another user may change the ip of the function, so we may not. */
+static void point_ftrace_busy(struct kunit *test)
+{
+	static struct ftrace_ops other = {
+		.func = keep_ip,
+		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	};
+	struct kprobe plain = on_target(&targets[0]), post = on_target(&targets[0]);
+	unsigned long site = ftrace_location((unsigned long)traced_target);
+
+	post.post_handler = ignore_post;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&other, site, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&other), 0);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, list_empty(&post.list));
+	KUNIT_EXPECT_NULL(test, find(&post));
+	expect_hits(test, &targets[0], 0);
+
+	/* One without a post_handler can be there, and one with it cannot join. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&plain), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), -EBUSY);
+	expect_state(test, &plain, POINT_ARMED);
+	expect_hits(test, &targets[0], 1);
+
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&other), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+	expect_hits(test, &targets[0], 2);
+	unregister_kprobe(&plain);
+	unregister_kprobe(&post);
+	expect_hits(test, &targets[0], 0);
+	ftrace_free_filter(&other);
+}
+
+/* Failure C1, C3: what ftrace can no longer do is an error, and not a crash. */
+static void point_ftrace_killed(struct kunit *test)
+{
+	struct kprobe kp = on_target(&targets[0]), off = on_target(&targets[0]);
+
+	off.flags = KPROBE_FLAG_DISABLED;
+	kprobe_ftrace_kill();
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -ENODEV);
+	KUNIT_EXPECT_TRUE(test, list_empty(&kp.list));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&off), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&off), -ENODEV);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&off));
+	expect_state(test, &off, POINT_DISARMED);
+	unregister_kprobe(&off);
+
+	/* ftrace has not really shut down. */
+	kprobe_ftrace_disabled = false;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
+	expect_hits(test, &targets[0], 1);
+	unregister_kprobe(&kp);
+}
+#endif
+
+/* Enough points to make the table grow several times, and shrink by holes. */
+#define MANY	1000
+
+static kprobe_opcode_t *fake_addr(unsigned int i)
+{
+	return (kprobe_opcode_t *)(0x1000UL + 8 * i);
+}
+
+static struct kprobe_point *publish_fake(struct kunit *test, unsigned int i)
+{
+	struct kprobe_point *point = kunit_kzalloc(test, sizeof(*point), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, point);
+	INIT_LIST_HEAD(&point->members);
+	INIT_LIST_HEAD(&point->op.kp.list);
+	point->op.kp.addr = fake_addr(i);
+
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_ASSERT_EQ(test, points_reserve(1), 0);
+	point_publish(point);
+
+	return point;
+}
+
+static void bury_fakes(struct kprobe_point **points, unsigned int first, unsigned int step)
+{
+	LIST_HEAD(work);
+	LIST_HEAD(dead);
+	unsigned int i;
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = first; i < MANY; i += step)
+		point_queue(points[i], &work);
+	points_bury(&work, &dead);
+}
+
+static void expect_found(struct kunit *test, struct kprobe_point **points, unsigned int first,
+			 unsigned int step, bool found)
+{
+	unsigned int i, wrong = 0;
+
+	guard(preempt)();
+	for (i = first; i < MANY; i += step) {
+		struct kprobe *p = get_kprobe(fake_addr(i));
+
+		wrong += p != (found ? &points[i]->op.kp : NULL);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static void point_table(struct kunit *test)
+{
+	struct kprobe_point **points;
+	unsigned int i;
+
+	points = kunit_kcalloc(test, MANY, sizeof(*points), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, points);
+
+	for (i = 0; i < MANY; i++)
+		points[i] = publish_fake(test, i);
+	expect_found(test, points, 0, 1, true);
+
+	bury_fakes(points, 0, 2);
+	expect_found(test, points, 0, 2, false);
+	expect_found(test, points, 1, 2, true);
+
+	for (i = 0; i < MANY; i += 2)
+		points[i] = publish_fake(test, i);
+	expect_found(test, points, 0, 1, true);
+
+	bury_fakes(points, 0, 1);
+	expect_found(test, points, 0, 1, false);
+	KUNIT_EXPECT_NULL(test, get_kprobe(NULL));
+
+	/* Readers of the points are in sections like the one above. */
+	synchronize_rcu();
+}
+
+static struct kunit_case point_cases[] = {
+	KUNIT_CASE_PARAM(point_life, target_gen_params),
+	KUNIT_CASE_PARAM(point_members, target_gen_params),
+	KUNIT_CASE_PARAM(point_post_handlers, target_gen_params),
+	KUNIT_CASE_PARAM(point_all_off, target_gen_params),
+	KUNIT_CASE_PARAM(point_gone, target_gen_params),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(point_ftrace_busy),
+	KUNIT_CASE(point_ftrace_killed),
+#endif
+	KUNIT_CASE(point_table),
+	{}
+};
+
+static struct kunit_suite point_suite = {
+	.name = "kprobes_point",
+	.test_cases = point_cases,
+};
+
+kunit_test_suite(point_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the points of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Slots: none is handed out twice, a dirty one only after a grace period, and
+ * an address inside a page of them is known for one.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/rcupdate.h>
+
+#include "internal.h"
+
+/* More than one page's worth on every architecture. */
+#define NR_SLOTS	(PAGE_SIZE / KPROBE_INSN_SLOT_SIZE + 3)
+
+static bool slots_overlap(kprobe_opcode_t **slots, unsigned int nr, kprobe_opcode_t *slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (abs((long)slots[i] - (long)slot) < KPROBE_INSN_SLOT_SIZE)
+			return true;
+	}
+
+	return false;
+}
+
+static void slot_get_many(struct kunit *test)
+{
+	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	for (i = 0; i < NR_SLOTS; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
+		KUNIT_EXPECT_FALSE(test, slots_overlap(slots, i, slots[i]));
+		KUNIT_EXPECT_EQ(test, offset_in_page(slots[i]) % KPROBE_INSN_SLOT_SIZE, 0);
+		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i]));
+	}
+	KUNIT_EXPECT_GE(test, slot_pages_in_use(), 2);
+
+	for (i = 0; i < NR_SLOTS; i++)
+		free_insn_slot(slots[i], 0);
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
+}
+
+/* A slot that a task may be in is not the next one handed out. */
+static void slot_dirty(struct kunit *test)
+{
+	kprobe_opcode_t *dirty = get_insn_slot();
+	kprobe_opcode_t *next;
+
+	KUNIT_ASSERT_NOT_NULL(test, dirty);
+	free_insn_slot(dirty, 1);
+	next = get_insn_slot();
+	KUNIT_EXPECT_PTR_NE(test, next, dirty);
+	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)dirty));
+	free_insn_slot(next, 0);
+
+	/* A clean one is. */
+	KUNIT_EXPECT_PTR_EQ(test, get_insn_slot(), next);
+	free_insn_slot(next, 0);
+}
+
+/* Dirty slots come back by themselves, and the pages that they leave empty go. */
+static void slot_reclaim(struct kunit *test)
+{
+	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	unsigned int i, pages = slot_pages_in_use();
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	for (i = 0; i < NR_SLOTS; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
+	}
+	for (i = 0; i < NR_SLOTS; i++)
+		free_insn_slot(slots[i], 1);
+
+	for (i = 0; i < 600 && slot_pages_in_use() > max(pages, 1U); i++)
+		msleep(100);
+	KUNIT_EXPECT_LE(test, slot_pages_in_use(), max(pages, 1U));
+}
+
+static void slot_kallsyms(struct kunit *test)
+{
+	kprobe_opcode_t *slot = get_insn_slot();
+	char name[KSYM_NAME_LEN], type;
+	unsigned long addr;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	for (i = 0; !kprobe_get_kallsym(i, &addr, &type, name); i++) {
+		KUNIT_EXPECT_STREQ(test, name, "kprobe_insn_page");
+		KUNIT_EXPECT_EQ(test, type, 't');
+		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot(addr));
+	}
+	KUNIT_EXPECT_EQ(test, i, slot_pages_in_use());
+	KUNIT_EXPECT_EQ(test, kprobe_get_kallsym(i, &addr, &type, name), -ERANGE);
+	free_insn_slot(slot, 0);
+}
+
+static struct kunit_case slot_cases[] = {
+	KUNIT_CASE(slot_get_many),
+	KUNIT_CASE(slot_dirty),
+	KUNIT_CASE_SLOW(slot_reclaim),
+	KUNIT_CASE(slot_kallsyms),
+	{}
+};
+
+static struct kunit_suite slot_suite = {
+	.name = "kprobes_slot",
+	.test_cases = slot_cases,
+};
+
+kunit_test_suite(slot_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the out-of-line slots of kprobes");
+MODULE_LICENSE("GPL");
