@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kprobes on x86: types that the core embeds, and the hooks of the exception
+ * handlers. What the files of the port share is in its common.h.
+ */
+#ifndef _ASM_X86_KPROBES_H
+#define _ASM_X86_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+
+#ifndef __ASSEMBLY__
+
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#ifdef CONFIG_KPROBES
+
+struct kprobe;
+
+typedef u8 kprobe_opcode_t;
+
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+
+/* The probed address, and two copies of its instruction with a jump behind. */
+#define KPROBE_INSN_SLOT_SIZE	(sizeof(long) + 2 * (MAX_INSN_SIZE + JMP32_INSN_SIZE))
+
+/**
+ * struct arch_specific_insn - how to run one probed instruction
+ * @insn: its copy that jumps back behind the original, NULL when not needed
+ * @emulate: does to the registers what the instruction does, NULL when only the
+ *	copy can; a result of false sends this hit to the copy after all
+ * @disp: displacement or immediate operand
+ * @size: length of the instruction
+ * @arg: operand of @emulate, see there
+ * @mask: flags that a conditional branch looks at
+ * @base: offset in pt_regs of a register operand, or of a base register
+ * @index: the same of an index register
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t *insn;
+	bool (*emulate)(struct kprobe *p, struct pt_regs *regs);
+	s32 disp;
+	u8 size;
+	u8 arg;
+	union {
+		u16 mask;
+		struct {
+			u8 base;
+			u8 index;
+		};
+	};
+};
+
+/**
+ * struct kprobe_ctlblk - the hit that this CPU is handling
+ * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set
+ * @saved_if: X86_EFLAGS_IF of the probed code, which its copy runs without
+ */
+struct kprobe_ctlblk {
+	unsigned long kprobe_status;
+	unsigned long saved_if;
+};
+
+/* text_poke() wrote the copy, so there is nothing to flush. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+extern const int kretprobe_blacklist_size;
+
+void arch_remove_kprobe(struct kprobe *p);
+
+int kprobe_int3_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+
+#define arch_kprobe_leave_copy arch_kprobe_leave_copy
+void arch_kprobe_leave_copy(struct pt_regs *regs);
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
+unsigned long arch_kprobe_original_ip(unsigned long ip);
+int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len);
+
+#else /* !CONFIG_KPROBES */
+
+static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
+{
+}
+
+static inline unsigned long arch_kprobe_original_ip(unsigned long ip)
+{
+	return ip;
+}
+
+static inline int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
+{
+	memcpy(buf, (void *)addr, len);
+
+	return 0;
+}
+
+#endif /* CONFIG_KPROBES */
+#endif /* !__ASSEMBLY__ */
+#endif /* _ASM_X86_KPROBES_H */

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies of probed instructions, and the ways out of them.
+ *
+ * A slot holds two copies of one instruction. Behind the first is a jump back
+ * to the original code: once there, the hit is over. Behind the second is a
+ * jump to kprobe_post_entry, which calls the post_handler.
+ *
+ * The first copy runs with nothing held: the task may be preempted in it, even
+ * migrate, and an RCU-tasks grace period keeps the slot until it has left. The
+ * second runs with interrupts off and the probe current, so that the hit stays
+ * on its CPU and is the only one there between the handlers; an NMI that hits
+ * a probe meanwhile runs the first copy of that one.
+ *
+ * An instruction that faults in a copy is moved to the original place before
+ * the fault is handled, since the kernel has its fixups for that address, and
+ * since a task that sleeps until the page is there must not do so in a copy.
+ * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cleanup.h>
+#include <linux/entry-common.h>
+#include <linux/execmem.h>
+#include <linux/instrumentation.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/set_memory.h>
+#include <linux/string.h>
+
+#include "common.h"
+
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: the original instruction
+ * @back: copy, and a jump behind the original
+ * @post: copy, and a jump to kprobe_post_entry
+ */
+struct slot {
+	unsigned long addr;
+	u8 back[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+	u8 post[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
+{
+	return container_of((void *)insn, struct slot, back);
+}
+
+/* Slots lie one behind the other from the start of a page. */
+static __always_inline struct slot *slot_at(unsigned long ip)
+{
+	return (struct slot *)(ip - offset_in_page(ip) % sizeof(struct slot));
+}
+
+void *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	if (!page)
+		return NULL;
+
+	memset(page, INT3_INSN_OPCODE, PAGE_SIZE);
+	if (set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+
+	return page;
+}
+
+static bool fits_rel32(long distance)
+{
+	return distance == (s32)distance;
+}
+
+/* An operand relative to %rip has to be named from the copy at @dest. */
+static int rebase_operand(u8 *image, const u8 *dest, struct kprobe *p, struct insn *insn)
+{
+	long disp;
+	s32 disp32;
+
+	if (!insn_rip_relative(insn))
+		return 0;
+
+	disp = (s32)insn->displacement.value + (long)p->addr - (long)dest;
+	disp32 = disp;
+	if (insn->addr_bytes != sizeof(long) || !fits_rel32(disp))
+		return -EOPNOTSUPP;
+
+	memcpy(image + insn_offset_displacement(insn), &disp32, sizeof(disp32));
+
+	return 0;
+}
+
+/* Fill in the copy that will be at @dest, and behind it a jump to @next. */
+static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, void *next)
+{
+	unsigned int len = insn->length;
+	int ret;
+
+	memcpy(image, insn->kaddr, len);
+	ret = rebase_operand(image, dest, p, insn);
+	if (ret)
+		return ret;
+
+	if (!fits_rel32((long)next - (long)dest))
+		return -EOPNOTSUPP;
+	__text_gen_insn(image + len, JMP32_INSN_OPCODE, dest + len, next, JMP32_INSN_SIZE);
+
+	return 0;
+}
+
+static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
+{
+	struct slot image;
+	int ret;
+
+	memset(&image, INT3_INSN_OPCODE, sizeof(image));
+	image.addr = (unsigned long)p->addr;
+	ret = fill_copy(image.back, slot->back, p, insn, (void *)ip_behind(p));
+	if (!ret)
+		ret = fill_copy(image.post, slot->post, p, insn, kprobe_post_entry);
+	if (ret) {
+		pr_debug("%pS: out of reach of its copy\n", p->addr);
+		return ret;
+	}
+
+	text_poke(slot, &image, sizeof(image));
+	perf_event_text_poke(slot, NULL, 0, &image, sizeof(image));
+
+	return 0;
+}
+
+/* Make the copies of @insn, unless its emulation can do without. */
+int prepare_copy(struct kprobe *p, struct insn *insn)
+{
+	struct slot *slot;
+	int ret;
+
+	if (!emulation_needs_copy(p))
+		return 0;
+
+	slot = (struct slot *)get_insn_slot();
+	if (!slot)
+		return -ENOMEM;
+
+	ret = write_slot(slot, p, insn);
+	if (ret) {
+		free_insn_slot((kprobe_opcode_t *)slot, 0);
+		return ret;
+	}
+	p->ainsn.insn = slot->back;
+
+	return 0;
+}
+
+void remove_copy(struct kprobe *p)
+{
+	if (!p->ainsn.insn)
+		return;
+
+	free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.insn), 1);
+	p->ainsn.insn = NULL;
+}
+
+/* Leave the trap for the second copy; @p stays current. */
+void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
+
+	ctlblk->kprobe_status = KPROBE_HIT_SS;
+	ctlblk->saved_if = regs->flags & X86_EFLAGS_IF;
+	regs->flags &= ~X86_EFLAGS_IF;
+	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
+}
+
+NOKPROBE_SYMBOL(enter_post_copy);
+
+static void finish_post_copy(struct pt_regs *regs)
+{
+	struct kprobe *p = kprobe_running();
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+	regs->ip = ip_behind(p);
+
+	/* Its last user may have gone while the copy ran. */
+	if (post)
+		run_post_handler(p, post, regs);
+	else
+		reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(finish_post_copy);
+
+asmlinkage __visible noinstr void kprobe_post_trap(struct pt_regs *regs);
+
+/* From kprobe_post_entry: the same conditions as in the trap before the copy. */
+asmlinkage __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
+{
+	irqentry_state_t state = irqentry_nmi_enter(regs);
+
+	instrumentation_begin();
+	finish_post_copy(regs);
+	instrumentation_end();
+	irqentry_nmi_exit(regs, state);
+}
+
+/**
+ * arch_kprobe_original_ip() - where the original of copied code is
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the address in the probed code that a copy at @ip stands for; @ip
+ * itself when it is not in a copy.
+ */
+unsigned long arch_kprobe_original_ip(unsigned long ip)
+{
+	struct slot *slot = slot_at(ip);
+
+	if (likely(!is_kprobe_insn_slot(ip)))
+		return ip;
+
+	/* The jump behind a copy stands for the next instruction. */
+	if (ip >= (unsigned long)slot->post)
+		return slot->addr + (ip - (unsigned long)slot->post);
+	if (ip >= (unsigned long)slot->back)
+		return slot->addr + (ip - (unsigned long)slot->back);
+
+	return ip;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_original_ip);
+
+/**
+ * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+	unsigned long ip = regs->ip, addr = arch_kprobe_original_ip(ip);
+
+	/* The jump behind the copy does not fault. */
+	if (likely(addr == ip) || addr != slot_at(ip)->addr)
+		return;
+
+	regs->ip = addr;
+	if (ip == (unsigned long)slot_at(ip)->post) {
+		regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+		reset_current_kprobe();
+	}
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
+
+static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	if (!post)
+		return;
+
+	/* A probe hit by an interrupt must not be missed because of this one. */
+	guard(irqsave)();
+	__this_cpu_write(current_kprobe, p);
+	run_post_handler(p, post, regs);
+}
+
+NOKPROBE_SYMBOL(post_after_fixup);
+
+/**
+ * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * @regs: registers after the fixup
+ * @ip: instruction that faulted, not its copy
+ *
+ * To the probed code the instruction is over, so it is to a post_handler. When
+ * another hit is under way on this CPU this one has been counted as missed.
+ *
+ * Context: An exception.
+ */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)ip);
+	if (unlikely(p) && !kprobe_ftrace(p) && !kprobe_running() && text_is_int3(ip))
+		post_after_fixup(p, regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes on ftrace sites. The instruction is the site itself, which does
+ * nothing of its own: there is nothing to copy, and nothing to run.
+ */
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+
+#include "common.h"
+
+int arch_prepare_kprobe_ftrace(struct kprobe *p)
+{
+	memset(&p->ainsn, 0, sizeof(p->ainsn));
+
+	return 0;
+}
+
+/* Handlers see what they would see at a breakpoint on the site. */
+static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long behind = regs->ip;
+	kprobe_post_handler_t post;
+
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	if (p->pre_handler(p, regs)) {
+		reset_current_kprobe();
+		return;
+	}
+
+	regs->ip = behind;
+	post = READ_ONCE(p->post_handler);
+	if (post)
+		run_post_handler(p, post, regs);
+	else
+		reset_current_kprobe();
+}
+
+/* @ops may be on its way in or out, or serve another probe of the same call. */
+static __always_inline void call_from_site(unsigned long site, struct ftrace_ops *ops,
+					   struct pt_regs *regs)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)site);
+
+	if (unlikely(!p || !kprobe_ftrace_claims(p, ops) || kprobe_disabled(p)))
+		return;
+
+	if (kprobe_running())
+		kprobes_inc_nmissed_count(p);
+	else
+		ftrace_hit(p, regs);
+}
+
+/**
+ * kprobe_ftrace_handler() - ftrace calls for a site that a probe may hold
+ * @ip: the site
+ * @parent_ip: who called the function
+ * @ops: the ftrace_ops that ftrace serves
+ * @fregs: registers, ip behind the site
+ *
+ * Context: Any that is traced.
+ */
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	/* Disables preemption too. */
+	int lock = ftrace_test_recursion_trylock(ip, parent_ip);
+
+	if (lock < 0)
+		return;
+
+	if (likely(!kprobe_ftrace_disabled))
+		call_from_site(ip, ops, ftrace_get_regs(fregs));
+
+	ftrace_test_recursion_unlock(lock);
+}
+
+NOKPROBE_SYMBOL(kprobe_ftrace_handler);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Breakpoints: writing them, and what happens when one is hit.
+ *
+ * A hit calls the pre_handler and then has the instruction done in one of three
+ * ways, all chosen when the probe was prepared or from what its users want:
+ * emulated here; run as a copy that jumps back behind the original, which needs
+ * no second look; or, when a post_handler wants to see the result, run as a
+ * copy that jumps to kprobe_post_entry. No instruction is single-stepped.
+ */
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/memory.h>
+#include <linux/perf_event.h>
+#include <linux/uaccess.h>
+#include <asm/sections.h>
+
+#include "common.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/* One byte changes, so every CPU sees either the old or the new instruction. */
+static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
+{
+	text_poke(p->addr, &new, sizeof(new));
+	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
+}
+
+void arch_arm_kprobe(struct kprobe *p)
+{
+	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
+	text_poke_sync();
+}
+
+void arch_disarm_kprobe(struct kprobe *p)
+{
+	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
+	text_poke_sync();
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
+	text_poke_sync();
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
+	text_poke_sync();
+}
+
+void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+	handler(p, regs, 0);
+	reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(run_post_handler);
+
+static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
+}
+
+static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->ainsn.insn;
+}
+
+static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post;
+
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+
+	/* Users have always seen the ip behind the breakpoint here. */
+	if (p->pre_handler(p, regs)) {
+		reset_current_kprobe();
+		return;
+	}
+
+	/* A user may add or remove the last post_handler at any time. */
+	post = READ_ONCE(p->post_handler);
+	if (try_emulate(p, regs)) {
+		if (post)
+			run_post_handler(p, post, regs);
+		else
+			reset_current_kprobe();
+	} else if (post && !p->ainsn.emulate) {
+		enter_post_copy(p, regs);
+	} else {
+		reset_current_kprobe();
+		enter_copy(p, regs);
+	}
+}
+
+/*
+ * A hit while this CPU handles another, be it from a handler, or in an NMI
+ * while a copy runs: no handler is called, and nothing of the other hit is
+ * touched.
+ */
+static void nested_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobes_inc_nmissed_count(p);
+	if (!try_emulate(p, regs))
+		enter_copy(p, regs);
+}
+
+NOKPROBE_SYMBOL(nested_hit);
+
+/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+bool text_is_int3(unsigned long addr)
+{
+	u8 byte;
+
+	__get_kernel_nofault(&byte, (u8 *)addr, u8, gone);
+	return byte == INT3_INSN_OPCODE;
+gone:
+	return false;
+}
+
+NOKPROBE_SYMBOL(text_is_int3);
+
+/*
+ * No probe has a breakpoint here. Perhaps one had when the CPU fetched the
+ * instruction, or ftrace has taken the site since: then the text shows
+ * something else by now, which is to be executed.
+ */
+static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
+{
+	if (text_is_int3(addr))
+		return 0;
+
+	regs->ip = addr;
+
+	return 1;
+}
+
+NOKPROBE_SYMBOL(retry_stale_int3);
+
+/**
+ * kprobe_int3_handler() - a breakpoint trap may be the hit of a probe
+ * @regs: registers at the trap, ip behind the breakpoint
+ *
+ * Context: The #BP exception, as in an NMI.
+ * Return: 1 when the trap is dealt with, 0 when it has to do with no probe.
+ */
+int kprobe_int3_handler(struct pt_regs *regs)
+{
+	unsigned long addr = regs->ip - INT3_INSN_SIZE;
+	struct kprobe *p;
+
+	if (user_mode(regs))
+		return 0;
+
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (unlikely(!p || kprobe_ftrace(p)))
+		return retry_stale_int3(addr, regs);
+
+	if (unlikely(kprobe_running()))
+		nested_hit(p, regs);
+	else
+		first_hit(p, regs);
+
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kprobe_int3_handler);
+
+/*
+ * A handler has faulted: the exception tables have the fixup, if there is one.
+ * Faults of copies were moved to their instruction before.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+/*
+ * The linker puts last what no probe may enter: the thunks that branches and
+ * returns may be made through, those of a hit as well; the trampolines of
+ * static calls, which are rewritten; and the entry code, in which %gs, the page
+ * tables and the stack may be those of user space.
+ */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
+					 (unsigned long)_etext);
+}
