@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a probe change what the probed code does?
+ *
+ * Each snippet of insn_snippets.S runs from random states, first as it is and
+ * then with a probe on every one of its instructions. What comes out must be
+ * the same: registers, flags, stack and memory. The handlers keep a log, which
+ * must be a gapless account of the way through the snippet: each instruction
+ * is announced by its pre_handler, its post_handler tells which one is next,
+ * and between the two calls at that place no register changes.
+ *
+ * The states depend on the snippet and on the seed, which the kernel parameter
+ * insn_test.seed sets: the run that failed can be repeated.
+ */
+#define pr_fmt(fmt) "kprobes_x86_insn: " fmt
+
+#include <kunit/test.h>
+#include <linux/jhash.h>
+#include <linux/kprobes.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/prandom.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/insn.h>
+#include <asm/processor-flags.h>
+#include "insn_test.h"
+
+#define NR_STATES	32
+#define MAX_INSNS	48
+#define MAX_EVENTS	256
+#define MEM_WORDS	128
+#define PERCPU_WORDS	8
+
+static_assert(offsetof(struct machine, gpr) == MACHINE_GPR);
+static_assert(offsetof(struct machine, flags) == MACHINE_FLAGS);
+static_assert(offsetof(struct machine, xmm) == MACHINE_XMM);
+static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
+
+static unsigned int seed = 20240917;
+module_param(seed, uint, 0444);
+MODULE_PARM_DESC(seed, "where the random states start from");
+
+/* The memory that the snippets work on. */
+u64 insn_test_mem[MEM_WORDS];
+DEFINE_PER_CPU(u64 [PERCPU_WORDS], insn_test_percpu);
+
+/* Everything that a run starts from, and that is left of it. */
+struct world {
+	struct machine machine;
+	u64 mem[MEM_WORDS];
+	u64 percpu[PERCPU_WORDS];
+};
+
+/* What the first run from a state has shown. */
+struct result {
+	struct world after;
+	unsigned int nr_hits;	/* known after the run with both handlers */
+	u32 way;		/* digest of the log of pre_handlers */
+};
+
+/* One call of a handler. */
+struct event {
+	unsigned int index;
+	bool post;
+	unsigned long ip;
+	u64 gpr[16];
+	u64 flags;
+};
+
+struct insn_probe {
+	struct kprobe kp;
+	unsigned int len;
+};
+
+/* One test at a time, one run at a time, on one CPU. */
+static struct {
+	const struct snippet *snippet;
+	struct insn_probe probe[MAX_INSNS];
+	struct kprobe *array[MAX_INSNS];
+	unsigned int nr_probes;
+	struct event event[MAX_EVENTS];
+	unsigned int nr_events;
+	struct world world;
+	struct world before;
+	struct result result[NR_STATES];
+} lab;
+
+/* -- the handlers and their log -- */
+
+static void log_gprs(struct event *e, struct pt_regs *regs)
+{
+	u64 gpr[16] = {
+		regs->ax, regs->cx, regs->dx, regs->bx, regs->sp, regs->bp, regs->si, regs->di,
+		regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
+		regs->r15
+	};
+
+	memcpy(e->gpr, gpr, sizeof(gpr));
+}
+
+static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
+{
+	struct insn_probe *probe = container_of(kp, struct insn_probe, kp);
+	struct event *e;
+
+	if (lab.nr_events == MAX_EVENTS)
+		return;
+
+	e = &lab.event[lab.nr_events++];
+	e->index = probe - lab.probe;
+	e->post = post;
+	e->ip = regs->ip;
+	e->flags = regs->flags & ~X86_EFLAGS_RF;
+	log_gprs(e, regs);
+}
+
+static int log_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	log_event(kp, regs, false);
+	return 0;
+}
+
+static void log_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	log_event(kp, regs, true);
+}
+
+static unsigned long event_addr(const struct event *e)
+{
+	return (unsigned long)lab.probe[e->index].kp.addr;
+}
+
+static bool same_regs(const struct event *a, const struct event *b)
+{
+	return a->flags == b->flags && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
+}
+
+/* Registers that differ from run to run say nothing about the way. */
+static u32 digest_event(const struct event *e, u32 digest)
+{
+	digest = jhash(&e->index, sizeof(e->index), digest);
+	if (lab.snippet->needs & SNIPPET_VOLATILE)
+		return digest;
+
+	digest = jhash(e->gpr, sizeof(e->gpr), digest);
+	return jhash(&e->flags, sizeof(e->flags), digest);
+}
+
+/* -- the probes -- */
+
+static void place_probe(u8 *addr, unsigned int len, bool post)
+{
+	unsigned int n = lab.nr_probes++;
+	struct insn_probe *probe = &lab.probe[n];
+
+	memset(probe, 0, sizeof(*probe));
+	probe->kp.addr = addr;
+	probe->kp.pre_handler = log_pre;
+	probe->kp.post_handler = post ? log_post : NULL;
+	probe->len = len;
+	lab.array[n] = &probe->kp;
+}
+
+static int insn_len(u8 *addr)
+{
+	struct insn insn;
+
+	return insn_decode_kernel(&insn, addr) ? -EINVAL : insn.length;
+}
+
+/* Every instruction of the snippet, but for the breakpoints of its own. */
+static void place_probes(struct kunit *test, bool post)
+{
+	u8 *end = lab.snippet->start + lab.snippet->size;
+	u8 *addr;
+	int len;
+
+	lab.nr_probes = 0;
+	for (addr = lab.snippet->start; addr < end; addr += len) {
+		len = insn_len(addr);
+		KUNIT_ASSERT_GT(test, len, 0);
+		KUNIT_ASSERT_LT(test, lab.nr_probes, MAX_INSNS);
+		if (*addr != INT3_INSN_OPCODE)
+			place_probe(addr, len, post);
+	}
+	KUNIT_ASSERT_PTR_EQ(test, addr, end);
+}
+
+static void remove_probes(void *unused)
+{
+	unregister_kprobes(lab.array, lab.nr_probes);
+}
+
+static void add_probes(struct kunit *test, bool post)
+{
+	place_probes(test, post);
+	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
+			    "the probes of %s", lab.snippet->name);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+}
+
+/* -- a run -- */
+
+static void random_gprs(struct machine *m, struct rnd_state *rnd)
+{
+	prandom_bytes_state(rnd, m, sizeof(*m));
+	m->gpr[3] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
+	m->gpr[12] = (unsigned long)&insn_test_percpu;
+	m->gpr[13] &= 7;
+}
+
+/* All 32 cases of the flags that conditions test, the others by chance. */
+static void random_flags(struct machine *m, unsigned int state)
+{
+	u64 flags = m->flags & (X86_EFLAGS_AF | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_ID);
+
+	flags |= X86_EFLAGS_FIXED;
+	flags |= state & 1 ? X86_EFLAGS_CF : 0;
+	flags |= state & 2 ? X86_EFLAGS_PF : 0;
+	flags |= state & 4 ? X86_EFLAGS_ZF : 0;
+	flags |= state & 8 ? X86_EFLAGS_SF : 0;
+	flags |= state & 16 ? X86_EFLAGS_OF : 0;
+	m->flags = flags;
+}
+
+static void make_world(unsigned int state)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, (u64)seed * 1000003 + (lab.snippet - insn_snippets) * 1000 +
+			   state);
+	prandom_bytes_state(&rnd, lab.world.mem, sizeof(lab.world.mem));
+	prandom_bytes_state(&rnd, lab.world.percpu, sizeof(lab.world.percpu));
+	random_gprs(&lab.world.machine, &rnd);
+	random_flags(&lab.world.machine, state);
+}
+
+/*
+ * From lab.world into lab.world. Always called from the same place of the same
+ * function, so that the stack of the snippet is at the same address each time.
+ */
+static noinline void run_world(void)
+{
+	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
+	memcpy(this_cpu_ptr(&insn_test_percpu), lab.world.percpu, sizeof(lab.world.percpu));
+
+	lab.nr_events = 0;
+	insn_test_run(&lab.world.machine, lab.snippet->start);
+
+	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
+	memcpy(lab.world.percpu, this_cpu_ptr(&insn_test_percpu), sizeof(lab.world.percpu));
+}
+
+/* Lockdep must know when the snippet starts with interrupts off. */
+static noinline void run_in_task(void)
+{
+	unsigned long flags = 0;
+	bool off = !(lab.world.machine.flags & X86_EFLAGS_IF);
+
+	kernel_fpu_begin();
+	if (off)
+		local_irq_save(flags);
+	run_world();
+	if (off)
+		local_irq_restore(flags);
+	kernel_fpu_end();
+}
+
+/* -- the checks: each returns what is wrong, or NULL -- */
+
+static const char * const reg_names[] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+	"r13", "r14", "r15"
+};
+
+static const char *differing_reg(const u64 *want, const u64 *have)
+{
+	static char text[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reg_names); i++) {
+		if (want[i] == have[i])
+			continue;
+		snprintf(text, sizeof(text), "%s is %llx, not %llx", reg_names[i], have[i],
+			 want[i]);
+		return text;
+	}
+	return NULL;
+}
+
+static const char *check_after(const struct world *a, const struct world *b)
+{
+	const char *reg = differing_reg(a->machine.gpr, b->machine.gpr);
+
+	if (reg && !(lab.snippet->needs & SNIPPET_VOLATILE))
+		return reg;
+	if (a->machine.flags != b->machine.flags && !(lab.snippet->needs & SNIPPET_VOLATILE))
+		return "flags";
+	if (memcmp(a->machine.xmm, b->machine.xmm, sizeof(a->machine.xmm)))
+		return "vector registers";
+	if (memcmp(a->machine.stack, b->machine.stack, sizeof(a->machine.stack)))
+		return "stack";
+	if (memcmp(a->mem, b->mem, sizeof(a->mem)))
+		return "memory";
+	if (memcmp(a->percpu, b->percpu, sizeof(a->percpu)))
+		return "per-CPU memory";
+	return NULL;
+}
+
+/* The first pre_handler must see the state that the run started from. */
+static const char *check_start(void)
+{
+	const struct event *first = &lab.event[0];
+	u64 *start = lab.before.machine.gpr;
+
+	/* The stack is where run_world() was called. */
+	start[4] = first->gpr[4];
+	if (memcmp(start, first->gpr, sizeof(first->gpr)))
+		return "log: registers at the start";
+	if (first->flags != lab.before.machine.flags)
+		return "log: flags at the start";
+	if (event_addr(first) != (unsigned long)lab.snippet->start)
+		return "log: start";
+	return NULL;
+}
+
+static const char *check_pre(const struct event *e)
+{
+	if (e->post)
+		return "log: two post_handlers in a row";
+	if (e->ip != event_addr(e) + 1)
+		return "log: ip in a pre_handler";
+	return NULL;
+}
+
+/* @next is NULL at the end of the log. */
+static const char *check_post(const struct event *e, const struct event *pre,
+			      const struct event *next)
+{
+	if (!e->post || e->index != pre->index)
+		return "log: no post_handler after a pre_handler";
+	if (!next)
+		return e->ip == (unsigned long)insn_test_exit ? NULL : "log: end";
+	if (event_addr(next) != e->ip)
+		return "log: ip in a post_handler";
+	if (!same_regs(e, next))
+		return "log: registers in a post_handler";
+	return NULL;
+}
+
+static const char *check_log_both(void)
+{
+	const char *wrong = check_start();
+	unsigned int i;
+
+	if (lab.nr_events % 2)
+		return "log: odd";
+
+	for (i = 0; !wrong && i < lab.nr_events; i += 2) {
+		struct event *e = &lab.event[i];
+
+		wrong = check_pre(e);
+		if (!wrong)
+			wrong = check_post(e + 1, e, i + 2 < lab.nr_events ? e + 2 : NULL);
+	}
+	return wrong;
+}
+
+static const char *check_log_pre(void)
+{
+	const char *wrong = check_start();
+	unsigned int i;
+
+	for (i = 0; !wrong && i < lab.nr_events; i++)
+		wrong = check_pre(&lab.event[i]);
+	return wrong;
+}
+
+static u32 digest_log(unsigned int *nr_hits)
+{
+	unsigned int i;
+	u32 digest = 0;
+
+	*nr_hits = 0;
+	for (i = 0; i < lab.nr_events; i++) {
+		if (lab.event[i].post)
+			continue;
+		digest = digest_event(&lab.event[i], digest);
+		++*nr_hits;
+	}
+	return digest;
+}
+
+/* -- the modes in which a snippet runs -- */
+
+enum mode {
+	BARE,		/* no probes: the measure for the others */
+	BOTH,		/* pre_handlers and post_handlers */
+	PRE,		/* pre_handlers only */
+};
+
+static const char *judge_both(struct result *result)
+{
+	result->way = digest_log(&result->nr_hits);
+	return check_log_both();
+}
+
+static const char *judge_pre(struct result *result)
+{
+	unsigned int nr_hits;
+	u32 way = digest_log(&nr_hits);
+
+	if (nr_hits != result->nr_hits || way != result->way)
+		return "log: not the same without post_handlers";
+	return check_log_pre();
+}
+
+static const char *judge(struct result *result, enum mode mode)
+{
+	const char *wrong;
+
+	if (mode == BARE) {
+		result->after = lab.world;
+		return NULL;
+	}
+
+	wrong = check_after(&result->after, &lab.world);
+	if (wrong)
+		return wrong;
+	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
+		return "log: length";
+	return mode == BOTH ? judge_both(result) : judge_pre(result);
+}
+
+static void run_states(struct kunit *test, enum mode mode)
+{
+	static const char * const names[] = { "bare", "pre+post", "pre" };
+	const char *wrong;
+	unsigned int i;
+
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		lab.before = lab.world;
+		run_in_task();
+		wrong = judge(&lab.result[i], mode);
+		if (wrong)
+			KUNIT_FAIL_AND_ABORT(test, "%s, %s, state %u of seed %u: %s",
+					     lab.snippet->name, names[mode], i, seed, wrong);
+	}
+}
+
+static void run_probed(struct kunit *test, enum mode mode)
+{
+	add_probes(test, mode == BOTH);
+	run_states(test, mode);
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static bool needs_met(const struct snippet *s)
+{
+	if (s->needs & SNIPPET_CX16 && !boot_cpu_has(X86_FEATURE_CX16))
+		return false;
+	if (s->needs & SNIPPET_AVX && !cpu_has_xfeatures(XFEATURE_MASK_YMM, NULL))
+		return false;
+	/* A probe on a landing pad would take it away. */
+	if (s->needs & SNIPPET_INDIRECT && cpu_feature_enabled(X86_FEATURE_IBT))
+		return false;
+	return true;
+}
+
+static void choose_snippet(struct kunit *test)
+{
+	lab.snippet = test->param_value;
+	if (!needs_met(lab.snippet))
+		kunit_skip(test, "this CPU cannot run it");
+}
+
+static void release_cpu(void *unused)
+{
+	migrate_enable();
+}
+
+/* Where per-CPU data and system registers are the same in each run. */
+static void stay_on_cpu(struct kunit *test)
+{
+	migrate_disable();
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
+}
+
+static void insn_same_with_probes(struct kunit *test)
+{
+	choose_snippet(test);
+	stay_on_cpu(test);
+	run_states(test, BARE);
+	run_probed(test, BOTH);
+	run_probed(test, PRE);
+}
+
+/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
+
+static noinline notrace void hit_me(void)
+{
+	barrier();
+}
+
+static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	run_world();
+	return 0;
+}
+
+static struct kprobe outer;
+
+static void remove_outer(void *unused)
+{
+	unregister_kprobe(&outer);
+}
+
+static void add_outer(struct kunit *test)
+{
+	outer = (struct kprobe) {
+		.addr = (kprobe_opcode_t *)hit_me,
+		.pre_handler = run_in_handler,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
+}
+
+static unsigned long count_missed(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < lab.nr_probes; i++)
+		missed += lab.probe[i].kp.nmissed;
+	return missed;
+}
+
+static noinline void run_nested(unsigned int state)
+{
+	make_world(state);
+	lab.world.machine.flags &= ~(u64)X86_EFLAGS_IF;
+	kernel_fpu_begin();
+	hit_me();
+	kernel_fpu_end();
+}
+
+static const char *judge_nested(struct result *result, unsigned long missed)
+{
+	const char *wrong = check_after(&result->after, &lab.world);
+
+	if (wrong)
+		return wrong;
+	if (lab.nr_events)
+		return "a handler ran";
+	if (missed != result->nr_hits)
+		return "missed hits, miscounted";
+	return NULL;
+}
+
+/* How many hits there are is known from a run that is not nested. */
+static void count_hits(struct kunit *test)
+{
+	unsigned int i;
+
+	add_probes(test, false);
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		run_in_task();
+		digest_log(&lab.result[i].nr_hits);
+	}
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_when_missed(struct kunit *test)
+{
+	unsigned long missed;
+	const char *wrong;
+	unsigned int i;
+
+	choose_snippet(test);
+	/* Interrupts stay off here, and a fault within a hit is another matter. */
+	if (lab.snippet->needs & (SNIPPET_SETS_IF | SNIPPET_FAULTS))
+		kunit_skip(test, "not within a handler");
+
+	stay_on_cpu(test);
+	count_hits(test);
+	add_outer(test);
+	for (i = 0; i < NR_STATES; i++) {
+		run_nested(i);
+		lab.result[i].after = lab.world;
+	}
+
+	add_probes(test, true);
+	for (i = 0; i < NR_STATES; i++) {
+		missed = count_missed();
+		run_nested(i);
+		wrong = judge_nested(&lab.result[i], count_missed() - missed);
+		if (wrong)
+			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
+					     lab.snippet->name, i, seed, wrong);
+	}
+}
+
+/* -- what must be refused -- */
+
+static void expect_refused(struct kunit *test, u8 *addr, int err, const char *what)
+{
+	struct kprobe kp = { .addr = addr, .pre_handler = log_pre };
+	int ret = register_kprobe(&kp);
+
+	KUNIT_EXPECT_EQ_MSG(test, ret, err, "%s+%td", what, addr - lab.snippet->start);
+	if (!ret)
+		unregister_kprobe(&kp);
+	else
+		KUNIT_EXPECT_PTR_EQ(test, kp.addr, addr);
+}
+
+static void insn_refused_form(struct kunit *test)
+{
+	u8 text[16];
+
+	lab.snippet = test->param_value;
+	memcpy(text, lab.snippet->start, lab.snippet->size);
+	expect_refused(test, lab.snippet->start, -EOPNOTSUPP, lab.snippet->name);
+	KUNIT_EXPECT_MEMEQ(test, text, lab.snippet->start, lab.snippet->size);
+}
+
+/* Probed or not, only the first byte of an instruction may be probed. */
+static void refuse_inner_bytes(struct kunit *test)
+{
+	u8 *addr = lab.snippet->start;
+	unsigned int i, j;
+
+	for (i = 0; i < lab.nr_probes; i++) {
+		addr = lab.probe[i].kp.addr;
+		for (j = 1; j < lab.probe[i].len; j++)
+			expect_refused(test, addr + j, -EILSEQ, lab.snippet->name);
+	}
+}
+
+static void insn_boundaries(struct kunit *test)
+{
+	lab.snippet = test->param_value;
+	place_probes(test, false);
+	refuse_inner_bytes(test);
+	add_probes(test, false);
+	refuse_inner_bytes(test);
+}
+
+/* -- the suite -- */
+
+static const void *next_of(struct snippet *first, struct snippet *end, const void *prev,
+			   char *desc)
+{
+	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : first;
+
+	if (s >= end)
+		return NULL;
+	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
+	return s;
+}
+
+static const void *next_snippet(const void *prev, char *desc)
+{
+	return next_of(insn_snippets, insn_snippets_end, prev, desc);
+}
+
+/* Where they are is found in the same way in each: some will do. */
+static const void *next_of_some(const void *prev, char *desc)
+{
+	unsigned int i;
+
+	for (i = 0; prev && i < 8; i++)
+		prev = next_snippet(prev, desc) ?: insn_snippets_end;
+	return prev ? next_snippet(prev, desc) : next_snippet(NULL, desc);
+}
+
+static const void *next_refused(const void *prev, char *desc)
+{
+	return next_of(insn_refused, insn_refused_end, prev, desc);
+}
+
+static u8 *text_copy;
+
+static size_t text_size(void)
+{
+	struct snippet *last = insn_snippets_end - 1;
+
+	return last->start + last->size - insn_snippets[0].start;
+}
+
+static int insn_suite_init(struct kunit_suite *suite)
+{
+	pr_info("seed %u\n", seed);
+	text_copy = kmemdup(insn_snippets[0].start, text_size(), GFP_KERNEL);
+	return text_copy ? 0 : -ENOMEM;
+}
+
+static void insn_suite_exit(struct kunit_suite *suite)
+{
+	kfree(text_copy);
+	text_copy = NULL;
+}
+
+static void check_text(void *context)
+{
+	struct kunit *test = context;
+
+	KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(text_copy, insn_snippets[0].start, text_size()),
+			    "text left changed");
+}
+
+/* The first action to be added is the last to run: when all probes are gone. */
+static int insn_test_init(struct kunit *test)
+{
+	return kunit_add_action(test, check_text, test);
+}
+
+static struct kunit_case insn_test_cases[] = {
+	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
+	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
+	KUNIT_CASE_PARAM(insn_refused_form, next_refused),
+	KUNIT_CASE_PARAM_ATTR(insn_boundaries, next_of_some, { .speed = KUNIT_SPEED_SLOW }),
+	{}
+};
+
+static struct kunit_suite insn_test_suite = {
+	.name = "kprobes_x86_insn",
+	.suite_init = insn_suite_init,
+	.suite_exit = insn_suite_exit,
+	.init = insn_test_init,
+	.test_cases = insn_test_cases,
+};
+
+kunit_test_suite(insn_test_suite);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
+ * snippet is written and what it may use.
+ */
+#ifndef _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
+#define _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
+
+/* Bytes of the stack that a snippet starts with. */
+#define INSN_TEST_STACK		256
+
+/* Offsets in struct machine. */
+#define MACHINE_GPR		0
+#define MACHINE_FLAGS		128
+#define MACHINE_XMM		144
+#define MACHINE_STACK		208
+
+/* What a snippet needs or does. */
+#define SNIPPET_VOLATILE	0x01	/* leaves values that differ from run to run */
+#define SNIPPET_SETS_IF		0x02	/* may not run where interrupts must stay off */
+#define SNIPPET_FAULTS		0x04	/* takes an exception on purpose */
+#define SNIPPET_CX16		0x08	/* CPU features */
+#define SNIPPET_AVX		0x10
+#define SNIPPET_INDIRECT	0x20	/* branches indirectly, to other than ENDBR */
+
+#ifndef __ASSEMBLY__
+
+#include <linux/types.h>
+
+struct snippet {
+	u8 *start;
+	unsigned long size;
+	const char *name;
+	unsigned long needs;
+};
+
+/* All that a snippet can read or write, but for the global memory. */
+struct machine {
+	u64 gpr[16];		/* by register number */
+	u64 flags;
+	u64 unused;
+	u8 xmm[4][16];
+	u8 stack[INSN_TEST_STACK];
+};
+
+extern struct snippet insn_snippets[], insn_snippets_end[];
+extern struct snippet insn_refused[], insn_refused_end[];
+extern u64 insn_test_mem[];
+
+void insn_test_run(struct machine *m, void *code);
+extern u8 insn_test_exit[];
+
+#endif /* __ASSEMBLY__ */
+#endif /* _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H */
