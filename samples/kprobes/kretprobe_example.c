@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A probe on the return of a function: how long did each call take, and what
+ * did it return?
+ *
+ *	insmod kretprobe_example.ko [symbol=NAME] [maxactive=N]
+ *
+ * The entry handler notes the time in the private data of the call, the return
+ * handler of the same call finds it there, however many calls overlap.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+
+static char *symbol = "kernel_clone";
+module_param(symbol, charp, 0444);
+MODULE_PARM_DESC(symbol, "function to follow");
+
+static int maxactive;
+module_param(maxactive, int, 0444);
+MODULE_PARM_DESC(maxactive, "calls to follow at one time, 0 for the default");
+
+/* One of these exists for each call under way. */
+struct call {
+	ktime_t entered;
+};
+
+/* A result other than 0 would say: do not follow this call. */
+static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+
+	call->entered = ktime_get();
+	return 0;
+}
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+	s64 took = ktime_to_ns(ktime_sub(ktime_get(), call->entered));
+
+	pr_info("%s: %s[%d] got %ld after %lld ns\n", symbol, current->comm,
+		task_pid_nr(current), (long)regs_return_value(regs), took);
+	return 0;
+}
+
+static struct kretprobe probe = {
+	.entry_handler = on_entry,
+	.handler = on_return,
+	.data_size = sizeof(struct call),
+};
+
+static int __init kretprobe_example_init(void)
+{
+	int err;
+
+	probe.kp.symbol_name = symbol;
+	probe.maxactive = maxactive;
+	err = register_kretprobe(&probe);
+	if (err) {
+		pr_err("no return probe on %s: error %d\n", symbol, err);
+		return err;
+	}
+	pr_info("return probe on %s, follows up to %d calls\n", symbol, probe.maxactive);
+	return 0;
+}
+
+static void __exit kretprobe_example_exit(void)
+{
+	unregister_kretprobe(&probe);
+	/* Too low a maxactive shows here. */
+	pr_info("return probe on %s removed, %d calls missed\n", symbol, probe.nmissed);
+}
+
+module_init(kretprobe_example_init)
+module_exit(kretprobe_example_exit)
+MODULE_DESCRIPTION("Print the latency and the result of each call of a function");
+MODULE_LICENSE("GPL");
