@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Configure and make, out of tree, one folder for each configuration."""
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from . import tree, ui
+from .paths import CACHE, HARNESS, log_file
+
+
+class Build:
+    """One build folder."""
+
+    def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm=""):
+        self.label, self.source, self.fragments = label, source, fragments
+        self.folder = tree.base() / "build" / label.replace(":", "-")
+        # kbuild has its own names for some architectures
+        self.args = ["ARCH=" + arch]
+        if cross:
+            self.args.append("CROSS_COMPILE=" + cross)
+        self.args += [f"LLVM={llvm}", f"CC=ccache clang{llvm}"] if llvm else [f"CC=ccache {cross}gcc"]
+
+    def argv(self, *targets):
+        return ["make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",
+                "--no-print-directory", *self.args, *targets]
+
+    def make(self, what, *targets, step):
+        env = {"CCACHE_DIR": str(CACHE / "ccache")}
+        ui.run(self.argv(*targets), log_file(f"{self.label}-{what}"), step, env=env)
+
+    def configure(self):
+        """Configures anew only when our fragments or the Kconfig files we change have changed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = "".join(f.read_text() for f in self.fragments)
+        stamp, digest = self.folder / ".kp-config", self.digest(text)
+        if stamp.exists() and stamp.read_text() == digest:
+            return
+        stamp.unlink(missing_ok=True)
+        merged = self.folder / "kp.config"
+        merged.write_text(text)
+        with ui.Step(f"configure {self.label}") as step:
+            self.make("config", f"KCONFIG_ALLCONFIG={merged}", "allnoconfig", step=step)
+            self.verify(text)
+        stamp.write_text(digest)
+
+    def digest(self, text):
+        parts = [text, *self.args]
+        parts += [p.read_text() for p in tree.patches()]
+        parts += [p.read_text() for name, p in tree.our_files().items() if "Kconfig" in name]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def verify(self, text):
+        """Kconfig drops what it cannot satisfy without a word: name it."""
+        wanted = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
+        got = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", (self.folder / ".config").read_text(), re.M))
+        lost = [f"{k}={v}" for k, v in wanted.items() if got.get(k, "n") != v]
+        if lost:
+            raise ui.Failure(f"{self.label}: the configuration lost {' '.join(lost)}")
+
+    def kernel(self, module_folders=()):
+        """Builds everything that goes into a guest; returns its module files."""
+        self.configure()
+        with ui.Step(f"build {self.label}") as step:
+            self.make("build", "all", step=step)
+            mods = self.folder / "kp-root"
+            shutil.rmtree(mods, ignore_errors=True)
+            self.make("modules_install", f"INSTALL_MOD_PATH={mods}", "INSTALL_MOD_STRIP=1",
+                      "modules_install", step=step)
+            built = sorted(mods.rglob("*probe*.ko"))
+            for folder in [*sorted((HARNESS / "modules").glob("*")), *module_folders]:
+                built += self.module(Path(folder).resolve(), step)
+        return built
+
+    def module(self, folder, step):
+        """Builds a module's folder; kbuild writes beside the source, so it works on a copy."""
+        if not any((folder / name).exists() for name in ("Kbuild", "Makefile")):
+            raise ui.Failure(f"{folder} has no Kbuild")
+        copy = self.folder / "kp-modules" / folder.name
+        copy.mkdir(parents=True, exist_ok=True)
+        for path in (p for p in folder.iterdir() if p.is_file()):
+            there = copy / path.name
+            if not there.exists() or there.read_bytes() != path.read_bytes():
+                shutil.copyfile(path, there)
+        self.make(f"module-{copy.name}", f"M={copy}", "modules", step=step)
+        return sorted(copy.glob("*.ko"))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Static checks over our files, all by the kernel tree's own tools."""
+import re
+import subprocess
+
+from . import configs, guesttest, ui, tree
+from .paths import HARNESS, REPO, log_file
+
+# Rules that cannot hold here, and why.
+IGNORED = [
+    "FILE_PATH_CHANGES",        # our MAINTAINERS entry is spliced in: checkpatch does not see it
+    "NEW_TYPEDEFS",             # kprobe_opcode_t and the handler types are the interface
+    "DIFF_IN_COMMIT_MSG",       # patches/ have a message but no "diff --git" lines
+]
+# The same for one file, and why.
+EXCEPTIONS = {
+    # Users write NOKPROBE_SYMBOL() with and without a semicolon; __kprobes is attributes.
+    "include/asm-generic/kprobes.h": "TRAILING_SEMICOLON,COMPLEX_MACRO,MACRO_ARG_UNUSED",
+    # The addresses are what the files are for; only root reads them, and kptr_restrict is heeded.
+    "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
+    "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
+    # A return with no address to go to has nowhere to recover.
+    "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
+}
+SPARSE = ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
+          "samples/kprobes/"]
+
+
+def findings(source, argv):
+    """Runs a checker in the tree; returns what it printed."""
+    done = subprocess.run(argv, cwd=source, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    text = done.stdout.strip()
+    return text if text or not done.returncode else f"exit status {done.returncode}"
+
+
+def each(title, files, argv, source, results):
+    with ui.Step(f"{title}, {len(files)} files") as step:
+        for name in files:
+            step.tick(name)
+            found = findings(source, [*argv(name), name])
+            results.check(f"{title} {name}", not found, found.replace("\n", "\n    "))
+
+
+def sparse(source, results):
+    """Sparse warns about the kernel's headers too: only what it says of our files counts."""
+    made = guesttest.build(configs.default("x86_64"), source)
+    ours = tree.our_files()
+    targets = [t for t in SPARSE if any(n.startswith(t.removesuffix(".o")) for n in ours)]
+    try:
+        made.kernel()
+        with ui.Step(f"sparse {' '.join(targets)}") as step:
+            made.make("sparse", "C=2", *targets, step=step)
+    except ui.Failure as failure:
+        results.fail("sparse", str(failure))
+        return
+    found = set()
+    for line in open(log_file(f"{made.label}-sparse"), errors="replace"):
+        place = re.match(r"(?:\S*/tree/|\.\./)*([\w./-]+\.[chS]):\d+:\d+: (?:warning|error)", line)
+        if place and any(place[1].endswith(name) for name in ours):
+            found.add(line.strip())
+    results.check("sparse", not found, "\n    ".join(sorted(found)))
+
+
+def python(results):
+    for path in [REPO / "kp", *sorted(HARNESS.rglob("*.py"))]:
+        try:
+            compile(path.read_text(), str(path), "exec")
+            results.ok(f"python {path.name}")
+        except SyntaxError as error:
+            results.fail(f"python {path.name}", str(error))
+
+
+def spdx(results):
+    """Every file carries its licence in the first two lines, as the kernel wants it."""
+    listed = subprocess.run(["git", "-C", str(REPO), "ls-files"], capture_output=True, text=True)
+    bare = []
+    for name in listed.stdout.split():
+        path = REPO / name
+        if path.name in ("COPYING", ".gitignore", ".kunitconfig") or not path.is_file() or name.endswith(".patch"):
+            continue
+        head = path.read_text(errors="replace").splitlines()[:3]
+        if not any("SPDX-License-Identifier: GPL-2.0" in line for line in head):
+            bare.append(name)
+    results.check("SPDX lines", not bare, "without one: " + " ".join(bare))
+
+
+def checkpatch(name):
+    ignored = ",".join([*IGNORED, EXCEPTIONS.get(name, "")]).rstrip(",")
+    kind = ["--no-signoff"] if name.endswith(".patch") else ["-f"]
+    return ["perl", "scripts/checkpatch.pl", "--no-tree", "-q", "--strict", "--no-summary",
+            "--show-types", "--ignore", ignored, *kind]
+
+
+def kernel_doc(_):
+    return ["perl", "scripts/kernel-doc", "-none", "-Wall"]
+
+
+def everything(source, results):
+    names = list(tree.our_files())
+    code = [n for n in names if n.endswith((".c", ".h"))]
+    each("checkpatch", [*names, *(str(p) for p in tree.patches())], checkpatch, source, results)
+    each("kernel-doc", code, kernel_doc, source, results)
+    python(results)
+    spdx(results)
+    sparse(source, results)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernels we boot: fragments of harness/kconfig/, and what each is there to show."""
+from dataclasses import dataclass
+
+from .paths import HARNESS
+
+
+@dataclass(frozen=True)
+class Arch:
+    name: str
+    kernel: str             # the file to boot, in the build folder
+    console: str
+    qemu: tuple
+    cross: str = ""
+    suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
+
+
+@dataclass(frozen=True)
+class Config:
+    arch: Arch
+    name: str
+    memory: int = 512       # MiB
+    slow: int = 1           # factor on every time limit
+
+    @property
+    def label(self):
+        return f"{self.arch.name}:{self.name}"
+
+    @property
+    def fragments(self):
+        names = ["guest", "kprobes", self.arch.name, f"{self.arch.name}-{self.name}"]
+        return [HARNESS / "kconfig" / f"{name}.config" for name in names]
+
+
+X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
+              ("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"),
+              suites=("fprobe_test", "longest-symbol"))
+
+CONFIGS = [
+    Config(X86_64, "none"),
+    Config(X86_64, "preempt"),
+    Config(X86_64, "debug", memory=1024, slow=4),
+]
+
+
+def default(arch):
+    """The configuration that run and shell use: the first of its architecture."""
+    return next((c for c in CONFIGS if c.arch.name == arch), None)

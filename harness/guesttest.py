@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tests that run in a booted guest."""
+import itertools
+import re
+
+from . import ktap, qemu, tree, ui
+from .build import Build
+from .paths import HARNESS
+
+QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
+SELFTESTS = ["kprobe", "dynevent"]
+SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
+
+# ftrace selftests that cannot pass here, and why that is so.  Any other one must pass.
+NOT_RUN = {
+    "kprobe/kprobe_opt_types.tc": "probes are not optimized to jumps yet",
+    "dynevent/add_remove_btfarg.tc": "needs BTF, which the configurations leave out",
+    "dynevent/add_remove_tprobe_module.tc":
+        "the kernel's trace_fprobe.c oopses: it unregisters an fprobe twice when a module went",
+}
+
+
+def build(config, source):
+    return Build(config.label, source, config.fragments)
+
+
+def boot(config, made, modules, what, order, limit, **more):
+    with ui.Step(f"boot {config.label} {what}") as step:
+        return qemu.boot(config, made, modules, what, order, limit, step=step, **more)
+
+
+def judge(config, what, outcome, results):
+    """What every boot must satisfy, whatever it was for."""
+    name = f"{config.label} {what}"
+    why = "ran out of time" if outcome.timed_out else "the guest died"
+    results.check(f"{name}: runs to its end", outcome.finished and not outcome.timed_out,
+                  f"{why}; the end of {outcome.log}:\n{ui.tail(outcome.log)}")
+    results.check(f"{name}: the kernel has no complaint", not outcome.complaints,
+                  f"in {outcome.log}:\n    " + "\n    ".join(outcome.complaints[:10]))
+
+
+def our_suites(source):
+    """The suites of the test files we laid into the tree."""
+    names = [n for n in tree.our_files() if re.search(r"(_test|/test_\w+|_kunit)\.c$", n)]
+    return ktap.suites_in(source / n for n in names)
+
+
+def kunit(config, made, modules, results):
+    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 120)
+    judge(config, "kunit", outcome, results)
+    seen = set()
+    for suite, case, status in ktap.cases(made.source, outcome.log):
+        name = f"{config.label} kunit {suite}.{case}"
+        seen.add(suite)
+        if status == "SKIPPED":
+            results.skip(name, "KUnit says so")
+        else:
+            results.check(name, status == "SUCCESS", f"{status}, see {outcome.log}")
+    for suite in sorted((our_suites(made.source) | set(config.arch.suites)) - seen):
+        results.fail(f"{config.label} kunit {suite}", "the suite never ran")
+
+
+def output(lines):
+    """What a failing test printed, which follows its line."""
+    return list(itertools.takewhile(lambda line: line.startswith("out: "), lines))[:40]
+
+
+def count_script(config, outcome, script, results):
+    """Counts the ok and not ok lines of one guest script."""
+    lines, status = outcome.script(script)
+    label = script.removeprefix("jobs/").removesuffix(".sh")
+    counted = 0
+    for i, line in enumerate(lines):
+        word = re.match(r"(ok|not ok|skip) ([^#]*?)\s*(?:# (.*))?$", line)
+        if not word:
+            continue
+        counted += 1
+        kind, test, note = word.groups()
+        name = f"{config.label} {label} {test}"
+        if kind == "ok":
+            results.ok(name)
+        elif kind == "skip":
+            results.skip(name, note or "no reason given")
+        else:
+            results.fail(name, "\n    ".join([f"{note or ''} see {outcome.log}", *output(lines[i + 1:])]))
+    if status != 0 or not counted:
+        why = f"status {status}, {counted} results, see {outcome.log}"
+        last = [line for line in lines if line.startswith("out: ")][-30:]
+        results.fail(f"{config.label} {label}: the script ends well", "\n    ".join([why, *last]))
+
+
+def scripts(config, made, modules, results):
+    order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh"))
+    outcome = boot(config, made, modules, "scripts", order, 600, args=QUIET)
+    judge(config, "scripts", outcome, results)
+    for script in order:
+        count_script(config, outcome, script, results)
+
+
+def selftests(config, made, modules, results):
+    order = [f"jobs/selftests {SELFTEST_LIMIT * config.slow} {' '.join(SELFTESTS)}"]
+    folder = made.source / "tools/testing/selftests/ftrace"
+    extra = [("kp/ftrace/ftracetest", folder / "ftracetest"),
+             ("kp/ftrace/test.d/functions", folder / "test.d/functions")]
+    tests = [f"{name}/{path.name}" for name in SELFTESTS
+             for path in sorted((folder / "test.d" / name).glob("*.tc"))]
+    extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in NOT_RUN]
+    for tc, why in NOT_RUN.items():
+        results.skip(f"{config.label} selftests {tc}", why)
+    outcome = boot(config, made, modules, "selftests", order, 600, args=QUIET, extra=extra)
+    judge(config, "selftests", outcome, results)
+    count_script(config, outcome, "jobs/selftests", results)
+
+
+def test(config, made, modules, results):
+    """Everything for one built configuration."""
+    for part in (kunit, scripts, selftests):
+        part(config, made, modules, results)
+
+
+def run(config, source):
+    """Shows probes firing; returns the exit status."""
+    made = build(config, source)
+    outcome = boot(config, made, made.kernel(), "run", ["samples.sh"], 120, args=QUIET)
+    lines, status = outcome.script("samples.sh")
+    bad = [line for line in lines if line.startswith(("not ok", "out: "))] + outcome.complaints
+    ui.say()
+    for line in lines:
+        if not line.startswith(("ok ", "not ok ", "mark ", "out: ")):
+            ui.say(line)
+    if not outcome.finished or status != 0 or bad:
+        raise ui.Failure("\n  ".join(["the probes did not do as they should:", *bad[:20]]) +
+                         f"\nthe end of {outcome.log}:\n{ui.tail(outcome.log)}")
+    ui.say("\nBoth probes fired.")
+    return 0

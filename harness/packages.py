@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The programs a step needs, and their Debian packages."""
+import os
+import shutil
+from pathlib import Path
+
+from . import ui
+from .paths import log_file
+
+# package: the program or file that shows it is there (other distributions name packages differently)
+PROBES = {
+    "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex",
+    "gcc": "gcc", "kmod": "depmod", "make": "make", "patch": "patch", "perl": "perl",
+    "xz-utils": "xz", "sparse": "sparse",
+    "libc6-dev": "/usr/include/stdio.h",
+    "libelf-dev": "/usr/include/gelf.h",
+    "libssl-dev": "/usr/include/openssl/opensslv.h",
+    "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
+    "qemu-system-x86": "qemu-system-x86_64",
+    "gcc-arm-linux-gnueabihf": "arm-linux-gnueabihf-gcc",
+    "gcc-mipsel-linux-gnu": "mipsel-linux-gnu-gcc",
+    "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
+    "gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc",
+    "clang-19": "clang-19", "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
+}
+BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
+         "make", "perl"]
+BOOT = ["busybox-static", "qemu-system-x86"]
+
+
+def tree_packages():
+    return ["patch", "xz-utils"] + ([] if os.environ.get("KP_KERNEL") else ["linux-source-6.12"])
+
+
+def present(package):
+    probe = PROBES[package]
+    return Path(probe).exists() if probe.startswith("/") else bool(shutil.which(probe))
+
+
+def apt(packages):
+    env = {"DEBIAN_FRONTEND": "noninteractive"}
+    with ui.Step("install " + " ".join(packages)) as step:
+        ui.run(["apt-get", "update"], log_file("apt-update"), step, env=env)
+        ui.run(["apt-get", "install", "-y", "--no-install-recommends", *packages],
+               log_file("apt-install"), step, env=env)
+
+
+def need(packages):
+    missing = sorted({p for p in packages if not present(p)})
+    if not missing:
+        return
+    if not shutil.which("apt-get") or os.geteuid():
+        raise ui.Failure("these are missing (Debian's package names):\n"
+                         f"  as root: apt-get install {' '.join(missing)}")
+    apt(missing)
+    still = [p for p in missing if not present(p)]
+    if still:
+        raise ui.Failure("installed, but not found afterwards: " +
+                         ", ".join(f"{PROBES[p]} ({p})" for p in still))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compiles our core for the kernel's own ports, and x86 without kprobes.
+
+These ports keep their own files.  They must go on compiling against our headers, and our
+core against theirs, so each is configured as small as it goes and only these objects are
+made; CONFIG_WERROR turns any warning into a failure.
+"""
+from dataclasses import dataclass
+
+from . import ui
+from .build import Build
+from .paths import HARNESS
+
+# What is ours and architecture independent.
+CORE = ("kernel/kprobes.o", "kernel/kprobes/")
+
+
+@dataclass(frozen=True)
+class Port:
+    name: str
+    arch: str
+    packages: tuple = ()
+    cross: str = ""
+    llvm: str = ""
+    objects: tuple = ()     # the port's own files
+    core: tuple = CORE
+
+    @property
+    def label(self):
+        return f"ports:{self.name}"
+
+    @property
+    def fragments(self):
+        names = [f"port-{self.name}"] + (["port"] if self.cross or self.llvm else [])
+        return [HARNESS / "kconfig" / f"{name}.config" for name in names]
+
+
+PORTS = [
+    Port("arm", "arm", ("gcc-arm-linux-gnueabihf",), "arm-linux-gnueabihf-",
+         objects=("arch/arm/probes/", "arch/arm/kernel/")),
+    Port("powerpc64le", "powerpc", ("gcc-powerpc64le-linux-gnu",), "powerpc64le-linux-gnu-",
+         objects=tuple(f"arch/powerpc/kernel/{name}.o" for name in
+                       ("kprobes", "kprobes-ftrace", "rethook"))),
+    Port("s390", "s390", ("gcc-s390x-linux-gnu",), "s390x-linux-gnu-",
+         objects=tuple(f"arch/s390/kernel/{name}.o" for name in
+                       ("kprobes", "rethook"))),
+    Port("mips", "mips", ("gcc-mipsel-linux-gnu",), "mipsel-linux-gnu-",
+         objects=("arch/mips/kernel/kprobes.o",)),
+    # Debian 12 has no gcc for loongarch, but a clang new enough for the kernel.
+    Port("loongarch", "loongarch", ("clang-19", "lld-19", "llvm-19"), llvm="-19",
+         objects=tuple(f"arch/loongarch/kernel/{name}.o" for name in
+                       ("kprobes", "rethook", "rethook_trampoline"))),
+    # As little around kprobes as can be: no modules, no ftrace, no debugfs.
+    Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
+    # Who includes linux/kprobes.h must build and link without kprobes.
+    Port("x86_64-off", "x86_64", objects=("vmlinux",), core=()),
+]
+
+
+def compile(port, source):
+    build = Build(port.label, source, port.fragments, port.arch, port.cross, port.llvm)
+    build.configure()
+    with ui.Step(f"compile {port.label}") as step:
+        build.make("build", *port.core, *port.objects, step=step)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packs and boots a guest, and reads its serial log."""
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import tree, ui
+from .initramfs import Archive
+from .paths import HARNESS, log_file
+
+STAMP = r"(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?"
+# How the kernel begins to say that something is wrong, whoever caused it.
+COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
+    r"(?:watchdog: )?BUG\b", r"\[ BUG", r"kernel BUG at", r"WARNING:", r"-+\[ (?:cut here|ftrace bug)",
+    r"Oops", r"(?:traps: )?PANIC", r"Kernel panic", r"general protection fault", r"stack segment",
+    r"Unable to handle", r"(?:rcu: )?INFO: (?:task|rcu|lockdep|trying)", r"rcu: INFO", r"UBSAN:",
+]) + ")")
+LINE = re.compile(STAMP + r"kp: (.*)")
+SCRIPT_END = re.compile(r"end (\S+) (\d+)")
+
+
+@dataclass
+class Outcome:
+    """What one boot left behind."""
+    log: str
+    timed_out: bool
+    lines: list = field(default_factory=list)       # what guest scripts said
+    complaints: list = field(default_factory=list)
+
+    @property
+    def finished(self):
+        return "done" in self.lines
+
+    def script(self, name):
+        """The lines of one script and its exit status; None when it never ended."""
+        lines, inside = [], False
+        for line in self.lines:
+            end = SCRIPT_END.fullmatch(line)
+            if end and end[1] == name:
+                return lines, int(end[2])
+            if inside:
+                lines.append(line)
+            inside = inside or line == f"begin {name}"
+        return lines, None
+
+
+def pack(build, modules, order, extra=()):
+    """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
+    archive = Archive()
+    archive.node("dev/console", 5, 1)
+    archive.node("dev/null", 1, 3)
+    # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
+    for name in ("busybox", "sh"):
+        archive.file(f"bin/{name}", Path(shutil.which("busybox")).read_bytes(), 0o755)
+    archive.file("init", (HARNESS / "guest/init").read_bytes(), 0o755)
+    for path in sorted((HARNESS / "guest").iterdir()):
+        if path.name != "init":
+            archive.add(f"kp/{path.name}", path)
+    for module in modules:
+        archive.file(f"lib/kp/{module.name}", module.read_bytes())
+    archive.add("lib/modules", build.folder / "kp-root/lib/modules")
+    for name, path in extra:
+        archive.add(name, path)
+    archive.file("kp/order", "".join(f"{line}\n" for line in order).encode())
+    archive.write(build.folder / "kp-initramfs.gz")
+    return build.folder / "kp-initramfs.gz"
+
+
+def command(config, build, initramfs, args=()):
+    words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
+    return [*config.arch.qemu, "-smp", "2", "-m", str(config.memory), "-nographic", "-no-reboot",
+            "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
+            "-append", " ".join(words)]
+
+
+def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None):
+    """Boots one guest through its work order."""
+    initramfs = pack(build, modules, order, extra)
+    log = log_file(f"{config.label}-{what}")
+    argv = command(config, build, initramfs, ["ignore_loglevel", *args])
+    # timeout(1) ends the guest even if we are killed ourselves.
+    limit *= config.slow
+    status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step, timeout=limit + 20)
+    return read(log, timed_out=status != 0)
+
+
+def read(log, timed_out=False):
+    out = Outcome(str(log), timed_out)
+    with open(log, errors="replace") as f:
+        for line in f:
+            line = line.rstrip("\r\n")
+            ours = LINE.match(line)
+            if ours:
+                out.lines.append(ours[1])
+            elif COMPLAINT.match(line):
+                out.complaints.append(line)
+    return out
+
+
+def interactive(config, build, modules):
+    initramfs = pack(build, modules, ["jobs/shell"])
+    tree.release()
+    return subprocess.call(command(config, build, initramfs, ["loglevel=3", "kunit.enable=0"]))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts tests."""
+from dataclasses import dataclass, field
+
+from . import ui
+
+
+@dataclass
+class Results:
+    passed: int = 0
+    failures: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+
+    def ok(self, name):
+        self.passed += 1
+
+    def fail(self, name, why=""):
+        self.failures.append(name)
+        ui.say(f"  not ok {name}" + (f"\n    {why}" if why else ""))
+
+    def skip(self, name, why):
+        self.skipped.append(f"{name}: {why}")
+
+    def check(self, name, good, why=""):
+        if good:
+            self.ok(name)
+        else:
+            self.fail(name, why)
+
+    def finish(self):
+        """Prints the verdict; returns the exit status."""
+        if self.skipped:
+            ui.say("skipped:")
+        for line in self.skipped:
+            ui.say(f"  {line}")
+        if self.failures:
+            ui.say("failed:")
+        for name in self.failures:
+            ui.say(f"  {name}")
+        ui.say(f"{self.passed} passed, {len(self.failures)} failed")
+        return 1 if self.failures or not self.passed else 0

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The overlaid source tree: a 6.12 kernel, less the files we replace, plus ours.
+
+A tree remembers in .kp/ what the overlay did to it: the kernel's own text of each file we
+patched (.kp/kernel/) and the list of files we put there.  An update computes every owned
+file anew and writes those that differ, so nothing is rebuilt that did not change.
+"""
+import fcntl
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import ui
+from .paths import CACHE, REPO, log_file
+
+DEBIAN = "/usr/src/linux-source-6.12.tar.xz"
+LOCK = []       # the open lock file, while we hold it
+FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation"]
+
+# The kernel's own implementation.  It is deleted unread: this is an independent one.
+REPLACED = [
+    "kernel/kprobes.c",
+    "arch/x86/kernel/kprobes/*",
+    "arch/arm64/kernel/probes/*",
+    "arch/riscv/kernel/probes/*",
+    "arch/x86/include/asm/kprobes.h",
+    "arch/arm64/include/asm/kprobes.h",
+    "arch/riscv/include/asm/kprobes.h",
+    "include/linux/kprobes.h",
+    "include/asm-generic/kprobes.h",
+    "samples/kprobes/*",
+    "lib/test_kprobes.c",
+    "Documentation/trace/kprobes.rst",
+]
+KEPT = ["arch/arm64/kernel/probes/uprobes.c", "arch/riscv/kernel/probes/uprobes.c"]
+
+
+def replaced(path):
+    return path not in KEPT and any(fnmatch.fnmatchcase(path, p) for p in REPLACED)
+
+
+# --- the kernel under it ---
+
+def kernel():
+    return Path(os.environ.get("KP_KERNEL") or DEBIAN).resolve()
+
+
+def kernel_key():
+    """Names a kernel so that another one never lands in the same tree."""
+    path = kernel()
+    if not path.exists():
+        raise ui.Failure(f"KP_KERNEL: {path} does not exist")
+    stat = path.stat()
+    fact = f"{path} {stat.st_size} {stat.st_mtime_ns}" if path.is_file() else str(path)
+    return hashlib.sha256(fact.encode()).hexdigest()[:8]
+
+
+def delete_replaced(tree):
+    for pattern in REPLACED:
+        for path in sorted(tree.glob(pattern)):
+            if replaced(str(path.relative_to(tree))):
+                path.unlink()
+
+
+def unpack(tree, step):
+    source = kernel()
+    if source.is_dir():
+        def ignore(folder, names):
+            rel = os.path.relpath(folder, source)
+            return [n for n in names if n == ".git" or replaced(os.path.normpath(f"{rel}/{n}"))]
+        if (source / ".config").exists() or (source / "include/config").exists():
+            raise ui.Failure(f"{source} holds a build: run make mrproper there first")
+        shutil.copytree(source, tree, symlinks=True, ignore=ignore)
+    else:
+        tree.mkdir(parents=True)
+        ui.run(["tar", "-xf", source, "-C", tree, "--strip-components=1"], log_file("unpack"), step)
+    delete_replaced(tree)
+    makefile = (tree / "Makefile").read_text()
+    version = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", makefile, re.M)[:3]
+    if version[:2] != ["6", "12"]:
+        raise ui.Failure(f"{source} is Linux {'.'.join(version)}, not 6.12")
+
+
+def ensure_kernel(tree):
+    """Unpacks the kernel into @tree unless it is there; a half unpacked one never stays."""
+    mark = tree / ".kp" / "key"
+    if mark.exists():
+        if mark.read_text() != kernel_key():
+            raise ui.Failure(f"{tree} was made from another kernel: remove it first")
+        return
+    if tree.exists() and any(tree.iterdir()):
+        raise ui.Failure(f"{tree} is not empty, and not a tree that kp made")
+    part = tree.with_name(tree.name + ".part")
+    with ui.Step(f"unpack {kernel().name}") as step:
+        if part.exists():
+            shutil.rmtree(part)
+        unpack(part, step)
+        (part / ".kp").mkdir()
+        (part / ".kp/key").write_text(kernel_key())
+        if tree.exists():
+            tree.rmdir()
+        part.rename(tree)
+
+
+# --- ours over it ---
+
+def our_files():
+    """Path in the tree -> file in the repository."""
+    files = {"Kconfig.kprobes": REPO / "Kconfig.kprobes"}
+    for folder in FOLDERS:
+        for path in (REPO / folder).rglob("*"):
+            if path.is_file():
+                files[str(path.relative_to(REPO))] = path
+    return {name: path for name, path in sorted(files.items()) if path.exists()}
+
+
+def patches():
+    return sorted((REPO / "patches").glob("*.patch"))
+
+
+def patched_files():
+    names = set()
+    for patch in patches():
+        names.update(re.findall(r"^(?:---|\+\+\+) [ab]/(\S+)", patch.read_text(), re.M))
+    return names
+
+
+def splice_maintainers(text, entry):
+    """Puts our entry where the kernel's KPROBES entry is."""
+    new, count = re.subn(r"^KPROBES\n(?:.+\n)+", lambda _: entry.rstrip("\n") + "\n", text, flags=re.M)
+    if count != 1:
+        raise ui.Failure(f"MAINTAINERS: {count} entries named KPROBES, expected one")
+    return new
+
+
+def maintainers_entry():
+    path = REPO / "MAINTAINERS"
+    if not path.exists():
+        return None
+    return "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
+
+
+class Overlay:
+    """Brings one tree in line with the repository."""
+
+    def __init__(self, tree):
+        self.tree, self.originals = tree, tree / ".kp/kernel"
+        self.state = tree / ".kp/owned.json"
+        self.owned = set(json.loads(self.state.read_text())) if self.state.exists() else set()
+        self.changed = []
+
+    def original(self, name):
+        """The kernel's own text of a file, kept aside before we touch it the first time."""
+        kept, here = self.originals / name, self.tree / name
+        if name not in self.owned and here.exists() and not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(here, kept)
+        return kept.read_bytes() if kept.exists() else None
+
+    def patched(self):
+        """Applies the patches to the originals, aside; returns path -> (content, mode)."""
+        result = {}
+        with tempfile.TemporaryDirectory() as folder:
+            names = patched_files()
+            for name in names:
+                text = self.original(name)
+                if text is not None:
+                    path = Path(folder, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(text)
+                    path.chmod((self.originals / name).stat().st_mode)
+            for patch in patches():
+                argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(patch)]
+                done = subprocess.run(argv, cwd=folder, capture_output=True, text=True)
+                if done.returncode:
+                    raise ui.Failure(f"{patch.relative_to(REPO)} does not apply:\n{done.stdout}{done.stderr}")
+            for name in names:
+                path = Path(folder, name)
+                result[name] = (path.read_bytes(), path.stat().st_mode) if path.exists() else None
+        return result
+
+    def wanted(self):
+        """Path -> (content, mode), or None for a file that must not exist."""
+        files = self.patched()
+        entry = maintainers_entry()
+        if entry:
+            text = self.original("MAINTAINERS").decode()
+            files["MAINTAINERS"] = (splice_maintainers(text, entry).encode(), 0o644)
+        for name, path in our_files().items():
+            if self.original(name) is not None:
+                raise ui.Failure(f"{name} is a file of the kernel's: change it by a patch in patches/")
+            files[name] = (path.read_bytes(), path.stat().st_mode)
+        return files
+
+    def put(self, name, content):
+        path = self.tree / name
+        now = path.read_bytes() if path.is_file() else None
+        if content is None:
+            if now is not None:
+                path.unlink()
+                self.changed.append(name)
+            return
+        data, mode = content
+        if now != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            self.changed.append(name)
+        if path.stat().st_mode & 0o111 != mode & 0o111:
+            path.chmod(mode & 0o777)
+
+    def update(self):
+        files = self.wanted()
+        gone = self.owned - files.keys()
+        # Write the list first: an interrupted update must still know what is ours.
+        self.state.write_text(json.dumps(sorted(self.owned | files.keys()), indent=0))
+        for name, content in files.items():
+            self.put(name, content)
+        for name in gone:
+            kept = self.originals / name
+            self.put(name, (kept.read_bytes(), kept.stat().st_mode) if kept.exists() else None)
+            kept.unlink(missing_ok=True)
+        self.state.write_text(json.dumps(sorted(files), indent=0))
+        return self.changed
+
+
+def update(tree):
+    ensure_kernel(tree)
+    with ui.Step(f"overlay {tree}"):
+        changed = Overlay(tree).update()
+    if changed and len(changed) < 10:
+        ui.say("         changed: " + " ".join(sorted(changed)))
+    return tree
+
+
+def base():
+    """The folder in the cache for the tree and the builds of the present kernel."""
+    return CACHE / f"linux-{kernel_key()}"
+
+
+def cached():
+    """The tree in the cache.  One kp at a time works there; the lock goes with the process."""
+    base().mkdir(parents=True, exist_ok=True)
+    LOCK.append(open(base() / "lock", "w"))
+    try:
+        fcntl.flock(LOCK[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with ui.Step(f"wait for another kp in {base()}"):
+            fcntl.flock(LOCK[-1], fcntl.LOCK_EX)
+    return update(base() / "tree")
+
+
+def release():
+    """Lets another kp work in the cache, when only a guest is left to run."""
+    LOCK.pop().close()

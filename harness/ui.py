@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the user sees: one line per step, and how to repeat a step that failed."""
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+START = time.monotonic()
+TAIL = 25
+STOP = threading.Event()    # set when everything that runs must end
+
+
+class Failure(Exception):
+    """Something the user must know; the message is all there is to say."""
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60:d}:{int(seconds) % 60:02d}"
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+class Step:
+    """A unit of work.  On a terminal its line is live; in a log it appears once, complete."""
+
+    def __init__(self, text):
+        self.text, self.start = text, time.monotonic()
+        self.live = sys.stdout.isatty()
+        self.width = os.get_terminal_size().columns if self.live else 0
+
+    def __enter__(self):
+        self.tick()
+        return self
+
+    def tick(self, note=""):
+        if not self.live:
+            return
+        line = f"[{clock(time.monotonic() - START):>6}] {self.text} ... {note}"
+        print("\r\033[K" + line[:self.width - 1], end="", flush=True)
+
+    def __exit__(self, kind, value, trace):
+        took = time.monotonic() - self.start
+        word = "" if kind is None else "  STOPPED" if kind is KeyboardInterrupt else "  FAILED"
+        line = f"[{clock(time.monotonic() - START):>6}] {self.text} ({took:.0f} s){word}"
+        say(("\r\033[K" if self.live else "") + line)
+
+
+def tail(log, lines=TAIL):
+    with open(log, errors="replace") as f:
+        return "".join(f"    | {line.rstrip()}\n" for line in f.readlines()[-lines:])
+
+
+def errors(log, most=10):
+    """The lines that name an error; parallel jobs bury them far above the end."""
+    with open(log, errors="replace") as f:
+        found = [line.rstrip() for line in f if re.search(r"\berror:|undefined reference|^ERROR", line)]
+    return "".join(f"    | {line}\n" for line in found[:most])
+
+
+def stop(proc):
+    """Ends a process and everything it started."""
+    for sig in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(proc.pid, sig)
+            proc.wait(timeout=5)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+    proc.wait()
+
+
+def supervise(argv, log, step=None, timeout=None, cwd=None, env=None):
+    """Runs @argv with its output in @log; returns its exit status, None when time ran out."""
+    with open(log, "wb") as out:
+        proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                cwd=cwd, env=env, start_new_session=True)
+    deadline = time.monotonic() + timeout if timeout else None
+    try:
+        while True:
+            try:
+                return proc.wait(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                pass
+            if STOP.is_set():
+                raise Failure("stopped")
+            if deadline and time.monotonic() > deadline:
+                return None
+            if step:
+                step.tick(last_line(log))
+    finally:
+        stop(proc)
+
+
+def last_line(log):
+    with open(log, "rb") as f:
+        f.seek(max(0, os.fstat(f.fileno()).st_size - 300))
+        lines = f.read().decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def run(argv, log, step=None, cwd=None, env=None):
+    """Runs a command that must succeed."""
+    argv = [str(a) for a in argv]
+    full = {**os.environ, **env} if env else None
+    status = supervise(argv, log, step, cwd=cwd, env=full)
+    if status == 0:
+        return
+    prefix = "".join(f"{k}={shlex.quote(v)} " for k, v in (env or {}).items())
+    where = f"cd {shlex.quote(str(cwd))} && " if cwd else ""
+    raise Failure(f"exit status {status}\n{errors(log)}    ...\n{tail(log)}  whole log: {log}\n"
+                  f"  to repeat: {where}{prefix}{shlex.join(argv)}")
