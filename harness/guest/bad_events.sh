@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What a user can write to kprobe_events, and must be told is wrong.
+. /kp/lib
+
+no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
+
+EVENTS=$TRACE/kprobe_events
+insmod /lib/kp/kp_prober.ko || exit 1
+
+event()		# TEXT
+{
+	echo "$1" 2>/dev/null >>$EVENTS
+}
+
+why()		# the reason that the log gives for the last failure
+{
+	grep -E '^\[[0-9. ]+\]' $TRACE/error_log | tail -n 1
+}
+
+refused()	# TEXT [REASON]
+{
+	! event "$1" && { [ -z "$2" ] || why | grep -q "$2"; } && no_probes
+}
+
+: >$EVENTS
+: >$TRACE/error_log
+check "no symbol of that name" refused "p:bad no_such_symbol_at_all"
+check "empty event" refused "p:"
+check "no place" refused "p:bad"
+check "two places" refused "p:bad vfs_read vfs_write"
+check "unknown type" refused "x:bad vfs_read"
+check "bad name" refused "p:bad/na-me vfs_read"
+check "bad offset" refused "p:bad vfs_read+x"
+check "negative offset" refused "p:bad vfs_read-4"
+check "offset far beyond" refused "p:bad vfs_read+0x40000000"
+check "offset that overflows" refused "p:bad vfs_read+0xffffffffffffffff"
+check "address 0" refused "p:bad 0x0"
+check "blacklisted function" refused "p:bad register_kprobe"
+check "kprobes itself" refused "p:bad get_kprobe"
+check "return probe within a function" refused "r:bad vfs_read+5"
+check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
+check "return probe of __switch_to" refused "r:bad __switch_to"
+check "unknown argument" refused "p:bad vfs_read %nosuchreg"
+if [ "$(uname -m)" = x86_64 ]; then
+	# A function begins with a long instruction: the call of ftrace or a landing pad.
+	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
+	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
+fi
+check "no event was made" [ -z "$(cat $EVENTS)" ]
+
+address()	# SYMBOL
+{
+	echo "0x$(awk -v s="$1" '$3 == s { print $1; exit }' /proc/kallsyms)"
+}
+
+PROBER=/sys/module/kp_prober/parameters
+addr_refused()	# ADDRESS
+{
+	! echo "addr x $1" 2>/dev/null >$PROBER/command && no_probes
+}
+check "address of data" addr_refused "$(address init_task)"
+check "address of the IDT" addr_refused "$(address idt_table)"
+check "address past all" addr_refused 0xffffffffffffffff
+check "address, not canonical" addr_refused 0x8000000000000000
+check "address of user space" addr_refused 0x400000
+check "address of a good function" sh -c "echo addr x $(address vfs_read) >$PROBER/command"
+
+# What is wrong with one does not keep another from being made.
+check "good event" event "p:good vfs_read"
+check "bad one beside it" sh -c "! echo 'p:bad no_such_symbol' 2>/dev/null >>$EVENTS"
+check "bad one on the same function" sh -c "! echo 'r:bad vfs_read+1' 2>/dev/null >>$EVENTS"
+check "good event enables" sh -c "echo 1 >$TRACE/events/kprobes/good/enable"
+cat /proc/version >/dev/null
+check "good event is traced" grep -q "good: (vfs_read" $TRACE/trace
+echo 0 >$TRACE/events/kprobes/good/enable
+: >$EVENTS
+: >$TRACE/trace
+check "nothing is left" no_probes
+rmmod kp_prober

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The files of kprobes in debugfs: their format, as other tools parse it, and what
+# writing "enabled" does to the probes.
+. /kp/lib
+
+no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
+
+PROBER=/sys/module/kp_prober/parameters
+insmod /lib/kp/kp_prober.ko || exit 1
+
+prober()	# COMMAND...
+{
+	echo "$*" 2>/dev/null >$PROBER/command
+}
+
+field()		# NAME before|after: what the prober has counted
+{
+	sed -n "s/^$1 //p" $PROBER/state | cut -d' ' -f"$([ "$2" = before ] && echo 1 || echo 2)"
+}
+
+fires()		# NAME: does a new process hit the probe?
+{
+	local was="$(field "$1" before)"
+	/bin/busybox true
+	[ "$(field "$1" before)" -gt "$was" ]
+}
+
+silent()
+{
+	! fires "$1"
+}
+
+only_lines()	# FILE REGEX: there are lines, and all match
+{
+	[ -s "$1" ] && ! grep -Ev "$2" "$1"
+}
+
+ADDR='[0-9a-f]{16}'
+TAB=$(printf '\t')
+
+cat $KPROBES/blacklist >/tmp/blacklist
+check "blacklist has the format that perf reads" \
+	only_lines /tmp/blacklist "^0x$ADDR-0x$ADDR$TAB[^ ]+( \[[^ ]+\])?\$"
+check "blacklist has register_kprobe" grep -q "${TAB}register_kprobe\$" /tmp/blacklist
+check "blacklist ranges go forward" awk -F'[-\t]' '$1 > $2 { bad = 1 } END { exit bad }' /tmp/blacklist
+check "list is empty" no_probes
+check "enabled reads 1" [ "$(cat $KPROBES/enabled)" = 1 ]
+
+prober add entry kernel_clone
+prober add return kernel_clone ret
+prober add post kernel_clone post
+prober add off kernel_clone off
+cat $KPROBES/list >/tmp/list
+tell "  " </tmp/list
+TAGS='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?'
+check "list has its format" \
+	only_lines /tmp/list "^$ADDR  [kr]  [^ ]+\+0x[0-9a-f]+  [^ ]* +$TAGS\$"
+check "list has all probes" [ "$(grep -c kernel_clone /tmp/list)" = 4 ]
+check "list tells a return probe" [ "$(grep -c '  r  kernel_clone' /tmp/list)" = 1 ]
+check "list tells a disabled probe" [ "$(grep -cF '[DISABLED]' /tmp/list)" = 1 ]
+if zcat /proc/config.gz 2>/dev/null | grep -q ^CONFIG_KPROBES_ON_FTRACE=y ||
+   [ -e $TRACE/available_filter_functions ]; then
+	check "list tells probes on ftrace" [ "$(grep -cF '[FTRACE]' /tmp/list)" = 4 ]
+fi
+
+check "probe fires" fires entry
+check "return probe fires" fires return
+check "disabled probe is silent" silent off
+check "enabled takes 0" sh -c "echo 0 >$KPROBES/enabled"
+check "enabled reads 0" [ "$(cat $KPROBES/enabled)" = 0 ]
+for name in entry return post off; do
+	check "$name is silent while all are off" silent $name
+done
+
+# Changes while all are off count from when they are on again.
+check "enabling works while all are off" prober enable off
+check "disabling works while all are off" prober disable entry
+check "registering works while all are off" prober add late kernel_clone post
+check "unregistering works while all are off" prober del post
+for name in off entry late; do
+	check "$name stays silent while all are off" silent $name
+done
+check "enabled takes 1" sh -c "echo 1 >$KPROBES/enabled"
+check "return probe fires again" fires return
+check "probe enabled meanwhile fires" fires off
+check "probe disabled meanwhile is silent" silent entry
+check "probe registered meanwhile fires" fires late
+for text in 0 1 n y 0 0 1 1; do
+	echo $text >$KPROBES/enabled
+done
+check "probe fires after much switching" fires late
+check "enabled refuses other text" sh -c "! echo maybe 2>/dev/null >$KPROBES/enabled"
+
+for name in entry return off late; do
+	check "$name is removed" prober del $name
+done
+check "list is empty again" no_probes
+rmmod kp_prober

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes in text that goes away: that of a module, and that of its initialisation.
+. /kp/lib
+
+no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
+
+PROBER=/sys/module/kp_prober/parameters
+VICTIM=/sys/module/kp_victim/parameters
+insmod /lib/kp/kp_prober.ko || exit 1
+
+prober()	# COMMAND...
+{
+	echo "$*" 2>/tmp/error >$PROBER/command
+}
+
+fails_with()	# TEXT COMMAND...
+{
+	local text="$1"
+	shift
+	! prober "$@" && grep -q "$text" /tmp/error
+}
+
+load()		{ insmod /lib/kp/kp_victim.ko; }
+call()		{ echo "$1" >$VICTIM/call; }
+state()		{ sed -n "s/^$1 //p" $PROBER/state; }
+listed()	{ cat $KPROBES/list | grep "$1" | grep -F "$2"; }
+counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
+
+check "unknown symbol before the module is there" \
+	fails_with "No such file" add early kp_victim_plain
+check "victim loads" load
+check "probe in init text has fired" [ "$(cat $VICTIM/init_hits)" = 1 ]
+check "probe in init text is gone" counts "[GONE]" 1
+check "gone probe cannot be enabled" sh -c "! echo 1 2>/dev/null >$VICTIM/enable_init_probe"
+check "init text cannot be probed" fails_with "No such file" add init kp_victim_at_init
+check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
+check "blacklisted function of the module" fails_with "Invalid arg" add bad kp_victim_forbidden
+
+check "probe, traced" prober add traced kp_victim_traced
+check "probe, traced, post" prober add traced_post kp_victim:kp_victim_traced post
+check "probe, plain" prober add plain kp_victim_plain post
+check "probe, off" prober add off kp_victim_traced off
+check "probe, plain, off" prober add plain_off kp_victim_plain off
+check "return probe, traced" prober add traced_ret kp_victim_traced ret
+check "return probe, plain" prober add plain_ret kp_victim_plain ret
+check "functions work" call 5
+for name in traced_post plain traced_ret plain_ret; do
+	check "$name has fired" [ "$(state $name)" = "5 5" ]
+done
+check "traced has fired" [ "$(state traced)" = "5 0" ]
+check "off has not" [ "$(state off)" = "0 0" ]
+check "list names the module" listed kp_victim_plain "  kp_victim "
+check "victim functions are listed" [ "$(cat $KPROBES/list | grep -c ' kp_victim')" -ge 7 ]
+
+check "victim unloads with probes in it" rmmod kp_victim
+check "all of its probes are gone" counts "[GONE]" 7
+check "blacklist of the module is gone" sh -c "! grep -q kp_victim_forbidden $KPROBES/blacklist"
+check "gone probe of the module cannot be enabled" fails_with "Invalid arg" enable off
+prober disable plain
+
+# Text at the same address, perhaps, of which nothing is probed.
+check "victim loads again" load
+check "functions work again" call 7
+check "probes that are gone do not fire" [ "$(state plain) $(state traced)" = "5 5 5 0" ]
+check "new probe beside those that are gone" prober add new kp_victim_plain post
+check "new probe, traced" prober add new_traced kp_victim_traced post
+check "functions work with it" call 3
+check "new probe fires" [ "$(state new) $(state new_traced)" = "3 3 3 3" ]
+for name in traced traced_post plain off plain_off traced_ret plain_ret; do
+	check "$name is removed" prober del $name
+done
+check "functions work without them" call 1
+check "new probe still fires" [ "$(state new) $(state new_traced)" = "4 4 4 4" ]
+check "new probe is removed" prober del new
+check "new traced probe is removed" prober del new_traced
+check "functions work at the end" call 1
+check "victim unloads" rmmod kp_victim
+check "list is empty" no_probes
+rmmod kp_prober

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The kernel's text, page by page, after hundreds of probes is what it was before.
+. /kp/lib
+
+no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
+
+EVENTS=$TRACE/kprobe_events
+symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
+
+insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
+text()		{ cat /sys/kernel/debug/kp_text; }
+
+# Functions at even distances over all of the text, at their entries and within.
+awk '$2 ~ /[tT]/ && NF == 3 { print $3 }' /proc/kallsyms | grep -E '^[a-z][a-z0-9_]*$' |
+	sort -u | awk 'NR % 29 == 0' | head -n 400 >/tmp/symbols
+
+make_events()	# how many the kernel took
+{
+	local n=0
+	while read -r name; do
+		n=$((n + 1))
+		echo "p:kp/e$n $name" 2>/dev/null >>$EVENTS
+		[ $((n % 4)) -ne 0 ] || echo "r:kp/r$n $name" 2>/dev/null >>$EVENTS
+	done </tmp/symbols
+	grep -c . $EVENTS
+}
+
+# Once without looking: what the kernel itself changes at first use, it has then.
+event_cycle()
+{
+	echo "p:kp/warm vfs_read" >$EVENTS
+	echo 1 >$TRACE/events/kp/enable
+	echo 0 >$TRACE/events/kp/enable
+	: >$EVENTS
+}
+
+event_cycle
+text >/tmp/before
+made=$(make_events)
+check "many events are made" [ "$made" -ge 200 ]
+check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c .)" -ge "$made" ]
+text >/tmp/disabled
+check "text is untouched while they are off" cmp -s /tmp/before /tmp/disabled
+check "they are switched on" sh -c "echo 1 >$TRACE/events/kp/enable"
+text >/tmp/during
+check "text differs while they are on" sh -c "! cmp -s /tmp/before /tmp/during"
+for i in 1 2 3; do
+	ls -lR /proc/self >/dev/null 2>&1
+done
+check "they are hit" [ "$(grep -vc '^#' $TRACE/trace)" -gt 0 ]
+check "they are switched off" sh -c "echo 0 >$TRACE/events/kp/enable"
+: >$EVENTS
+: >$TRACE/trace
+check "list is empty" no_probes
+text >/tmp/after
+check "text is what it was" cmp -s /tmp/before /tmp/after
+diff /tmp/before /tmp/after | grep '^>' | tell "differs: "
+rmmod kp_text

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * register_kprobe() and its like for shell scripts: commands are written to
+ * the parameter "command", and fail with the error that the function returned.
+ *
+ *	add NAME SYMBOL[+OFFSET] [post|off|ret]
+ *	addr NAME ADDRESS
+ *	del NAME
+ *	enable NAME
+ *	disable NAME
+ *
+ * The parameter "state" tells of each probe its name, its hits, and in how many
+ * of them its post_handler ran or the probed function returned.
+ */
+#include <linux/kprobes.h>
+#include <linux/kstrtox.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+struct probe {
+	struct list_head list;
+	char name[32];
+	char symbol[64];
+	bool is_return;
+	struct kretprobe rp;	/* of which a plain probe uses the kprobe only */
+	atomic_t before;
+	atomic_t after;
+};
+
+static LIST_HEAD(probes);
+static DEFINE_MUTEX(probes_lock);
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(kp, struct probe, rp.kp)->before);
+	return 0;
+}
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&container_of(kp, struct probe, rp.kp)->after);
+}
+
+static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(get_kretprobe(ri), struct probe, rp)->before);
+	return 0;
+}
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		atomic_inc(&container_of(rp, struct probe, rp)->after);
+	return 0;
+}
+
+static struct probe *find_probe(const char *name)
+{
+	struct probe *p;
+
+	list_for_each_entry(p, &probes, list)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}
+
+static int place_probe(struct probe *p, char *where)
+{
+	char *offset = strchr(where, '+');
+
+	if (offset) {
+		*offset++ = '\0';
+		if (kstrtouint(offset, 0, &p->rp.kp.offset))
+			return -ERANGE;
+	}
+	strscpy(p->symbol, where, sizeof(p->symbol));
+	p->rp.kp.symbol_name = p->symbol;
+	return 0;
+}
+
+static int register_probe(struct probe *p)
+{
+	if (p->is_return) {
+		p->rp.entry_handler = on_entry;
+		p->rp.handler = on_return;
+		return register_kretprobe(&p->rp);
+	}
+	p->rp.kp.pre_handler = on_pre;
+	return register_kprobe(&p->rp.kp);
+}
+
+static int add_probe(const char *name, char *where, const char *kind)
+{
+	struct probe *p __free(kfree) = kzalloc(sizeof(*p), GFP_KERNEL);
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	if (find_probe(name))
+		return -EEXIST;
+	err = place_probe(p, where);
+	if (err)
+		return err;
+
+	strscpy(p->name, name, sizeof(p->name));
+	p->is_return = !strcmp(kind, "ret");
+	p->rp.kp.post_handler = strcmp(kind, "post") ? NULL : on_post;
+	p->rp.kp.flags = strcmp(kind, "off") ? 0 : KPROBE_FLAG_DISABLED;
+	err = register_probe(p);
+	if (err)
+		return err;
+	list_add_tail(&no_free_ptr(p)->list, &probes);
+	return 0;
+}
+
+/* Only to see it refused: nothing is kept of it. */
+static int try_address(const char *where)
+{
+	struct kprobe kp = { .pre_handler = on_pre };
+	unsigned long addr;
+	int err;
+
+	if (kstrtoul(where, 0, &addr))
+		return -ERANGE;
+	kp.addr = (kprobe_opcode_t *)addr;
+	err = register_kprobe(&kp);
+	if (!err)
+		unregister_kprobe(&kp);
+	return err;
+}
+
+static void del_probe(struct probe *p)
+{
+	if (p->is_return)
+		unregister_kretprobe(&p->rp);
+	else
+		unregister_kprobe(&p->rp.kp);
+	list_del(&p->list);
+	kfree(p);
+}
+
+static int change_probe(const char *verb, const char *name)
+{
+	struct probe *p = find_probe(name);
+
+	if (!p)
+		return -ENOKEY;
+	if (!strcmp(verb, "enable"))
+		return enable_kprobe(&p->rp.kp);
+	if (!strcmp(verb, "disable"))
+		return disable_kprobe(&p->rp.kp);
+	if (strcmp(verb, "del"))
+		return -EBADRQC;
+	del_probe(p);
+	return 0;
+}
+
+static int command_set(const char *text, const struct kernel_param *param)
+{
+	char verb[16] = "", name[32] = "", where[64] = "", kind[16] = "";
+
+	if (sscanf(text, "%15s %31s %63s %15s", verb, name, where, kind) < 2)
+		return -EBADRQC;
+
+	guard(mutex)(&probes_lock);
+	if (!strcmp(verb, "add"))
+		return add_probe(name, where, kind);
+	if (!strcmp(verb, "addr"))
+		return try_address(where);
+	return change_probe(verb, name);
+}
+
+static const struct kernel_param_ops command_ops = { .set = command_set };
+module_param_cb(command, &command_ops, NULL, 0200);
+MODULE_PARM_DESC(command, "what to do");
+
+static int state_get(char *buf, const struct kernel_param *param)
+{
+	struct probe *p;
+	int len = 0;
+
+	guard(mutex)(&probes_lock);
+	list_for_each_entry(p, &probes, list)
+		len += scnprintf(buf + len, PAGE_SIZE - len, "%s %d %d\n", p->name,
+				 atomic_read(&p->before), atomic_read(&p->after));
+	return len;
+}
+
+static const struct kernel_param_ops state_ops = { .get = state_get };
+module_param_cb(state, &state_ops, NULL, 0400);
+MODULE_PARM_DESC(state, "what has been seen");
+
+static int __init kp_prober_init(void)
+{
+	return 0;
+}
+
+static void __exit kp_prober_exit(void)
+{
+	struct probe *p, *next;
+
+	list_for_each_entry_safe(p, next, &probes, list)
+		del_probe(p);
+}
+
+module_init(kp_prober_init)
+module_exit(kp_prober_exit)
+MODULE_DESCRIPTION("Probes by command");
+MODULE_LICENSE("GPL");

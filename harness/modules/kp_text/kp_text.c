@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A digest of each page of the kernel's text, one a line, in the debugfs file
+ * kp_text: two readings of it differ where the text does. The parameters are
+ * the addresses of _stext and _etext, which /proc/kallsyms tells.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+static unsigned long start, end;
+module_param(start, ulong, 0400);
+module_param(end, ulong, 0400);
+MODULE_PARM_DESC(start, "first byte of the text");
+MODULE_PARM_DESC(end, "the byte behind it");
+
+/* FNV-1a */
+static u64 digest(const u8 *text, const u8 *limit)
+{
+	u64 hash = 0xcbf29ce484222325;
+
+	for (; text < limit; text++)
+		hash = (hash ^ *text) * 0x100000001b3;
+	return hash;
+}
+
+static int kp_text_show(struct seq_file *m, void *unused)
+{
+	unsigned long page;
+
+	for (page = start; page < end; page += PAGE_SIZE)
+		seq_printf(m, "%lx %llx\n", page,
+			   digest((u8 *)page, (u8 *)min(page + PAGE_SIZE, end)));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_text);
+
+static struct dentry *file;
+
+static int __init kp_text_init(void)
+{
+	if (!start || end <= start)
+		return -EINVAL;
+	file = debugfs_create_file("kp_text", 0400, NULL, NULL, &kp_text_fops);
+	return 0;
+}
+
+static void __exit kp_text_exit(void)
+{
+	debugfs_remove(file);
+}
+
+module_init(kp_text_init)
+module_exit(kp_text_exit)
+MODULE_DESCRIPTION("Has the kernel's text changed?");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions to probe, in text that goes away: that of a module, and that of its
+ * initialisation, which is freed as soon as it has run. The parameter "call"
+ * calls the functions as often as it says.
+ */
+#include <linux/kprobes.h>
+#include <linux/module.h>
+
+static unsigned int init_hits;
+module_param(init_hits, uint, 0444);
+MODULE_PARM_DESC(init_hits, "hits of the probe on a function that is gone");
+
+static noinline int kp_victim_traced(int n)
+{
+	barrier();
+	return n + 1;
+}
+
+static noinline notrace int kp_victim_plain(int n)
+{
+	barrier();
+	return n + 2;
+}
+
+static noinline notrace int kp_victim_forbidden(int n)
+{
+	barrier();
+	return n + 3;
+}
+
+NOKPROBE_SYMBOL(kp_victim_forbidden);
+
+static noinline __init int kp_victim_at_init(int n)
+{
+	barrier();
+	return n + 4;
+}
+
+static int (*functions[])(int n) = {
+	kp_victim_traced, kp_victim_plain, kp_victim_forbidden,
+};
+
+static int call_function(unsigned int which, int n)
+{
+	int (*function)(int n) = READ_ONCE(functions[which]);
+
+	return function(n) == n + 1 + which ? 0 : -EILSEQ;
+}
+
+static int call_set(const char *text, const struct kernel_param *param)
+{
+	unsigned int i, j, n;
+	int err = kstrtouint(text, 0, &n);
+
+	for (i = 0; !err && i < n; i++)
+		for (j = 0; j < ARRAY_SIZE(functions); j++)
+			err = err ?: call_function(j, i);
+	return err;
+}
+
+static const struct kernel_param_ops call_ops = { .set = call_set };
+module_param_cb(call, &call_ops, NULL, 0200);
+MODULE_PARM_DESC(call, "how often to call the functions");
+
+static int on_init(struct kprobe *kp, struct pt_regs *regs)
+{
+	init_hits++;
+	return 0;
+}
+
+static struct kprobe init_probe = {
+	.symbol_name = "kp_victim_at_init",
+	.pre_handler = on_init,
+};
+
+static int enable_set(const char *text, const struct kernel_param *param)
+{
+	return enable_kprobe(&init_probe);
+}
+
+static const struct kernel_param_ops enable_ops = { .set = enable_set };
+module_param_cb(enable_init_probe, &enable_ops, NULL, 0200);
+MODULE_PARM_DESC(enable_init_probe, "must fail: its text is gone");
+
+static int __init kp_victim_init(void)
+{
+	int (*function)(int n) = kp_victim_at_init;
+	int err = register_kprobe(&init_probe);
+
+	OPTIMIZER_HIDE_VAR(function);
+	if (err)
+		return err;
+	if (function(1) != 5 || init_hits != 1) {
+		unregister_kprobe(&init_probe);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+static void __exit kp_victim_exit(void)
+{
+	unregister_kprobe(&init_probe);
+}
+
+module_init(kp_victim_init)
+module_exit(kp_victim_exit)
+MODULE_DESCRIPTION("Text that goes away");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reading what a guest left in its serial log."""
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import configs, guesttest, ktap, qemu
+from harness.results import Results
+
+HEALTHY = """\
+SeaBIOS (version 1.16)
+[    0.000000] Linux version 6.12.1
+[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic
+[    0.100000] Spectre V2 : WARNING is only a word here
+[    1.000000] kp: begin a.sh
+[    1.100000] kp: ok one
+[    1.100000] kp: ok two # 3 s
+[    1.200000] kp: end a.sh 0
+[    1.300000] kp: done
+"""
+COMPLAINTS = [
+    "[    1.5] WARNING: CPU: 0 PID: 1 at kernel/kprobes.c:1 f+0x1/0x2",
+    "[    1.5] BUG: KASAN: slab-use-after-free in f+0x1/0x2",
+    "[    1.5] BUG: kernel NULL pointer dereference, address: 0000000000000000",
+    "[    1.5] kernel BUG at kernel/kprobes.c:1!",
+    "[    1.5] Oops: int3: 0000 [#1] PREEMPT SMP",
+    "[    1.5] WARNING: possible circular locking dependency detected",
+    "[    1.5] WARNING: suspicious RCU usage",
+    "[    1.5] BUG: sleeping function called from invalid context at f.c:1",
+    "[    1.5] INFO: task kp:1 blocked for more than 60 seconds.",
+    "[    1.5] rcu: INFO: rcu_sched self-detected stall on CPU",
+    "[    1.5] watchdog: BUG: soft lockup - CPU#0 stuck for 26s!",
+    "[    1.5] Kernel panic - not syncing: Fatal exception",
+    "[    1.5] [ BUG: Invalid wait context ]",
+    "[    1.5] ------------[ ftrace bug ]------------",
+    "[    1.5][    T1] BUG: scheduling while atomic: sh/1/0x00000002",
+]
+
+
+def outcome(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
+        f.write(text)
+        f.flush()
+        return qemu.read(f.name)
+
+
+class GuestTest(unittest.TestCase):
+    def count(self, text, script="a.sh"):
+        results = Results()
+        with contextlib.redirect_stdout(io.StringIO()):
+            guesttest.count_script(configs.CONFIGS[0], outcome(text), script, results)
+        return results.passed, len(results.failures), len(results.skipped)
+
+    def test_healthy(self):
+        out = outcome(HEALTHY)
+        self.assertTrue(out.finished)
+        self.assertEqual(out.complaints, [])
+        self.assertEqual(self.count(HEALTHY), (2, 0, 0))
+
+    def test_complaints(self):
+        for line in COMPLAINTS:
+            with self.subTest(line):
+                self.assertEqual(outcome(HEALTHY + line + "\n").complaints, [line])
+
+    def test_a_failing_line(self):
+        self.assertEqual(self.count(HEALTHY.replace("ok one", "not ok one # why")), (1, 1, 0))
+
+    def test_a_script_that_fails_at_its_end(self):
+        self.assertEqual(self.count(HEALTHY.replace("a.sh 0", "a.sh 2")), (2, 1, 0))
+
+    def test_a_script_that_never_ends(self):
+        self.assertEqual(self.count(HEALTHY.split("[    1.2")[0]), (2, 1, 0))
+
+    def test_a_script_that_tests_nothing(self):
+        self.assertEqual(self.count(HEALTHY.replace("kp: ok", "ok")), (0, 1, 0))
+
+    def test_a_skipped_line(self):
+        self.assertEqual(self.count(HEALTHY.replace("ok one", "skip one # why")), (1, 0, 1))
+
+
+class SuitesTest(unittest.TestCase):
+    def test_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "state_test.c")
+            path.write_text('static struct kunit_suite s = {\n\t.name = "kprobes_state",\n\t.x = y,\n};\n')
+            self.assertEqual(ktap.suites_in([path]), {"kprobes_state"})

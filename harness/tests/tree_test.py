@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The overlay on a kernel of a few lines."""
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from harness import tree, ui
+
+KERNEL = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n",
+    "MAINTAINERS": "KOBJECT\nS:\tMaintained\n\nKPROBES\nM:\tSomeone\nF:\tkernel/kprobes.c\n\nKS0108\n",
+    "arch/Kconfig": "one\ntwo\nthree\n",
+    "kernel/kprobes.c": "theirs\n",
+    "kernel/fork.c": "fork\n",
+    "arch/arm64/kernel/probes/uprobes.c": "uprobes\n",
+    "arch/arm64/kernel/probes/kprobes.c": "theirs\n",
+}
+OURS = {
+    "MAINTAINERS": "# a comment\nKPROBES\nF:\tours\n",
+    "Kconfig.kprobes": "config KPROBES\n",
+    "kernel/kprobes.c": "ours\n",
+    "kernel/kprobes/point.c": "point\n",
+    "patches/arch.patch": "--- a/arch/Kconfig\n+++ b/arch/Kconfig\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
+}
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def snapshot(folder):
+    """Every file's text and time, what .kp/ keeps aside."""
+    return {str(p.relative_to(folder)): (p.read_text(), p.stat().st_mtime_ns)
+            for p in folder.rglob("*") if p.is_file() and ".kp" not in p.parts}
+
+
+class TreeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.repo, self.kernel, self.tree = (Path(folder.name, n) for n in ("repo", "kernel", "tree"))
+        write(self.kernel, KERNEL)
+        write(self.repo, OURS)
+        for patch in (mock.patch.object(tree, "REPO", self.repo),
+                      mock.patch.dict(os.environ, KP_KERNEL=str(self.kernel)),
+                      contextlib.redirect_stdout(io.StringIO())):
+            patch.__enter__()
+            self.addCleanup(patch.__exit__, None, None, None)
+
+    def update(self):
+        tree.update(self.tree)
+        return snapshot(self.tree)
+
+    def text(self, name):
+        return (self.tree / name).read_text()
+
+    def test_overlay(self):
+        self.update()
+        self.assertEqual(self.text("kernel/kprobes.c"), "ours\n")
+        self.assertEqual(self.text("arch/Kconfig"), "one\n2\nthree\n")
+        self.assertEqual(self.text("MAINTAINERS"),
+                         "KOBJECT\nS:\tMaintained\n\nKPROBES\nF:\tours\n\nKS0108\n")
+        self.assertEqual(self.text("arch/arm64/kernel/probes/uprobes.c"), "uprobes\n")
+        self.assertFalse((self.tree / "arch/arm64/kernel/probes/kprobes.c").exists())
+
+    def test_second_run_touches_nothing(self):
+        self.assertEqual(self.update(), self.update())
+
+    def test_only_the_changed_file_is_written(self):
+        before = self.update()
+        write(self.repo, {"kernel/kprobes.c": "ours, better\n"})
+        after = self.update()
+        self.assertEqual({n for n in after if after[n] != before[n]}, {"kernel/kprobes.c"})
+
+    def test_a_deleted_file_leaves(self):
+        self.update()
+        (self.repo / "kernel/kprobes/point.c").unlink()
+        self.assertNotIn("kernel/kprobes/point.c", self.update())
+
+    def test_a_deleted_replacement_does_not_bring_the_old_file_back(self):
+        self.update()
+        (self.repo / "kernel/kprobes.c").unlink()
+        self.assertNotIn("kernel/kprobes.c", self.update())
+
+    def test_a_changed_patch(self):
+        self.update()
+        patch = self.repo / "patches/arch.patch"
+        patch.write_text(patch.read_text().replace("+2", "+II"))
+        self.update()
+        self.assertEqual(self.text("arch/Kconfig"), "one\nII\nthree\n")
+
+    def test_a_deleted_patch(self):
+        self.update()
+        (self.repo / "patches/arch.patch").unlink()
+        self.update()
+        self.assertEqual(self.text("arch/Kconfig"), KERNEL["arch/Kconfig"])
+
+    def test_a_patch_that_does_not_apply(self):
+        before = self.update()
+        patch = self.repo / "patches/arch.patch"
+        patch.write_text(patch.read_text().replace("-two", "-zwei"))
+        with self.assertRaisesRegex(ui.Failure, "arch.patch does not apply"):
+            self.update()
+        self.assertEqual(snapshot(self.tree), before)
+
+    def test_a_patch_may_make_a_file(self):
+        write(self.repo, {"patches/new.patch": "--- /dev/null\n+++ b/lib/new.c\n@@ -0,0 +1 @@\n+new\n"})
+        self.update()
+        self.assertEqual(self.text("lib/new.c"), "new\n")
+        (self.repo / "patches/new.patch").unlink()
+        self.assertNotIn("lib/new.c", self.update())
+
+    def test_a_file_of_the_kernel_is_not_overlaid(self):
+        write(self.repo, {"kernel/fork.c": "ours\n"})
+        with self.assertRaisesRegex(ui.Failure, "kernel/fork.c is a file of the kernel's"):
+            self.update()
+
+    def test_another_folder_is_left_alone(self):
+        write(self.tree, {"precious": "text"})
+        with self.assertRaisesRegex(ui.Failure, "not empty"):
+            self.update()
+
+    def test_another_version(self):
+        write(self.kernel, {"Makefile": "VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n"})
+        with self.assertRaisesRegex(ui.Failure, "Linux 6.13.0, not 6.12"):
+            self.update()
