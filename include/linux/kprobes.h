@@ -476,6 +476,7 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
 
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur);
 void kprobe_flush_task(struct task_struct *task);
@@ -488,19 +489,6 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
 	return (void *)addr == kretprobe_trampoline_addr();
-}
-
-/* For a trampoline that is not itself reached by a probe hit. */
-static nokprobe_inline unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
-								  void *frame_pointer)
-{
-	unsigned long ret;
-
-	preempt_disable_notrace();
-	ret = __kretprobe_trampoline_handler(regs, frame_pointer);
-	preempt_enable_notrace();
-
-	return ret;
 }
 
 #else

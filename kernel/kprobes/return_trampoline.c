@@ -14,6 +14,7 @@
 #include <linux/bug.h>
 #include <linux/kallsyms.h>
 #include <linux/llist.h>
+#include <linux/preempt.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 
@@ -175,6 +176,31 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 }
 
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
+
+/**
+ * kretprobe_trampoline_handler() - the same for a trampoline that is no probe
+ * @regs: registers as the function left them
+ * @frame_pointer: the frame of the call
+ *
+ * Context: The architecture's trampoline.
+ * Return: the address to go on at.
+ */
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+{
+	unsigned long ret;
+
+	/*
+	 * No rescheduling: with interrupts off it would be refused again and
+	 * again, each time by a function whose return may come here as well.
+	 */
+	preempt_disable_notrace();
+	ret = __kretprobe_trampoline_handler(regs, frame_pointer);
+	preempt_enable_no_resched_notrace();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
 
 /**
  * kprobe_flush_task() - take back the instances of a task that has died
