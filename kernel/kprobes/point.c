@@ -73,7 +73,7 @@ static __always_inline unsigned int table_after(const struct point_table *table,
  * held.
  * Return: the probe that stands for all those registered there, or NULL.
  */
-notrace struct kprobe *get_kprobe(void *addr)
+noinstr struct kprobe *get_kprobe(void *addr)
 {
 	const struct point_table *table = rcu_dereference_raw(point_table);
 	struct kprobe_point *point;
@@ -90,8 +90,6 @@ notrace struct kprobe *get_kprobe(void *addr)
 			return &point->op.kp;
 	}
 }
-
-NOKPROBE_SYMBOL(get_kprobe);
 
 struct kprobe_point *point_find(unsigned long addr)
 {
