@@ -131,14 +131,23 @@ gone:
 
 NOKPROBE_SYMBOL(text_is_int3);
 
+/* The probe whose breakpoint may be at @addr; one on an ftrace site has none. */
+static __always_inline struct kprobe *probe_with_int3(unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+
+	return p && !kprobe_ftrace(p) ? p : NULL;
+}
+
 /*
  * No probe has a breakpoint here. Perhaps one had when the CPU fetched the
  * instruction, or ftrace has taken the site since: then the text shows
- * something else by now, which is to be executed.
+ * something else by now, or the breakpoint of a probe that came afterwards,
+ * which was in the table before it was in the text. Either is to be executed.
  */
 static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 {
-	if (text_is_int3(addr))
+	if (text_is_int3(addr) && !probe_with_int3(addr))
 		return 0;
 
 	regs->ip = addr;
@@ -163,8 +172,8 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (user_mode(regs))
 		return 0;
 
-	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (unlikely(!p || kprobe_ftrace(p)))
+	p = probe_with_int3(addr);
+	if (unlikely(!p))
 		return retry_stale_int3(addr, regs);
 
 	if (unlikely(kprobe_running()))
