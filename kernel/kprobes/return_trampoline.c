@@ -103,6 +103,8 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 {
 }
 
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
+
 /* Who asks which probe runs is to see the one whose handler this is. */
 static void call_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
