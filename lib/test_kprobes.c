@@ -1484,11 +1484,9 @@ static void count_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigne
 	fprobe_exits++;
 }
 
-static struct fprobe frame_fprobe;
-
-static void drop_frame_fprobe(void *unused)
+static void drop_frame_fprobe(void *fp)
 {
-	unregister_fprobe(&frame_fprobe);
+	unregister_fprobe(fp);
 }
 
 /* It diverts the same returns with a trampoline of its own. */
@@ -1498,10 +1496,13 @@ static void add_frame_fprobe(struct kunit *test)
 		ftrace_location((unsigned long)inner_function),
 		ftrace_location((unsigned long)outer_function),
 	};
+	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
 
-	frame_fprobe = (struct fprobe) { .exit_handler = count_fprobe_exit };
-	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(&frame_fprobe, sites, 2));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_fprobe, NULL));
+	/* ftrace goes on listing one that is not in allocated memory. */
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp->exit_handler = count_fprobe_exit;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, sites, 2));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_fprobe, fp));
 	fprobe_exits = 0;
 }
 
