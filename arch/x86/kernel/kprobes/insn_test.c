@@ -45,6 +45,7 @@ MODULE_PARM_DESC(seed, "where the random states start from");
 
 /* The memory that the snippets work on. */
 u64 insn_test_mem[MEM_WORDS];
+DECLARE_PER_CPU(u64 [PERCPU_WORDS], insn_test_percpu);
 DEFINE_PER_CPU(u64 [PERCPU_WORDS], insn_test_percpu);
 
 /* Everything that a run starts from, and that is left of it. */
