@@ -139,17 +139,34 @@ static __always_inline struct kprobe *probe_with_int3(unsigned long addr)
 	return p && !kprobe_ftrace(p) ? p : NULL;
 }
 
+/* How often in a row this CPU has executed the breakpoint at an address again. */
+struct stale_int3 {
+	unsigned long addr;
+	unsigned int tries;
+};
+
+static DEFINE_PER_CPU(struct stale_int3, stale_int3);
+
+#define STALE_INT3_TRIES	100
+
 /*
  * No probe has a breakpoint here. Perhaps one had when the CPU fetched the
- * instruction, or ftrace has taken the site since: then the text shows
- * something else by now, or the breakpoint of a probe that came afterwards,
- * which was in the table before it was in the text. Either is to be executed.
+ * instruction, or ftrace was changing the site: then the text shows something
+ * else by now, or a breakpoint that came afterwards and has an owner. Either is
+ * to be executed. A breakpoint that keeps coming back has an owner who hears of
+ * it after us.
  */
 static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 {
-	if (text_is_int3(addr) && !probe_with_int3(addr))
-		return 0;
+	struct stale_int3 *stale = this_cpu_ptr(&stale_int3);
 
+	if (stale->addr != addr || !text_is_int3(addr))
+		stale->tries = 0;
+	stale->addr = addr;
+	if (++stale->tries > STALE_INT3_TRIES) {
+		stale->tries = 0;
+		return 0;
+	}
 	regs->ip = addr;
 
 	return 1;
