@@ -33,7 +33,7 @@ class Config:
 
 
 X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
-              ("qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max"),
+              ("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"),
               suites=("fprobe_test", "longest-symbol"))
 
 CONFIGS = [

@@ -153,8 +153,9 @@ static DEFINE_PER_CPU(struct stale_int3, stale_int3);
  * No probe has a breakpoint here. Perhaps one had when the CPU fetched the
  * instruction, or ftrace was changing the site: then the text shows something
  * else by now, or a breakpoint that came afterwards and has an owner. Either is
- * to be executed. A breakpoint that keeps coming back has an owner who hears of
- * it after us.
+ * to be executed. RF makes the next fetch one of its own: an emulator may have
+ * kept its translation of the breakpoint. A breakpoint that keeps coming back
+ * has an owner who hears of it after us.
  */
 static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 {
@@ -168,6 +169,7 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 		return 0;
 	}
 	regs->ip = addr;
+	regs->flags |= X86_EFLAGS_RF;
 
 	return 1;
 }
