@@ -1211,7 +1211,7 @@ static void kretprobe_on_switch_to(struct kunit *test)
 {
 	struct return_watch *w = new_return_watch(test, PLAIN);
 
-	if (!IS_ENABLED(CONFIG_X86_64))
+	if (!IS_ENABLED(CONFIG_X86))
 		kunit_skip(test, "another architecture's rule");
 	w->rp.kp.addr = NULL;
 	w->rp.kp.symbol_name = "__switch_to";

@@ -77,6 +77,10 @@ int prepare_copy(struct kprobe *p, struct insn *insn);
 void remove_copy(struct kprobe *p);
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
+void kprobe_post_trap(struct pt_regs *regs);
+
+/* return.c */
+unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 
 /* Address of the instruction behind the probed one. */
 static __always_inline unsigned long ip_behind(const struct kprobe *p)

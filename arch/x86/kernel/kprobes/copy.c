@@ -200,10 +200,8 @@ static void finish_post_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(finish_post_copy);
 
-asmlinkage __visible noinstr void kprobe_post_trap(struct pt_regs *regs);
-
 /* From kprobe_post_entry: the same conditions as in the trap before the copy. */
-asmlinkage __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
+__visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 {
 	irqentry_state_t state = irqentry_nmi_enter(regs);
 

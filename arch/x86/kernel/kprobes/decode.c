@@ -142,6 +142,10 @@ static bool refusal_matches(const struct refusal *r, struct insn *insn)
 	if (insn->opcode.nbytes == 2)
 		opcode = opcode << 8 | insn->opcode.bytes[1];
 
+	/* On 32 bits %gs is user space's, and each trap loads %fs. */
+	if (IS_ENABLED(CONFIG_X86_32) && r->why == refused_gs)
+		return false;
+
 	return opcode == r->opcode && (insn->modrm.bytes[0] & r->mask) == r->value;
 }
 

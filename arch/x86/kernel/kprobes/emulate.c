@@ -23,11 +23,15 @@
 /* arch_specific_insn::arg of conditional branches and of loops */
 #define COND_NOT	BIT(0)	/* branch when the condition is not met */
 #define COND_LESS	BIT(1)	/* it is met as well when SF != OF */
-#define COUNT_32	BIT(2)	/* count in %ecx */
+#define COUNT_HALF	BIT(2)	/* count in half a register: %ecx, on 32 bits %cx */
 
 /* arch_specific_insn::arg of a memory operand */
 #define MEM_SCALE	(BIT(0) | BIT(1))	/* shift of the index */
-#define MEM_GS		BIT(2)			/* relative to the base of %gs */
+#define MEM_PERCPU	BIT(2)			/* relative to this CPU's per-CPU memory */
+
+/* The prefix that says so, and the one of user space's segment. */
+#define PREFIX_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)
+#define PREFIX_USER	(IS_ENABLED(CONFIG_X86_64) ? 0x64 : 0x65)
 
 /* arch_specific_insn::base and ::index: no such register */
 #define NO_REG		0xff
@@ -84,15 +88,28 @@ static bool emulate_jcc(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_jcc);
 
+static __always_inline unsigned long count_mask(const struct arch_specific_insn *ainsn)
+{
+	if (ainsn->arg & COUNT_HALF)
+		return IS_ENABLED(CONFIG_X86_64) ? U32_MAX : U16_MAX;
+
+	return ULONG_MAX;
+}
+
 /* LOOP and its like: the counter goes down first, whatever the flags say. */
 static bool emulate_loop(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->cx--;
-	if (p->ainsn.arg & COUNT_32)
-		regs->cx = (u32)regs->cx;
+	unsigned long mask = count_mask(&p->ainsn);
+	unsigned long count = (regs->cx - 1) & mask;
+
+	/* Writing %ecx clears the half above it, writing %cx does not. */
+	if (mask == U16_MAX)
+		regs->cx = (regs->cx & ~mask) | count;
+	else
+		regs->cx = count;
 
 	regs->ip = ip_behind(p);
-	if (regs->cx && condition_holds(&p->ainsn, regs->flags))
+	if (count && condition_holds(&p->ainsn, regs->flags))
 		regs->ip += p->ainsn.disp;
 
 	return true;
@@ -102,10 +119,8 @@ NOKPROBE_SYMBOL(emulate_loop);
 
 static bool emulate_jcxz(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long count = p->ainsn.arg & COUNT_32 ? (u32)regs->cx : regs->cx;
-
 	regs->ip = ip_behind(p);
-	if (!count)
+	if (!(regs->cx & count_mask(&p->ainsn)))
 		regs->ip += p->ainsn.disp;
 
 	return true;
@@ -153,6 +168,12 @@ static bool emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_call_reg);
 
+/* What %gs starts from in the kernel, on 32 bits %fs. */
+static __always_inline unsigned long percpu_base(void)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? __rdmsr(MSR_GS_BASE) : __this_cpu_read(this_cpu_off);
+}
+
 /* The base may be %rip, which has to be behind the instruction already. */
 static __always_inline unsigned long operand_addr(const struct arch_specific_insn *ainsn,
 						  struct pt_regs *regs)
@@ -163,8 +184,8 @@ static __always_inline unsigned long operand_addr(const struct arch_specific_ins
 		addr += *reg_at(regs, ainsn->base);
 	if (ainsn->index != NO_REG)
 		addr += *reg_at(regs, ainsn->index) << (ainsn->arg & MEM_SCALE);
-	if (ainsn->arg & MEM_GS)
-		addr += __rdmsr(MSR_GS_BASE);
+	if (ainsn->arg & MEM_PERCPU)
+		addr += percpu_base();
 
 	return addr;
 }
@@ -332,8 +353,8 @@ static int prepare_loop(struct kprobe *p, struct insn *insn, u8 opcode)
 	/* A condition with no flag to look at is never met. */
 	p->ainsn.mask = opcode == 0xe2 ? 0 : X86_EFLAGS_ZF;
 	p->ainsn.arg = opcode == 0xe1 ? 0 : COND_NOT;
-	if (insn->addr_bytes == sizeof(u32))
-		p->ainsn.arg |= COUNT_32;
+	if (insn->addr_bytes != sizeof(long))
+		p->ainsn.arg |= COUNT_HALF;
 
 	return prepare_branch(p, insn, opcode == 0xe3 ? emulate_jcxz : emulate_loop);
 }
@@ -370,14 +391,13 @@ static void prepare_mem(struct kprobe *p, struct insn *insn)
 	else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5)
 		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
 
-	if (insn_has_prefix(insn, 0x65))
-		p->ainsn.arg |= MEM_GS;
+	if (insn_has_prefix(insn, PREFIX_PERCPU))
+		p->ainsn.arg |= MEM_PERCPU;
 }
 
 static bool mem_is_plain(struct insn *insn)
 {
-	return insn->addr_bytes == sizeof(long) && !insn_has_prefix(insn, 0x64) &&
-	       (IS_ENABLED(CONFIG_X86_64) || !insn_has_prefix(insn, 0x65));
+	return insn->addr_bytes == sizeof(long) && !insn_has_prefix(insn, PREFIX_USER);
 }
 
 /* CALL and JMP through a register or memory, with the REX bits decoded. */

@@ -27,10 +27,8 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_prepare_kretprobe);
 
-asmlinkage __visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
-
 /* The place of the return address is the first behind the saved registers. */
-asmlinkage __visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
+__visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 {
 	return kretprobe_trampoline_handler(regs, regs + 1);
 }

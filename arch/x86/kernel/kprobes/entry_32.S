@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where copies of instructions and diverted returns arrive: entry.S for 32 bits.
+ * Nothing is saved when they do, and the stack is the probed code's.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/asm-offsets.h>
+#include <asm/frame.h>
+#include <asm/nospec-branch.h>
+#include <asm/processor-flags.h>
+#include <asm/segment.h>
+
+/* What IRET takes from the stack without leaving the ring, and %eax below it. */
+#define IRET_WORDS	4
+
+	.text
+
+/* Fill in struct pt_regs below its orig_ax. */
+.macro PUSH_REGS_32
+	pushl	$0		/* gs, which the kernel leaves alone */
+	pushl	%fs
+	pushl	%es
+	pushl	%ds
+	pushl	%eax
+	pushl	%ebp
+	pushl	%edi
+	pushl	%esi
+	pushl	%edx
+	pushl	%ecx
+	pushl	%ebx
+.endm
+
+/*
+ * From the jump behind the second copy of an instruction, interrupts off: what
+ * a trap behind the instruction would do. The handler may change all registers,
+ * so the way back is that of a trap as well. No other ring is left by it, so it
+ * takes nothing but flags, cs and ip from the stack that it goes to: they have
+ * to be put there, below the sp that the handler wants.
+ */
+SYM_CODE_START(kprobe_post_entry)
+	leal	-IRET_WORDS * 4(%esp), %esp
+	pushl	%ss
+	pushl	%esp		/* sp, corrected below */
+	pushfl
+	pushl	$__KERNEL_CS
+	pushl	$0		/* ip, to be set in C */
+	pushl	$-1		/* orig_ax */
+	PUSH_REGS_32
+	ENCODE_FRAME_POINTER
+	addl	$(IRET_WORDS + 1) * 4, PT_OLDESP(%esp)
+
+	/* The instruction may have changed what C needs to be as it was. */
+	movl	$__USER_DS, %eax
+	movl	%eax, %ds
+	movl	%eax, %es
+	movl	$__KERNEL_PERCPU, %eax
+	movl	%eax, %fs
+	pushl	$X86_EFLAGS_FIXED
+	popfl
+
+	movl	%esp, %eax
+	call	kprobe_post_trap
+
+	/*
+	 * When the new stack reaches down into the registers, or below them, move
+	 * them out of its way. What is above %esp stays valid in an NMI.
+	 */
+	subl	$IRET_WORDS * 4, PT_OLDESP(%esp)
+	movl	PT_OLDESP(%esp), %edx
+	leal	-PTREGS_SIZE(%edx), %edi
+	cmpl	%esp, %edi
+	jae	.Lroom
+	movl	%esp, %esi
+	movl	%edi, %esp
+	movl	$PTREGS_SIZE / 4, %ecx
+	rep movsl
+.Lroom:
+	movl	PT_EAX(%esp), %eax
+	movl	%eax, (%edx)
+	movl	PT_EIP(%esp), %eax
+	movl	%eax, 4(%edx)
+	movl	$__KERNEL_CS, 8(%edx)
+	movl	PT_EFLAGS(%esp), %eax
+	movl	%eax, 12(%edx)
+
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	leal	4(%esp), %esp
+.Lds:	popl	%ds
+.Les:	popl	%es
+.Lfs:	popl	%fs
+.Lsp:	movl	PT_OLDESP - PT_GS(%esp), %esp
+	popl	%eax
+	iret
+	_ASM_EXTABLE_TYPE(.Lds, .Les, EX_TYPE_POP_ZERO | EX_REG_DS)
+	_ASM_EXTABLE_TYPE(.Les, .Lfs, EX_TYPE_POP_ZERO | EX_REG_ES)
+	_ASM_EXTABLE_TYPE(.Lfs, .Lsp, EX_TYPE_POP_ZERO | EX_REG_FS)
+SYM_CODE_END(kprobe_post_entry)
+_ASM_NOKPROBE(kprobe_post_entry)
+
+#ifdef CONFIG_KRETPROBES
+/*
+ * From the RET of a function whose return address was diverted. That address
+ * is put back into its place on the stack, where unwinders recognise it and
+ * look up the real one; the registers are saved below it. At the end RET takes
+ * the real address from the same place, so that the next who diverted this
+ * return finds everything as after a RET of the function itself. The segment
+ * registers are those of C on both sides.
+ */
+SYM_CODE_START(__kretprobe_trampoline)
+	pushl	$__kretprobe_trampoline
+	pushl	%ss
+	pushl	%esp		/* sp, corrected below */
+	pushfl
+	pushl	$__KERNEL_CS
+	pushl	$__kretprobe_trampoline
+	pushl	$-1		/* orig_ax */
+	PUSH_REGS_32
+	ENCODE_FRAME_POINTER
+	addl	$2 * 4, PT_OLDESP(%esp)
+
+	movl	%esp, %eax
+	call	kretprobe_trampoline_return
+	movl	%eax, PTREGS_SIZE(%esp)
+
+	/* Have the flags where nothing is left to be done after POPF but RET. */
+	movl	PT_EFLAGS(%esp), %eax
+	movl	%eax, PT_OLDSS(%esp)
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	popl	%eax
+	leal	PT_OLDSS - PT_DS(%esp), %esp
+	popfl
+	RET
+SYM_CODE_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+#endif
