@@ -25,6 +25,7 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/insn.h>
+#include <asm/insn-eval.h>
 #include <asm/processor-flags.h>
 #include "insn_test.h"
 
@@ -33,6 +34,12 @@
 #define MAX_EVENTS	256
 #define MEM_WORDS	128
 #define PERCPU_WORDS	8
+
+/* The registers that a snippet finds something in, see insn_snippets.S. */
+#define GPR_MEM		3
+#define GPR_SP		4
+#define GPR_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 12 : 6)
+#define GPR_SMALL	(IS_ENABLED(CONFIG_X86_64) ? 13 : 5)
 
 static_assert(offsetof(struct machine, gpr) == MACHINE_GPR);
 static_assert(offsetof(struct machine, flags) == MACHINE_FLAGS);
@@ -67,8 +74,8 @@ struct event {
 	unsigned int index;
 	bool post;
 	unsigned long ip;
-	u64 gpr[16];
-	u64 flags;
+	unsigned long gpr[INSN_TEST_GPRS];
+	unsigned long flags;
 };
 
 struct insn_probe {
@@ -93,13 +100,10 @@ static struct {
 
 static void log_gprs(struct event *e, struct pt_regs *regs)
 {
-	u64 gpr[16] = {
-		regs->ax, regs->cx, regs->dx, regs->bx, regs->sp, regs->bp, regs->si, regs->di,
-		regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
-		regs->r15
-	};
+	unsigned int i;
 
-	memcpy(e->gpr, gpr, sizeof(gpr));
+	for (i = 0; i < INSN_TEST_GPRS; i++)
+		e->gpr[i] = regs_get_register(regs, pt_regs_offset(regs, i));
 }
 
 static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
@@ -208,16 +212,17 @@ static void add_probes(struct kunit *test, bool post)
 static void random_gprs(struct machine *m, struct rnd_state *rnd)
 {
 	prandom_bytes_state(rnd, m, sizeof(*m));
-	m->gpr[3] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
-	m->gpr[12] = (unsigned long)&insn_test_percpu;
-	m->gpr[13] &= 7;
+	m->gpr[GPR_MEM] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
+	m->gpr[GPR_PERCPU] = (unsigned long)&insn_test_percpu;
+	m->gpr[GPR_SMALL] &= 7;
 }
 
 /* All 32 cases of the flags that conditions test, the others by chance. */
 static void random_flags(struct machine *m, unsigned int state)
 {
-	u64 flags = m->flags & (X86_EFLAGS_AF | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_ID);
+	unsigned long flags = m->flags;
 
+	flags &= X86_EFLAGS_AF | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_ID;
 	flags |= X86_EFLAGS_FIXED;
 	flags |= state & 1 ? X86_EFLAGS_CF : 0;
 	flags |= state & 2 ? X86_EFLAGS_PF : 0;
@@ -273,19 +278,19 @@ static noinline void run_in_task(void)
 /* -- the checks: each returns what is wrong, or NULL -- */
 
 static const char * const reg_names[] = {
-	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
-	"r13", "r14", "r15"
+	"ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8", "r9", "r10", "r11", "r12", "r13",
+	"r14", "r15"
 };
 
-static const char *differing_reg(const u64 *want, const u64 *have)
+static const char *differing_reg(const unsigned long *want, const unsigned long *have)
 {
 	static char text[64];
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(reg_names); i++) {
+	for (i = 0; i < INSN_TEST_GPRS; i++) {
 		if (want[i] == have[i])
 			continue;
-		snprintf(text, sizeof(text), "%s is %llx, not %llx", reg_names[i], have[i],
+		snprintf(text, sizeof(text), "%s is %lx, not %lx", reg_names[i], have[i],
 			 want[i]);
 		return text;
 	}
@@ -315,10 +320,10 @@ static const char *check_after(const struct world *a, const struct world *b)
 static const char *check_start(void)
 {
 	const struct event *first = &lab.event[0];
-	u64 *start = lab.before.machine.gpr;
+	unsigned long *start = lab.before.machine.gpr;
 
 	/* The stack is where run_world() was called. */
-	start[4] = first->gpr[4];
+	start[GPR_SP] = first->gpr[GPR_SP];
 	if (memcmp(start, first->gpr, sizeof(first->gpr)))
 		return "log: registers at the start";
 	if (first->flags != lab.before.machine.flags)
@@ -543,7 +548,7 @@ static unsigned long count_missed(void)
 static noinline void run_nested(unsigned int state)
 {
 	make_world(state);
-	lab.world.machine.flags &= ~(u64)X86_EFLAGS_IF;
+	lab.world.machine.flags &= ~X86_EFLAGS_IF;
 	kernel_fpu_begin();
 	hit_me();
 	kernel_fpu_end();

@@ -9,11 +9,19 @@
 /* Bytes of the stack that a snippet starts with. */
 #define INSN_TEST_STACK		256
 
+#ifdef CONFIG_X86_64
+#define INSN_TEST_GPRS		16
+#define INSN_TEST_WORD		8
+#else
+#define INSN_TEST_GPRS		8
+#define INSN_TEST_WORD		4
+#endif
+
 /* Offsets in struct machine. */
 #define MACHINE_GPR		0
-#define MACHINE_FLAGS		128
-#define MACHINE_XMM		144
-#define MACHINE_STACK		208
+#define MACHINE_FLAGS		(INSN_TEST_GPRS * INSN_TEST_WORD)
+#define MACHINE_XMM		(MACHINE_FLAGS + 2 * INSN_TEST_WORD)
+#define MACHINE_STACK		(MACHINE_XMM + 4 * 16)
 
 /* What a snippet needs or does. */
 #define SNIPPET_VOLATILE	0x01	/* leaves values that differ from run to run */
@@ -36,9 +44,9 @@ struct snippet {
 
 /* All that a snippet can read or write, but for the global memory. */
 struct machine {
-	u64 gpr[16];		/* by register number */
-	u64 flags;
-	u64 unused;
+	unsigned long gpr[INSN_TEST_GPRS];	/* by register number */
+	unsigned long flags;
+	unsigned long unused;
 	u8 xmm[4][16];
 	u8 stack[INSN_TEST_STACK];
 };
