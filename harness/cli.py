@@ -20,8 +20,9 @@ kp - build, boot and test this kprobes subsystem
   ./kp check             checkpatch --strict, kernel-doc and sparse over our files
   ./kp tree DIR          only write the overlaid source tree, to build as you like
 
-  ARCH  x86_64
-  WHAT  x86_64           all its configurations: {configs}
+  ARCH  {archs}
+  WHAT  ARCH             all its configurations:
+{configs}
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
@@ -34,8 +35,11 @@ Missing Debian packages are installed, which needs root; without it kp names the
 
 
 def page():
-    names = " ".join(c.name for c in configs.CONFIGS)
-    ui.say(HELP.format(cache=CACHE, configs=names))
+    archs = dict.fromkeys(c.arch for c in configs.CONFIGS)
+    lines = [f"{'':25}{arch.name}: " + " ".join(c.name for c in configs.CONFIGS if c.arch == arch)
+             for arch in archs]
+    ui.say(HELP.format(cache=CACHE, archs=" ".join(arch.name for arch in archs),
+                       configs="\n".join(lines)))
 
 
 def arch_config(name):
@@ -75,7 +79,7 @@ def cmd_check(args):
 
 def selected(what, kasan):
     """The configurations, ports and harness tests that WHAT names."""
-    archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS)
+    archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS if c.name == "debug" or not kasan)
     what = what or ([] if kasan else ["harness", "ports"]) + [*archs]
     guests, ours, harness = [], [], False
     for word in what:

@@ -13,6 +13,7 @@ class Arch:
     qemu: tuple
     cross: str = ""
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
+    debian: str = ""        # Debian's name, when programs for the guest are not the host's
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,18 @@ X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
               ("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"),
               suites=("fprobe_test", "longest-symbol"))
 
+# The kernel knows no AMD processor of 32 bits, which max would be, that is for SMP.
+I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
+            ("qemu-system-i386", "-accel", "tcg,thread=multi", "-cpu",
+             "max,vendor=GenuineIntel"),
+            suites=("fprobe_test", "longest-symbol"), debian="i386")
+
 CONFIGS = [
     Config(X86_64, "none"),
     Config(X86_64, "preempt"),
     Config(X86_64, "debug", memory=1024, slow=4),
+    Config(I386, "none"),
+    Config(I386, "preempt", slow=3),
 ]
 
 

@@ -21,7 +21,7 @@ NOT_RUN = {
 
 
 def build(config, source):
-    return Build(config.label, source, config.fragments)
+    return Build(config.label, source, config.fragments, config.arch.name)
 
 
 def boot(config, made, modules, what, order, limit, **more):

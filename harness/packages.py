@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from . import ui
-from .paths import log_file
+from .paths import CACHE, log_file
 
 # package: the program or file that shows it is there (other distributions name packages differently)
 PROBES = {
@@ -57,3 +57,33 @@ def need(packages):
     if still:
         raise ui.Failure("installed, but not found afterwards: " +
                          ", ".join(f"{PROBES[p]} ({p})" for p in still))
+
+
+def fetch(package, arch, folder):
+    """Unpacks a package of another architecture, with lists of apt's that are only ours."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
+    state = CACHE / f"apt-{arch}"
+    for name in ("lists/partial", "archives/partial", "deb"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    apt_get = ["apt-get", "-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
+               "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}"]
+    with ui.Step(f"download {package}:{arch}") as step:
+        try:
+            ui.run([*apt_get, "update"], log_file(f"apt-update-{arch}"), step)
+        except ui.Failure:
+            pass        # one list of several may be missing; what matters is the package
+        ui.run([*apt_get, "download", package], log_file(f"apt-download-{arch}"), step,
+               cwd=state / "deb")
+        newest = max(state.glob(f"deb/{package}_*.deb"), key=lambda path: path.stat().st_mtime)
+        ui.run(["dpkg", "-x", newest, folder], log_file(f"dpkg-{arch}"), step)
+
+
+def busybox(arch):
+    """The program of a guest: the host's own, or one for the guest's architecture."""
+    if not arch.debian:
+        return Path(shutil.which("busybox"))
+    folder = CACHE / f"root-{arch.debian}"
+    if not (folder / "bin/busybox").exists():
+        fetch("busybox-static", arch.debian, folder)
+    return folder / "bin/busybox"

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packs and boots a guest, and reads its serial log."""
 import re
-import shutil
 import subprocess
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from . import tree, ui
+from . import packages, tree, ui
 from .initramfs import Archive
 from .paths import HARNESS, log_file
 
@@ -46,14 +44,14 @@ class Outcome:
         return lines, None
 
 
-def pack(build, modules, order, extra=()):
+def pack(config, build, modules, order, extra=()):
     """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
     archive = Archive()
     archive.node("dev/console", 5, 1)
     archive.node("dev/null", 1, 3)
     # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
     for name in ("busybox", "sh"):
-        archive.file(f"bin/{name}", Path(shutil.which("busybox")).read_bytes(), 0o755)
+        archive.file(f"bin/{name}", packages.busybox(config.arch).read_bytes(), 0o755)
     archive.file("init", (HARNESS / "guest/init").read_bytes(), 0o755)
     for path in sorted((HARNESS / "guest").iterdir()):
         if path.name != "init":
@@ -77,7 +75,7 @@ def command(config, build, initramfs, args=()):
 
 def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None):
     """Boots one guest through its work order."""
-    initramfs = pack(build, modules, order, extra)
+    initramfs = pack(config, build, modules, order, extra)
     log = log_file(f"{config.label}-{what}")
     argv = command(config, build, initramfs, ["ignore_loglevel", *args])
     # timeout(1) ends the guest even if we are killed ourselves.
@@ -100,6 +98,6 @@ def read(log, timed_out=False):
 
 
 def interactive(config, build, modules):
-    initramfs = pack(build, modules, ["jobs/shell"])
+    initramfs = pack(config, build, modules, ["jobs/shell"])
     tree.release()
     return subprocess.call(command(config, build, initramfs, ["loglevel=3", "kunit.enable=0"]))

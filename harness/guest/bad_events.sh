@@ -41,11 +41,13 @@ check "return probe within a function" refused "r:bad vfs_read+5"
 check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
 check "return probe of __switch_to" refused "r:bad __switch_to"
 check "unknown argument" refused "p:bad vfs_read %nosuchreg"
-if [ "$(uname -m)" = x86_64 ]; then
+case "$(uname -m)" in
+x86_64 | i?86)
 	# A function begins with a long instruction: the call of ftrace or a landing pad.
 	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
 	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
-fi
+	;;
+esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]
 
 address()	# SYMBOL

@@ -35,7 +35,7 @@ only_lines()	# FILE REGEX: there are lines, and all match
 	[ -s "$1" ] && ! grep -Ev "$2" "$1"
 }
 
-ADDR='[0-9a-f]{16}'
+ADDR='([0-9a-f]{16}|[0-9a-f]{8})'
 TAB=$(printf '\t')
 
 cat $KPROBES/blacklist >/tmp/blacklist

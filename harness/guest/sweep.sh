@@ -10,7 +10,7 @@ END=$(symbol _etext)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
 STEP=1 COUNT=5000
-grep -q ' kasan_report$' /proc/kallsyms && STEP=10 COUNT=1000
+grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000
 
 insmod /lib/kp/kp_text.ko start="$START" end="$END" || exit 1
 
