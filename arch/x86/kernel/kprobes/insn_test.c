@@ -199,12 +199,17 @@ static void remove_probes(void *unused)
 	unregister_kprobes(lab.array, lab.nr_probes);
 }
 
-static void add_probes(struct kunit *test, bool post)
+static void register_placed(struct kunit *test)
 {
-	place_probes(test, post);
 	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
 			    "the probes of %s", lab.snippet->name);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+}
+
+static void add_probes(struct kunit *test, bool post)
+{
+	place_probes(test, post);
+	register_placed(test);
 }
 
 /* -- a run -- */
@@ -406,7 +411,11 @@ enum mode {
 	BARE,		/* no probes: the measure for the others */
 	BOTH,		/* pre_handlers and post_handlers */
 	PRE,		/* pre_handlers only */
+	MOVED,		/* a post_handler that moves the stack pointer */
 };
+
+/* By how much it does. */
+static long stack_move;
 
 static const char *judge_both(struct result *result)
 {
@@ -433,8 +442,10 @@ static const char *judge(struct result *result, enum mode mode)
 		return NULL;
 	}
 
+	if (mode == MOVED)
+		lab.world.machine.gpr[GPR_SP] -= stack_move;
 	wrong = check_after(&result->after, &lab.world);
-	if (wrong)
+	if (wrong || mode == MOVED)
 		return wrong;
 	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
 		return "log: length";
@@ -443,7 +454,7 @@ static const char *judge(struct result *result, enum mode mode)
 
 static void run_states(struct kunit *test, enum mode mode)
 {
-	static const char * const names[] = { "bare", "pre+post", "pre" };
+	static const char * const names[] = { "bare", "pre+post", "pre", "moved" };
 	const char *wrong;
 	unsigned int i;
 
@@ -611,6 +622,30 @@ static void insn_same_when_missed(struct kunit *test)
 	}
 }
 
+/* -- a post_handler that goes on with another stack pointer -- */
+
+static const long stack_moves[] = { 0, -4, -8, -16, -24, -100, -1024, 8, 64, 200 };
+
+static void move_stack(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	regs->sp += stack_move;
+}
+
+/* The first snippet does nothing with its stack, and its first instruction is copied. */
+static void insn_post_moves_stack(struct kunit *test)
+{
+	stack_move = *(const long *)test->param_value;
+	lab.snippet = insn_snippets;
+	stay_on_cpu(test);
+	run_states(test, BARE);
+
+	lab.nr_probes = 0;
+	place_probe(lab.snippet->start, insn_len(lab.snippet->start), true);
+	lab.probe[0].kp.post_handler = move_stack;
+	register_placed(test);
+	run_states(test, MOVED);
+}
+
 /* -- what must be refused -- */
 
 static void expect_refused(struct kunit *test, u8 *addr, int err, const char *what)
@@ -690,6 +725,16 @@ static const void *next_refused(const void *prev, char *desc)
 	return next_of(insn_refused, insn_refused_end, prev, desc);
 }
 
+static const void *next_stack_move(const void *prev, char *desc)
+{
+	const long *move = prev ? (const long *)prev + 1 : stack_moves;
+
+	if (move == stack_moves + ARRAY_SIZE(stack_moves))
+		return NULL;
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%ld", *move);
+	return move;
+}
+
 static u8 *text_copy;
 
 static size_t text_size(void)
@@ -729,6 +774,7 @@ static int insn_test_init(struct kunit *test)
 static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
+	KUNIT_CASE_PARAM(insn_post_moves_stack, next_stack_move),
 	KUNIT_CASE_PARAM(insn_refused_form, next_refused),
 	KUNIT_CASE_PARAM_ATTR(insn_boundaries, next_of_some, { .speed = KUNIT_SPEED_SLOW }),
 	{}
