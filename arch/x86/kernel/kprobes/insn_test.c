@@ -27,6 +27,7 @@
 #include <asm/insn.h>
 #include <asm/insn-eval.h>
 #include <asm/processor-flags.h>
+#include <asm/segment.h>
 #include "insn_test.h"
 
 #define NR_STATES	32
@@ -73,6 +74,7 @@ struct result {
 struct event {
 	unsigned int index;
 	bool post;
+	bool flat;
 	unsigned long ip;
 	unsigned long gpr[INSN_TEST_GPRS];
 	unsigned long flags;
@@ -106,6 +108,16 @@ static void log_gprs(struct event *e, struct pt_regs *regs)
 		e->gpr[i] = regs_get_register(regs, pt_regs_offset(regs, i));
 }
 
+/* On 32 bits C reaches its memory through these, and the snippet may have changed them. */
+static bool segments_are_flat(void)
+{
+	unsigned int ds, es;
+
+	savesegment(ds, ds);
+	savesegment(es, es);
+	return IS_ENABLED(CONFIG_X86_64) || (ds == __USER_DS && es == __USER_DS);
+}
+
 static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
 {
 	struct insn_probe *probe = container_of(kp, struct insn_probe, kp);
@@ -117,6 +129,7 @@ static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
 	e = &lab.event[lab.nr_events++];
 	e->index = probe - lab.probe;
 	e->post = post;
+	e->flat = segments_are_flat();
 	e->ip = regs->ip;
 	e->flags = regs->flags & ~X86_EFLAGS_RF;
 	log_gprs(e, regs);
@@ -344,6 +357,8 @@ static const char *check_pre(const struct event *e)
 		return "log: two post_handlers in a row";
 	if (e->ip != event_addr(e) + 1)
 		return "log: ip in a pre_handler";
+	if (!e->flat)
+		return "log: segment registers of a pre_handler";
 	return NULL;
 }
 
@@ -353,6 +368,8 @@ static const char *check_post(const struct event *e, const struct event *pre,
 {
 	if (!e->post || e->index != pre->index)
 		return "log: no post_handler after a pre_handler";
+	if (!e->flat)
+		return "log: segment registers of a post_handler";
 	if (!next)
 		return e->ip == (unsigned long)insn_test_exit ? NULL : "log: end";
 	if (event_addr(next) != e->ip)
