@@ -278,11 +278,32 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 /* kernel/kprobes/hit.c */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 
+/**
+ * struct optinsn_place - where a detour may be, for a jump that has to contain
+ *	certain bytes
+ * @origin: address that distances are taken from
+ * @mask: the bits of the distance that matter
+ * @value: what they have to be
+ */
+struct optinsn_place {
+	unsigned long origin;
+	u32 mask;
+	u32 value;
+};
+
+static inline bool optinsn_place_suits(const struct optinsn_place *place, const void *slot)
+{
+	return (((unsigned long)slot - place->origin) & place->mask) == place->value;
+}
+
 /* kernel/kprobes/slot.c */
 kprobe_opcode_t *get_optinsn_slot(void);
+kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_optinsn_slot(unsigned long addr);
+kprobe_opcode_t *optinsn_slot_of(unsigned long addr);
 void *alloc_optinsn_page(void);
+void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size);
 void free_optinsn_page(void *page);
 #endif /* CONFIG_OPTPROBES */
 

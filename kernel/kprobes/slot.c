@@ -24,10 +24,13 @@
 enum slot_use { SLOT_FREE, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
 
 /**
- * struct slot_page - one page of slots
+ * struct slot_page - one page of slots, or two when a slot has to be across
  * @link: in slot_kind::pages
  * @rcu: delays the freeing of this description
  * @text: the page
+ * @len: bytes of it
+ * @first: offset of the first slot, less than the size of one
+ * @nr: slots in the page
  * @nr_free: slots in state %SLOT_FREE
  * @use: an enum slot_use for each slot
  */
@@ -35,6 +38,9 @@ struct slot_page {
 	struct list_head link;
 	struct rcu_head rcu;
 	void *text;
+	unsigned int len;
+	unsigned int first;
+	unsigned int nr;
 	unsigned int nr_free;
 	u8 use[];
 };
@@ -73,37 +79,36 @@ struct slot_kind {
 
 static DEFINE_MUTEX(slot_mutex);
 
-static unsigned int slots_per_page(const struct slot_kind *kind)
-{
-	return PAGE_SIZE / kind->size;
-}
-
 static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
 			       bool gone)
 {
-	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, PAGE_SIZE,
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, page->len,
 			   gone, kind->name);
 }
 
-static struct slot_page *slot_page_add(struct slot_kind *kind)
+/* @text is a page from the architecture, or NULL when that had none. */
+static struct slot_page *slot_page_add(struct slot_kind *kind, void *text, unsigned int len,
+				       unsigned int first)
 {
-	unsigned int nr = slots_per_page(kind);
+	unsigned long start = (unsigned long)text;
+	unsigned int nr = (len - first) / kind->size;
 	struct slot_page *page;
-	unsigned long start;
+
+	if (!text)
+		return NULL;
 
 	page = kzalloc(struct_size(page, use, nr), GFP_KERNEL);
-	if (!page)
-		return NULL;
-
-	page->text = kind->alloc();
-	if (!page->text) {
-		kfree(page);
+	if (!page) {
+		kind->release(text);
 		return NULL;
 	}
+	page->text = text;
+	page->len = len;
+	page->first = first;
+	page->nr = nr;
 	page->nr_free = nr;
-	start = (unsigned long)page->text;
 	WRITE_ONCE(kind->low, min(kind->low, start));
-	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
+	WRITE_ONCE(kind->high, max(kind->high, start + len));
 	list_add_rcu(&page->link, &kind->pages);
 	kind->nr_pages++;
 	slot_page_announce(kind, page, false);
@@ -134,7 +139,20 @@ static struct slot_page *slot_page_with_room(struct slot_kind *kind)
 			return kind->room = page;
 	}
 
-	return kind->room = slot_page_add(kind);
+	return kind->room = slot_page_add(kind, kind->alloc(), PAGE_SIZE, 0);
+}
+
+static void *slot_at(const struct slot_kind *kind, const struct slot_page *page, unsigned int i)
+{
+	return page->text + page->first + i * kind->size;
+}
+
+static void *slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
+{
+	page->use[i] = SLOT_USED;
+	page->nr_free--;
+
+	return slot_at(kind, page, i);
 }
 
 static void *slot_get(struct slot_kind *kind, size_t size)
@@ -148,11 +166,9 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 	if (!page)
 		return NULL;
 
-	use = memchr(page->use, SLOT_FREE, slots_per_page(kind));
-	*use = SLOT_USED;
-	page->nr_free--;
+	use = memchr(page->use, SLOT_FREE, page->nr);
 
-	return page->text + (use - page->use) * size;
+	return slot_use(kind, page, use - page->use);
 }
 
 /* Let one grace period begin for all the slots that are dirty by now. */
@@ -165,7 +181,7 @@ static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
 		return;
 
 	list_for_each_entry(page, &kind->pages, link) {
-		for (i = 0; i < slots_per_page(kind); i++) {
+		for (i = 0; i < page->nr; i++) {
 			if (page->use[i] == SLOT_DIRTY)
 				page->use[i] = SLOT_DYING;
 		}
@@ -185,9 +201,9 @@ static void slots_grace_done(struct rcu_head *rcu)
 
 static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 {
-	unsigned int i, nr = slots_per_page(kind);
+	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < page->nr; i++) {
 		if (page->use[i] == SLOT_DYING) {
 			page->use[i] = SLOT_FREE;
 			page->nr_free++;
@@ -195,7 +211,7 @@ static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 	}
 
 	/* One page stays, the next probe will want it. */
-	if (page->nr_free == nr && kind->nr_pages > 1)
+	if (page->nr_free == page->nr && kind->nr_pages > 1)
 		slot_page_remove(kind, page);
 }
 
@@ -213,11 +229,10 @@ static void slots_reclaim(struct work_struct *work)
 
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
-	void *text = (void *)(addr & PAGE_MASK);
 	struct slot_page *page;
 
 	list_for_each_entry_rcu(page, &kind->pages, link, lockdep_is_held(&slot_mutex)) {
-		if (page->text == text)
+		if (addr - (unsigned long)page->text < page->len)
 			return page;
 	}
 
@@ -234,7 +249,7 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	i = offset_in_page(slot) / kind->size;
+	i = (slot - page->text - page->first) / kind->size;
 	if (WARN_ON_ONCE(page->use[i] != SLOT_USED))
 		return;
 
@@ -333,13 +348,6 @@ bool is_kprobe_insn_slot(unsigned long addr)
 	return slot_kind_holds(&insn_slots, addr);
 }
 
-unsigned int slot_pages_in_use(void)
-{
-	guard(mutex)(&slot_mutex);
-
-	return insn_slots.nr_pages;
-}
-
 #ifdef CONFIG_OPTPROBES
 void * __weak alloc_optinsn_page(void)
 {
@@ -365,6 +373,59 @@ kprobe_opcode_t *get_optinsn_slot(void)
 	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 }
 
+/**
+ * alloc_optinsn_page_at() - get a page with a slot in a certain place
+ * @place: which addresses will do
+ * @size: bytes of the slot
+ *
+ * For architectures whose jumps need it.
+ *
+ * Context: Process context, may sleep; text_mutex may be held.
+ * Return: the address of the slot, which may reach into a second page, and
+ * free_optinsn_page() takes back the page or both; or NULL.
+ */
+void * __weak alloc_optinsn_page_at(const struct optinsn_place *place, size_t size)
+{
+	return NULL;
+}
+
+static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place *place)
+{
+	struct slot_page *page;
+	unsigned int i, offset;
+	void *slot;
+
+	list_for_each_entry(page, &kind->pages, link) {
+		for (i = 0; page->nr_free && i < page->nr; i++) {
+			slot = slot_at(kind, page, i);
+			if (page->use[i] == SLOT_FREE && optinsn_place_suits(place, slot))
+				return slot_use(kind, page, i);
+		}
+	}
+
+	slot = alloc_optinsn_page_at(place, kind->size);
+	offset = offset_in_page(slot);
+	page = slot_page_add(kind, slot - offset, PAGE_ALIGN(offset + kind->size),
+			     offset % kind->size);
+
+	return page ? slot_use(kind, page, offset / kind->size) : NULL;
+}
+
+/**
+ * get_optinsn_slot_at() - get a slot for a detour in a certain place
+ * @place: which addresses will do
+ *
+ * Context: Process context, may sleep; text_mutex may be held.
+ * Return: the slot, or NULL when there is no memory or no such place is free.
+ */
+kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
+{
+	guard(mutex)(&slot_mutex);
+	optinsn_slots.size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+
+	return slot_get_placed(&optinsn_slots, place);
+}
+
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {
 	slot_put(&optinsn_slots, slot, dirty);
@@ -374,7 +435,42 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return slot_kind_holds(&optinsn_slots, addr);
 }
+
+/**
+ * optinsn_slot_of() - the slot that an address is in
+ * @addr: an address
+ *
+ * Context: Any, with RCU watching.
+ * Return: the start of the slot, NULL when @addr is in none.
+ */
+kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
+{
+	const struct slot_kind *kind = &optinsn_slots;
+	struct slot_page *page;
+	unsigned int offset;
+
+	guard(rcu)();
+	page = is_kprobe_optinsn_slot(addr) ? slot_page_of(&optinsn_slots, addr) : NULL;
+	if (!page)
+		return NULL;
+	offset = addr - (unsigned long)page->text;
+	if (offset < page->first)
+		return NULL;
+
+	return slot_at(kind, page, (offset - page->first) / kind->size);
+}
 #endif
+
+unsigned int slot_pages_in_use(void)
+{
+	guard(mutex)(&slot_mutex);
+
+#ifdef CONFIG_OPTPROBES
+	return insn_slots.nr_pages + optinsn_slots.nr_pages;
+#else
+	return insn_slots.nr_pages;
+#endif
+}
 
 /**
  * kprobe_get_kallsym() - list the pages of slots in /proc/kallsyms

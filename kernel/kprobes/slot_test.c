@@ -90,9 +90,13 @@ static void slot_kallsyms(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	for (i = 0; !kprobe_get_kallsym(i, &addr, &type, name); i++) {
-		KUNIT_EXPECT_STREQ(test, name, "kprobe_insn_page");
+		if (is_kprobe_insn_slot(addr)) {
+			KUNIT_EXPECT_STREQ(test, name, "kprobe_insn_page");
+		} else {
+			KUNIT_EXPECT_STREQ(test, name, "kprobe_optinsn_page");
+			KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(addr));
+		}
 		KUNIT_EXPECT_EQ(test, type, 't');
-		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot(addr));
 	}
 	KUNIT_EXPECT_EQ(test, i, slot_pages_in_use());
 	KUNIT_EXPECT_EQ(test, kprobe_get_kallsym(i, &addr, &type, name), -ERANGE);
