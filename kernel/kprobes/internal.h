@@ -49,7 +49,9 @@ enum point_state {
 enum point_text {
 	POINT_PLAIN,		/* the original instruction */
 	POINT_BREAK,		/* breakpoint or ftrace call */
+	POINT_BREAK_LATER,	/* the same, but a jump may stay for a while */
 	POINT_JUMP,		/* jump to a detour */
+	NR_POINT_TEXTS,
 };
 
 /**

@@ -32,7 +32,7 @@ static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
  *   ARMED        -> OPTIMIZING    queued for a jump
  *   OPTIMIZING   -> ARMED         dequeued before the worker came
  *   OPTIMIZING   -> OPTIMIZED     jump written by the worker
- *   OPTIMIZED    -> UNOPTIMIZING  queued back
+ *   OPTIMIZED    -> UNOPTIMIZING  queued back, for it is not urgent
  *   OPTIMIZED    -> ARMED         forced back at once
  *   UNOPTIMIZING -> OPTIMIZED     dequeued, the jump is still there
  *   UNOPTIMIZING -> ARMED         breakpoint written by the worker, or forced
@@ -54,15 +54,16 @@ static const u16 point_edges[] = {
 static_assert(ARRAY_SIZE(point_edges) == NR_POINT_STATES);
 
 /* The next step from each state towards each text; staying is "arrived". */
-static const u8 point_steps[NR_POINT_STATES][POINT_JUMP + 1] = {
-	[POINT_NEW] = { POINT_DISARMED, POINT_DISARMED, POINT_DISARMED },
-	[POINT_DISARMED] = { POINT_DISARMED, POINT_ARMED, POINT_ARMED },
-	[POINT_ARMED] = { POINT_DISARMED, POINT_ARMED, POINT_OPTIMIZING },
-	[POINT_OPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
-	[POINT_OPTIMIZED] = { POINT_ARMED, POINT_UNOPTIMIZING, POINT_OPTIMIZED },
-	[POINT_UNOPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
-	[POINT_GONE] = { POINT_GONE, POINT_GONE, POINT_GONE },
-	[POINT_DEAD] = { POINT_DEAD, POINT_DEAD, POINT_DEAD },
+static const u8 point_steps[NR_POINT_STATES][NR_POINT_TEXTS] = {
+	/*			  PLAIN	BREAK BREAK_LATER JUMP */
+	[POINT_NEW] = { POINT_DISARMED, POINT_DISARMED, POINT_DISARMED, POINT_DISARMED },
+	[POINT_DISARMED] = { POINT_DISARMED, POINT_ARMED, POINT_ARMED, POINT_ARMED },
+	[POINT_ARMED] = { POINT_DISARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZING },
+	[POINT_OPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
+	[POINT_OPTIMIZED] = { POINT_ARMED, POINT_ARMED, POINT_UNOPTIMIZING, POINT_OPTIMIZED },
+	[POINT_UNOPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
+	[POINT_GONE] = { POINT_GONE, POINT_GONE, POINT_GONE, POINT_GONE },
+	[POINT_DEAD] = { POINT_DEAD, POINT_DEAD, POINT_DEAD, POINT_DEAD },
 };
 
 const char *point_state_name(enum point_state state)
@@ -81,10 +82,10 @@ enum point_text point_wants(const struct point_inputs *in)
 		return POINT_PLAIN;
 
 	/* A jump cannot stop after the first of the instructions it covers. */
-	if (in->post || in->blocked || !in->detour || !in->may_jump)
+	if (in->post || in->blocked || !in->detour)
 		return POINT_BREAK;
 
-	return POINT_JUMP;
+	return in->may_jump ? POINT_JUMP : POINT_BREAK_LATER;
 }
 
 enum point_state point_next(enum point_state state, enum point_text wanted)
