@@ -11,7 +11,6 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/jump_label.h>
 #include <linux/kdebug.h>
 #include <linux/memory.h>
 #include <linux/slab.h>
@@ -20,8 +19,6 @@
 
 /* Serializes all that changes points, their members and the switches. */
 DEFINE_MUTEX(kprobe_mutex);
-
-DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 
 /* The caller's probe becomes a member here, and not before. */
 static void request_join(struct probe_request *req, struct kprobe_point *point,

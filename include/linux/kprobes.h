@@ -273,7 +273,13 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 void arch_optimize_kprobes(struct list_head *oplist);
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+void arch_guard_kprobes(struct list_head *oplist);
+void arch_unguard_kprobes(struct list_head *oplist);
+int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+
+/* kernel/kprobes/optimize.c */
+void wait_for_kprobe_optimizer(void);
 
 /* kernel/kprobes/hit.c */
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
@@ -399,6 +405,10 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 #endif /* CONFIG_KPROBES */
 
 #ifndef CONFIG_OPTPROBES
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
+
 static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return false;

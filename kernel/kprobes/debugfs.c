@@ -49,6 +49,9 @@ static int show_point(struct kprobe_point *point, void *data)
 
 static int list_show(struct seq_file *m, void *unused)
 {
+	/* Who has just registered a probe wants to know whether it gets a jump. */
+	optimize_prepare_queued();
+
 	guard(mutex)(&kprobe_mutex);
 	points_for_each(show_point, m);
 

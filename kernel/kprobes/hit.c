@@ -71,6 +71,29 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 
 NOKPROBE_SYMBOL(hit_post_handler);
 
+#ifdef CONFIG_OPTPROBES
+/**
+ * opt_pre_handler() - a detour was entered that cannot leave for elsewhere
+ * @p: the probe that the detour belongs to, set as current
+ * @regs: registers at the probed instruction
+ *
+ * For architectures whose detours always go on behind the probe: a handler that
+ * asks for another instruction pointer does not get it, and does not keep those
+ * after it from being called.
+ *
+ * Context: The detour, preemption disabled.
+ */
+void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list)
+		hit_call_pre(kp, regs);
+}
+
+NOKPROBE_SYMBOL(opt_pre_handler);
+#endif
+
 /* Handlers miss hits on several CPUs at once, and each has to be counted. */
 static __always_inline void hit_count_miss(struct kprobe *kp)
 {

@@ -21,10 +21,13 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/cleanup.h>
+#include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 struct module;
@@ -82,6 +85,8 @@ struct point_inputs {
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only
+ * @detour_tried: whether there can be a detour is known, see optimize.c
+ * @rcu: delays the freeing of a dead point that has had a detour
  */
 struct kprobe_point {
 #ifdef CONFIG_OPTPROBES
@@ -93,12 +98,18 @@ struct kprobe_point {
 #endif
 	struct kprobe *lone;
 	struct list_head members;
+	union {
+		struct {
 #ifdef CONFIG_KPROBES_ON_FTRACE
-	struct ftrace_ops *ftrace_ops;
+			struct ftrace_ops *ftrace_ops;
 #endif
-	unsigned int enabled;
-	unsigned int post;
+			unsigned int enabled;
+			unsigned int post;
+		};
+		struct rcu_head rcu;
+	};
 	enum point_state state;
+	bool detour_tried;
 };
 
 static __always_inline struct kprobe_point *point_of(struct kprobe *kp)
@@ -110,6 +121,8 @@ static inline unsigned long point_addr(const struct kprobe_point *point)
 {
 	return (unsigned long)point->op.kp.addr;
 }
+
+DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 
 /* kprobes.c */
 extern struct mutex kprobe_mutex;
@@ -182,6 +195,10 @@ void points_bury(struct list_head *work, struct list_head *dead);
 void points_free(struct list_head *dead);
 void points_forget_text(unsigned long start, unsigned long end);
 int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data);
+void point_set_state(struct kprobe_point *point, enum point_state state);
+bool point_wants_text(struct kprobe_point *point);
+bool point_wants_detour(struct kprobe_point *point);
+int points_reconcile_all(void);
 bool points_all_off(void);
 int points_set_all_off(bool off);
 
@@ -213,6 +230,70 @@ static inline int ftrace_retarget_point(struct kprobe_point *point)
 static inline bool ftrace_point_misplaced(struct kprobe_point *point)
 {
 	return false;
+}
+#endif
+
+/* optimize.c: jumps in place of breakpoints */
+#ifdef CONFIG_OPTPROBES
+bool optimize_allowed(void);
+bool optimize_has_detour(struct kprobe_point *point);
+bool optimize_blocked(struct kprobe_point *point);
+void optimize_init(struct kprobe_point *point);
+void optimize_queue(struct kprobe_point *point);
+void optimize_forget(struct kprobe_point *point);
+void optimize_cancel(struct list_head *kps);
+void optimize_add_outer(struct list_head *work);
+void optimize_remove(struct kprobe_point *point);
+void optimize_prepare_queued(void);
+void optimize_explain(struct kprobe_point *point, char *buf, size_t size);
+int optimize_set_knob(bool on);
+#else
+static inline bool optimize_allowed(void)
+{
+	return false;
+}
+
+static inline bool optimize_has_detour(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline bool optimize_blocked(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline void optimize_init(struct kprobe_point *point)
+{
+}
+
+static inline void optimize_queue(struct kprobe_point *point)
+{
+}
+
+static inline void optimize_forget(struct kprobe_point *point)
+{
+}
+
+static inline void optimize_cancel(struct list_head *kps)
+{
+}
+
+static inline void optimize_add_outer(struct list_head *work)
+{
+}
+
+static inline void optimize_remove(struct kprobe_point *point)
+{
+}
+
+static inline void optimize_prepare_queued(void)
+{
+}
+
+static inline void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+{
+	strscpy(buf, "no jumps in this kernel", size);
 }
 #endif
 

@@ -203,7 +203,7 @@ int points_reserve(unsigned int nr)
 }
 
 /* The one writer of a point's state, and of the flags that mirror it. */
-static void point_set_state(struct kprobe_point *point, enum point_state state)
+void point_set_state(struct kprobe_point *point, enum point_state state)
 {
 	const u32 mirror = KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED;
 	struct kprobe *p = &point->op.kp;
@@ -248,6 +248,7 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	point->state = POINT_NEW;
 	INIT_LIST_HEAD(&point->members);
 	INIT_LIST_HEAD(&point->op.kp.list);
+	optimize_init(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
 	point->op.kp.pre_handler = hit_pre_handler;
 	point->op.kp.flags = point_state_flags(POINT_NEW) |
@@ -336,15 +337,48 @@ static bool point_ignores_all_off(struct kprobe_point *point)
 	return IS_ENABLED(CONFIG_KRETPROBES) && arch_trampoline_kprobe(&point->op.kp);
 }
 
-static enum point_state point_next_state(struct kprobe_point *point)
+static struct point_inputs point_inputs(struct kprobe_point *point)
 {
-	struct point_inputs in = {
+	return (struct point_inputs){
 		.enabled = point->enabled,
 		.post = point->post,
 		.all_off = all_off && !point_ignores_all_off(point),
+		.may_jump = optimize_allowed(),
+		.detour = optimize_has_detour(point),
 	};
+}
 
-	return point_next(point->state, point_wants(&in));
+/* Does the point want other text at its address than the original? */
+bool point_wants_text(struct kprobe_point *point)
+{
+	struct point_inputs in = point_inputs(point);
+
+	return point_wants(&in) != POINT_PLAIN;
+}
+
+static enum point_text point_wanted(struct kprobe_point *point)
+{
+	struct point_inputs in = point_inputs(point);
+
+	in.blocked = in.detour && optimize_blocked(point);
+
+	return point_wants(&in);
+}
+
+/* Would the point be reached by a jump if it had a detour? */
+bool point_wants_detour(struct kprobe_point *point)
+{
+	struct point_inputs in = point_inputs(point);
+
+	in.detour = true;
+
+	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
+	       !point->detour_tried && point_wants(&in) == POINT_JUMP;
+}
+
+static enum point_state point_next_state(struct kprobe_point *point)
+{
+	return point_next(point->state, point_wanted(point));
 }
 
 static void points_set_state(struct list_head *kps, enum point_state state)
@@ -355,44 +389,120 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 		point_set_state(point_of(p), state);
 }
 
+/* Steps that only the optimizer's worker takes, a grace period later. */
+static bool step_is_deferred(enum point_state state, enum point_text wanted)
+{
+	return (state == POINT_OPTIMIZING && wanted == POINT_JUMP) ||
+	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LATER);
+}
+
+static bool point_loses_jump(struct kprobe_point *point)
+{
+	enum point_text wanted = point_wanted(point);
+
+	return (point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
+		point->state == POINT_UNOPTIMIZING) &&
+	       !step_is_deferred(point->state, wanted) &&
+	       point_next(point->state, wanted) == POINT_ARMED;
+}
+
+static bool point_is_to_disarm(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED && point_next_state(point) == POINT_DISARMED;
+}
+
+static bool point_is_to_arm(struct kprobe_point *point)
+{
+	return point->state == POINT_DISARMED && point_next_state(point) == POINT_ARMED;
+}
+
+/* Move those points of @work to @some for which @is_one answers true. */
+static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
+			struct list_head *some)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		if (is_one(point_of(p)))
+			list_move_tail(&p->list, some);
+	}
+}
+
+static int points_retarget(struct list_head *work)
+{
+	struct kprobe *p;
+	int ret = 0;
+
+	list_for_each_entry(p, work, list) {
+		struct kprobe_point *point = point_of(p);
+
+		if (ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED)
+			ret = ret ?: ftrace_retarget_point(point);
+	}
+
+	return ret;
+}
+
+/* Text as it is can stay, but may become something better. */
+static void point_reconsider(struct kprobe_point *point)
+{
+	enum point_text wanted = point_wanted(point);
+	enum point_state next = point_next(point->state, wanted);
+
+	if (next == point->state || step_is_deferred(point->state, wanted)) {
+		if (point_wants_detour(point))
+			optimize_queue(point);
+		return;
+	}
+
+	/* An OPTIMIZING, an UNOPTIMIZING, or one that is OPTIMIZED still. */
+	point_set_state(point, next);
+	if (next == POINT_OPTIMIZED)
+		optimize_forget(point);
+	else
+		optimize_queue(point);
+}
+
 /*
  * Make the text of all points in @work what their inputs ask for, in as few
- * rounds of patching as there can be. The points stay in @work.
+ * rounds of patching as there can be. The points stay in @work, and those whose
+ * jump covers one of them join it.
  *
  * Only taking an ftrace site can fail. Then no point has been armed; who changed
  * the inputs changes them back and calls again.
  */
 int points_reconcile(struct list_head *work)
 {
-	struct kprobe *p, *next;
-	LIST_HEAD(disarm);
-	LIST_HEAD(rest);
-	int ret = 0;
+	LIST_HEAD(some);
+	struct kprobe *p;
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry_safe(p, next, work, list) {
-		struct kprobe_point *point = point_of(p);
-		enum point_state state = point_next_state(point);
+	optimize_add_outer(work);
+	ret = points_retarget(work);
 
-		if (state == POINT_ARMED && ftrace_point_misplaced(point))
-			ret = ret ?: ftrace_retarget_point(point);
+	/* A jump goes before a breakpoint comes into what it covers. */
+	points_pick(work, point_loses_jump, &some);
+	optimize_cancel(&some);
+	points_set_state(&some, POINT_ARMED);
+	list_splice_tail_init(&some, work);
 
-		if (state == point->state)
-			list_move_tail(&p->list, &rest);
-		else if (state == POINT_DISARMED)
-			list_move_tail(&p->list, &disarm);
-	}
+	points_pick(work, point_is_to_disarm, &some);
+	disarm_points(&some);
+	points_set_state(&some, POINT_DISARMED);
+	list_splice_tail_init(&some, work);
 
-	disarm_points(&disarm);
-	points_set_state(&disarm, POINT_DISARMED);
-
-	ret = ret ?: arm_points(work);
+	points_pick(work, point_is_to_arm, &some);
+	ret = ret ?: arm_points(&some);
 	if (!ret)
-		points_set_state(work, POINT_ARMED);
+		points_set_state(&some, POINT_ARMED);
+	list_splice_tail_init(&some, work);
 
-	list_splice_tail(&disarm, work);
-	list_splice_tail(&rest, work);
+	if (!ret) {
+		list_for_each_entry(p, work, list)
+			point_reconsider(point_of(p));
+	}
 
 	return ret;
 }
@@ -417,20 +527,39 @@ void points_bury(struct list_head *work, struct list_head *dead)
 		if (!list_empty(&point->members))
 			continue;
 		point_unhash(point);
+		optimize_forget(point);
 		point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
 }
 
-/* Called a grace period after points_bury(), with no lock held. */
+static void point_free_rcu(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct kprobe_point, rcu));
+}
+
+/*
+ * Called a grace period after points_bury(), with no lock held. A task may have
+ * been preempted on its way through the detour to the handlers.
+ */
 void points_free(struct list_head *dead)
 {
 	struct kprobe *p, *next;
 
 	list_for_each_entry_safe(p, next, dead, list) {
-		if (!kprobe_ftrace(p))
-			arch_remove_kprobe(p);
-		kfree(point_of(p));
+		struct kprobe_point *point = point_of(p);
+
+		if (kprobe_ftrace(p)) {
+			kfree(point);
+			continue;
+		}
+		arch_remove_kprobe(p);
+		if (optimize_has_detour(point)) {
+			optimize_remove(point);
+			call_rcu_tasks(&point->rcu, point_free_rcu);
+		} else {
+			kfree(point);
+		}
 	}
 }
 
@@ -504,6 +633,7 @@ void points_forget_text(unsigned long start, unsigned long end)
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
 		point_unhash(point_of(p));
+		optimize_forget(point_of(p));
 		point_set_state(point_of(p), POINT_GONE);
 		hlist_add_head(&p->hlist, &points_gone);
 	}
@@ -536,16 +666,13 @@ static void points_reconcile_each(struct list_head *work)
 	list_splice(&done, work);
 }
 
-/* Disarm every point whatever its members want, or let them have it again. */
-int points_set_all_off(bool off)
+/* One of the switches that all points obey has changed. */
+int points_reconcile_all(void)
 {
 	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 	int ret;
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	all_off = off;
 	points_for_each(queue_point, &work);
 	ret = points_reconcile(&work);
 	if (ret)
@@ -553,4 +680,14 @@ int points_set_all_off(bool off)
 	points_bury(&work, &nothing_dies);
 
 	return ret;
+}
+
+/* Disarm every point whatever its members want, or let them have it again. */
+int points_set_all_off(bool off)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	all_off = off;
+
+	return points_reconcile_all();
 }

@@ -293,6 +293,7 @@ static struct kprobe_point *publish_fake(struct kunit *test, unsigned int i)
 	struct kprobe_point *point = kunit_kzalloc(test, sizeof(*point), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, point);
+	optimize_init(point);
 	INIT_LIST_HEAD(&point->members);
 	INIT_LIST_HEAD(&point->op.kp.list);
 	point->op.kp.addr = fake_addr(i);

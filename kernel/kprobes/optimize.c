@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jumps in place of breakpoints.
+ *
+ * An armed point that would like a jump is queued. A worker has the architecture
+ * prepare a detour for it, once, and guard what the jump will cover: from then
+ * on nobody enters that but through the detour. A grace period later nobody is
+ * inside any more, and the jump can be written. The way back needs no waiting.
+ *
+ * A point is on at most one of the lists below, by its op.list. The worker keeps
+ * no list of its own while it holds no lock, so taking a point off its list is
+ * all it takes to stop it.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpu.h>
+#include <linux/init.h>
+#include <linux/jiffies.h>
+#include <linux/memory.h>
+#include <linux/rcupdate.h>
+#include <linux/sysctl.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/* ARMED, and not yet known whether there can be a detour. */
+static LIST_HEAD(candidates);
+
+/* OPTIMIZING, for the next grace period. */
+static LIST_HEAD(queued);
+
+/* OPTIMIZING, guarded, with a grace period under way. */
+static LIST_HEAD(waiting);
+
+/* UNOPTIMIZING. */
+static LIST_HEAD(reverting);
+
+/* The sysctl debug.kprobes-optimization. */
+static bool knob = true;
+
+/* Grace periods can be waited for, which is not so early in the boot. */
+static bool ready __ro_after_init;
+
+static void optimize_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(optimizer, optimize_work);
+
+/* Time for more points to come in before one grace period serves all of them. */
+#define OPTIMIZE_DELAY	2	/* jiffies */
+
+/* Points to prepare before others get a turn at the locks. */
+#define PREPARE_BATCH	64
+
+/**
+ * arch_guard_kprobes() - keep CPUs from running into what a jump will cover
+ * @oplist: struct optimized_kprobe, linked by their list, to be kept so
+ *
+ * A grace period will follow, and then arch_optimize_kprobes(). Once that begins
+ * no task may come into the middle of the instructions that the jump replaces,
+ * be it from a copy of an instruction, from a branch, or from a call. There is
+ * nothing to do when the jump replaces one instruction.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_guard_kprobes(struct list_head *oplist)
+{
+}
+
+/**
+ * arch_unguard_kprobes() - undo arch_guard_kprobes()
+ * @oplist: struct optimized_kprobe, guarded or not
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_unguard_kprobes(struct list_head *oplist)
+{
+}
+
+/**
+ * arch_explain_optimized_kprobe() - say why there is no detour for a probe
+ * @op: a probe that arch_prepare_optimized_kprobe() has refused
+ * @buf: where to
+ * @size: bytes in @buf
+ *
+ * Context: Process context, kprobe_mutex held.
+ * Return: bytes written.
+ */
+int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
+{
+	return scnprintf(buf, size, "not possible here");
+}
+
+bool optimize_allowed(void)
+{
+	return knob && ready;
+}
+
+bool optimize_has_detour(struct kprobe_point *point)
+{
+	return arch_prepared_optinsn(&point->op.optinsn);
+}
+
+void optimize_init(struct kprobe_point *point)
+{
+	INIT_LIST_HEAD(&point->op.list);
+}
+
+/* The point that wants text of its own inside what @point's jump covers. */
+static struct kprobe_point *optimize_inner(struct kprobe_point *point)
+{
+	struct optimized_kprobe *op = &point->op;
+	struct kprobe_point *inner;
+	kprobe_opcode_t *addr;
+
+	for (addr = op->kp.addr + 1; arch_within_optimized_kprobe(op, addr); addr++) {
+		inner = point_find((unsigned long)addr);
+		if (inner && (inner->state == POINT_ARMED || point_wants_text(inner)))
+			return inner;
+	}
+
+	return NULL;
+}
+
+bool optimize_blocked(struct kprobe_point *point)
+{
+	return optimize_inner(point) || arch_check_optimized_kprobe(&point->op) < 0;
+}
+
+/* Have those points reconsidered whose jump covers a point in @work. */
+void optimize_add_outer(struct list_head *work)
+{
+	const unsigned int reach = MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t);
+	struct kprobe_point *outer;
+	struct list_head *last = work->prev;
+	struct kprobe *p;
+	unsigned int i;
+
+	if (list_empty(work))
+		return;
+
+	list_for_each_entry(p, work, list) {
+		for (i = 1; i < reach; i++) {
+			outer = point_find((unsigned long)(p->addr - i));
+			if (outer && optimize_has_detour(outer) &&
+			    arch_within_optimized_kprobe(&outer->op, p->addr))
+				point_queue(outer, work);
+		}
+		if (&p->list == last)
+			break;
+	}
+}
+
+/* Where it goes is what its state says. */
+void optimize_queue(struct kprobe_point *point)
+{
+	struct list_head *head = &candidates;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (point->state == POINT_OPTIMIZING)
+		head = &queued;
+	else if (point->state == POINT_UNOPTIMIZING)
+		head = &reverting;
+
+	list_move_tail(&point->op.list, head);
+	queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZE_DELAY);
+}
+
+void optimize_forget(struct kprobe_point *point)
+{
+	list_del_init(&point->op.list);
+}
+
+static void empty_list(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list)
+		list_del_init(&op->list);
+}
+
+/* Breakpoints for the jumps of @ops, which is empty then. */
+static void unoptimize(struct list_head *ops)
+{
+	LIST_HEAD(done);
+
+	if (list_empty(ops))
+		return;
+
+	arch_unoptimize_kprobes(ops, &done);
+	empty_list(&done);
+}
+
+static void unguard(struct list_head *ops)
+{
+	if (list_empty(ops))
+		return;
+
+	arch_unguard_kprobes(ops);
+	empty_list(ops);
+}
+
+/* Have breakpoints where there are jumps, or would be soon. */
+void optimize_cancel(struct list_head *kps)
+{
+	struct kprobe *p;
+	LIST_HEAD(jumps);
+	LIST_HEAD(plans);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(p, kps, list) {
+		struct kprobe_point *point = point_of(p);
+		bool planned = point->state == POINT_OPTIMIZING;
+
+		list_move_tail(&point->op.list, planned ? &plans : &jumps);
+	}
+	if (list_empty(kps))
+		return;
+
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+	unoptimize(&jumps);
+	unguard(&plans);
+}
+
+/* Called when no new hit can find the point, and its text is its own again. */
+void optimize_remove(struct kprobe_point *point)
+{
+	arch_remove_optimized_kprobe(&point->op);
+}
+
+static void prepare_point(struct kprobe_point *point)
+{
+	list_del_init(&point->op.list);
+	if (!point_wants_detour(point))
+		return;
+
+	point->detour_tried = true;
+	arch_prepare_optimized_kprobe(&point->op, &point->op.kp);
+}
+
+static void prepare_batch(struct list_head *work)
+{
+	struct kprobe_point *point;
+	unsigned int i;
+
+	guard(cpus_read_lock)();
+	guard(jump_label_lock)();
+	guard(mutex)(&text_mutex);
+
+	for (i = 0; i < PREPARE_BATCH && !list_empty(&candidates); i++) {
+		point = list_first_entry(&candidates, struct kprobe_point, op.list);
+		prepare_point(point);
+		point_queue(point, work);
+	}
+}
+
+/*
+ * Find out which of the candidates can have a detour, so that they are queued
+ * or their users told why not.
+ */
+void optimize_prepare_queued(void)
+{
+	LIST_HEAD(nothing_dies);
+	LIST_HEAD(work);
+	bool more = true;
+
+	while (more) {
+		scoped_guard(mutex, &kprobe_mutex) {
+			prepare_batch(&work);
+			points_reconcile(&work);
+			points_bury(&work, &nothing_dies);
+			more = !list_empty(&candidates);
+		}
+		cond_resched();
+	}
+}
+
+/* The architecture empties @ops, so keep the points in a list of their own. */
+static void list_points(struct list_head *ops, struct list_head *points)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, ops, list)
+		point_queue(container_of(op, struct kprobe_point, op), points);
+}
+
+/* The text of @points is what @state says. */
+static void finish_points(struct list_head *points, enum point_state state)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, points, list) {
+		list_del_init(&p->list);
+		point_set_state(point_of(p), state);
+	}
+}
+
+static void write_breakpoints(void)
+{
+	LIST_HEAD(points);
+
+	list_points(&reverting, &points);
+	unoptimize(&reverting);
+	finish_points(&points, POINT_ARMED);
+}
+
+/* Returns whether there is something to wait for. */
+static bool begin_wait(void)
+{
+	guard(mutex)(&kprobe_mutex);
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+
+	write_breakpoints();
+	list_splice_tail_init(&queued, &waiting);
+	if (list_empty(&waiting))
+		return false;
+
+	arch_guard_kprobes(&waiting);
+
+	return true;
+}
+
+static void write_jumps(void)
+{
+	LIST_HEAD(points);
+
+	guard(mutex)(&kprobe_mutex);
+	list_points(&waiting, &points);
+	if (!list_empty(&waiting)) {
+		guard(cpus_read_lock)();
+		guard(mutex)(&text_mutex);
+		arch_optimize_kprobes(&waiting);
+	}
+	finish_points(&points, POINT_OPTIMIZED);
+
+	/* Whoever was queued in the meantime needs a grace period of its own. */
+	if (!list_empty(&queued))
+		queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZE_DELAY);
+}
+
+static void optimize_work(struct work_struct *work)
+{
+	optimize_prepare_queued();
+	if (!begin_wait())
+		return;
+
+	/* With no lock held: a task that has to be waited for may want one. */
+	synchronize_rcu_tasks();
+	write_jumps();
+}
+
+/* Tell what keeps a point from being reached by a jump, the nearest thing first. */
+void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+{
+	struct kprobe_point *inner;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (kprobe_ftrace(&point->op.kp)) {
+		strscpy(buf, "ftrace site", size);
+	} else if (point->post) {
+		strscpy(buf, "post_handler", size);
+	} else if (!knob) {
+		strscpy(buf, "knob off", size);
+	} else if (!optimize_has_detour(point)) {
+		if (point->detour_tried)
+			arch_explain_optimized_kprobe(&point->op, buf, size);
+		else
+			strscpy(buf, "not tried yet", size);
+	} else {
+		inner = optimize_inner(point);
+		if (inner)
+			scnprintf(buf, size, "neighbour at +%lu",
+				  point_addr(inner) - point_addr(point));
+		else
+			strscpy(buf, "-", size);
+	}
+}
+
+static bool optimizer_idle(void)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return list_empty(&candidates) && list_empty(&queued) && list_empty(&waiting) &&
+	       list_empty(&reverting);
+}
+
+/**
+ * wait_for_kprobe_optimizer() - wait until no probe is on its way to a jump or back
+ *
+ * Context: Process context, may sleep for several RCU-tasks grace periods.
+ */
+void wait_for_kprobe_optimizer(void)
+{
+	while (!optimizer_idle()) {
+		mod_delayed_work(system_unbound_wq, &optimizer, 0);
+		flush_delayed_work(&optimizer);
+	}
+}
+
+/* What a write to the sysctl does. */
+int optimize_set_knob(bool on)
+{
+	int ret;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (on == knob)
+			return 0;
+		knob = on;
+		ret = points_reconcile_all();
+	}
+	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
+
+	/* Who forbids jumps is to find none afterwards. */
+	if (!on)
+		wait_for_kprobe_optimizer();
+
+	return ret;
+}
+
+static int knob_handler(const struct ctl_table *table, int write, void *buffer, size_t *lenp,
+			loff_t *ppos)
+{
+	struct ctl_table copy = *table;
+	int ret, value = READ_ONCE(knob);
+
+	copy.data = &value;
+	ret = proc_dointvec_minmax(&copy, write, buffer, lenp, ppos);
+	if (ret || !write)
+		return ret;
+
+	return optimize_set_knob(value);
+}
+
+static struct ctl_table optimize_sysctls[] = {
+	{
+		.procname = "kprobes-optimization",
+		.maxlen = sizeof(int),
+		.mode = 0644,
+		.proc_handler = knob_handler,
+		.extra1 = SYSCTL_ZERO,
+		.extra2 = SYSCTL_ONE,
+	},
+};
+
+/* RCU tasks works from core_initcall() on. */
+static int __init optimize_start(void)
+{
+	register_sysctl_init("debug", optimize_sysctls);
+
+	guard(mutex)(&kprobe_mutex);
+	ready = true;
+
+	return points_reconcile_all();
+}
+subsys_initcall(optimize_start);
