@@ -221,6 +221,7 @@ int arch_populate_kprobe_blacklist(void);
 
 /* kernel/kprobes/point.c and hit.c */
 struct kprobe *get_kprobe(void *addr);
+int hit_pre_handler(struct kprobe *p, struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *kp);
 void kprobe_busy_begin(void);

@@ -35,14 +35,10 @@ static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *reg
 	kp->post_handler(kp, regs, flags);
 }
 
-int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
+static noinline int hit_walk_pre(struct kprobe_point *point, struct pt_regs *regs)
 {
-	struct kprobe_point *point = point_of(p);
-	struct kprobe *kp = READ_ONCE(point->lone);
+	struct kprobe *kp;
 	int ret;
-
-	if (likely(kp))
-		return hit_call_pre(kp, regs);
 
 	list_for_each_entry_rcu(kp, &point->members, list) {
 		ret = hit_call_pre(kp, regs);
@@ -53,19 +49,35 @@ int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(hit_pre_handler);
+NOKPROBE_SYMBOL(hit_walk_pre);
 
-void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+/**
+ * hit_pre_handler() - call the pre_handlers of the probes at an address
+ * @p: the probe that get_kprobe() found, set as current; its pre_handler is this
+ *	function
+ * @regs: registers at the probed instruction
+ *
+ * Context: A trap or a detour, preemption disabled.
+ * Return: 0, or what the first handler returned that wants to go elsewhere.
+ */
+int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe_point *point = point_of(p);
 	struct kprobe *kp = READ_ONCE(point->lone);
 
-	if (likely(kp)) {
-		hit_call_post(kp, regs, flags);
-		return;
-	}
+	if (likely(kp))
+		return kp->pre_handler(kp, regs);
 
-	list_for_each_entry_rcu(kp, &point->members, list)
+	return hit_walk_pre(point, regs);
+}
+
+NOKPROBE_SYMBOL(hit_pre_handler);
+
+void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list)
 		hit_call_post(kp, regs, flags);
 }
 

@@ -281,14 +281,17 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 	WRITE_ONCE(point->op.kp.post_handler, point->post ? hit_post_handler : NULL);
 }
 
+/* A hit calls this one without a question; for all else it walks the list. */
 static void point_update_lone(struct kprobe_point *point)
 {
 	struct kprobe *lone = NULL;
 
 	if (list_is_singular(&point->members))
 		lone = list_first_entry(&point->members, struct kprobe, list);
+	if (lone && (kprobe_disabled(lone) || !lone->pre_handler))
+		lone = NULL;
 
-	/* Pairs with the dispatchers in hit.c, which walk the list when it is NULL. */
+	/* Who finds it finds what its owner has filled in. */
 	smp_store_release(&point->lone, lone);
 }
 
@@ -323,6 +326,7 @@ void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool ena
 		return;
 
 	WRITE_ONCE(kp->flags, kp->flags ^ KPROBE_FLAG_DISABLED);
+	point_update_lone(point);
 	point_count_member(point, kp, enable ? 1 : -1);
 }
 

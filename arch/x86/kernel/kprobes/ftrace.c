@@ -26,7 +26,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
-	if (p->pre_handler(p, regs)) {
+	if (hit_pre_handler(p, regs)) {
 		reset_current_kprobe();
 		return;
 	}

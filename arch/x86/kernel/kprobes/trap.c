@@ -84,7 +84,7 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	/* Users have always seen the ip behind the breakpoint here. */
-	if (p->pre_handler(p, regs)) {
+	if (hit_pre_handler(p, regs)) {
 		reset_current_kprobe();
 		return;
 	}
