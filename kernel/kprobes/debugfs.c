@@ -59,6 +59,40 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
+static int show_point_state(struct kprobe_point *point, void *data)
+{
+	unsigned long offset = 0, missed = 0, addr = point_addr(point);
+	char name[KSYM_NAME_LEN], why[64];
+	struct seq_file *m = data;
+	char *module = NULL;
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, &point->members, list)
+		missed += READ_ONCE(kp->nmissed);
+	optimize_explain(point, why, sizeof(why));
+	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))
+		strscpy(name, "?", sizeof(name));
+
+	seq_printf(m, "%px %s%s%s+0x%lx %s %zu %lu %s\n",
+		   kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL,
+		   module ?: "", module ? ":" : "", name, offset,
+		   point_state_name(point->state), list_count_nodes(&point->members), missed, why);
+
+	return seq_has_overflowed(m);
+}
+
+/* Address, place, state, members, hits missed by them, and why it is no jump. */
+static int points_show(struct seq_file *m, void *unused)
+{
+	optimize_prepare_queued();
+
+	guard(mutex)(&kprobe_mutex);
+	points_for_each(show_point_state, m);
+
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(points);
+
 static int blacklist_file_show(struct seq_file *m, void *unused)
 {
 	return blacklist_show(m, kallsyms_show_value(m->file->f_cred));
@@ -114,6 +148,7 @@ static int __init kprobes_debugfs_init(void)
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("points", 0400, dir, NULL, &points_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
 
