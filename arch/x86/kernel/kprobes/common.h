@@ -79,6 +79,16 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
 
+/* ftrace.c */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int blacklist_ftrace(void);
+#else
+static inline int blacklist_ftrace(void)
+{
+	return 0;
+}
+#endif
+
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 

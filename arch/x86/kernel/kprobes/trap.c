@@ -229,6 +229,12 @@ int __init arch_init_kprobes(void)
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
-	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
-					 (unsigned long)_etext);
+	int ret;
+
+	ret = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
+					(unsigned long)_etext);
+	if (!ret)
+		ret = blacklist_ftrace();
+
+	return min(ret, 0);
 }
