@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <asm/sections.h>
 
@@ -221,6 +222,16 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
+/* A hit on the way to be preempted would be preempted at its own end, for ever. */
+static int __init blacklist_preemption(void)
+{
+#ifdef CONFIG_PREEMPTION
+	return kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
+#else
+	return 0;
+#endif
+}
+
 /*
  * The linker puts last what no probe may enter: the thunks that branches and
  * returns may be made through, those of a hit as well; the trampolines of
@@ -235,6 +246,8 @@ int __init arch_populate_kprobe_blacklist(void)
 					(unsigned long)_etext);
 	if (!ret)
 		ret = blacklist_ftrace();
+	if (!ret)
+		ret = blacklist_preemption();
 
 	return min(ret, 0);
 }
