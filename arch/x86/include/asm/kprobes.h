@@ -55,6 +55,53 @@ struct arch_specific_insn {
 	};
 };
 
+#ifdef CONFIG_OPTPROBES
+
+/* JMP32, and prefixes that do nothing but move its operand. */
+#define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE + 3)
+
+/* Bytes of a detour: who it belongs to, a call, copies and a jump back. */
+#define MAX_OPTINSN_SIZE	(56 + sizeof(long))
+
+/**
+ * struct arch_optimized_insn - how to reach one probe by a jump
+ * @insn: the slot of the detour, NULL when there is none
+ * @original: the bytes that the jump replaces
+ * @copy_at: for each of these bytes where in the slot the copy of the instruction
+ *	is that starts there, 0 when none does
+ * @size: bytes of the jump
+ * @len: bytes of the instructions that it covers
+ * @back: where in the slot the jump back is
+ * @traps: bit N: offset N can be branched or returned to, so the jump has a
+ *	breakpoint there
+ * @extable: bit N: the instruction at offset N has an exception table entry
+ * @calls: bit N: the instruction at offset N is a call
+ * @guarded: an instruction of these that is come to runs as its copy
+ * @why: an enum detour_obstacle, when there is no detour
+ * @why_at: at which offset it is
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t *insn;
+	kprobe_opcode_t original[MAX_OPTIMIZED_LENGTH];
+	u8 copy_at[MAX_OPTIMIZED_LENGTH];
+	u8 size;
+	u8 len;
+	u8 back;
+	u8 traps;
+	u8 extable;
+	u8 calls;
+	bool guarded;
+	u8 why;
+	u8 why_at;
+};
+
+static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	return !!optinsn->insn;
+}
+
+#endif /* CONFIG_OPTPROBES */
+
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set

@@ -9,7 +9,9 @@
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
- *	entry.S		the landing places of copies and of diverted returns
+ *	region.c	may a jump cover what follows the probe?
+ *	opt.c		jumps written, and detours taken
+ *	entry.S		the landing places of copies, detours and diverted returns
  */
 #ifndef _ARCH_X86_KPROBES_COMMON_H
 #define _ARCH_X86_KPROBES_COMMON_H
@@ -67,12 +69,20 @@
 bool text_is_int3(unsigned long addr);
 void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
 
+/* decode.c */
+int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
+const char *refusal_reason(struct insn *insn);
+bool in_cfi_check(unsigned long addr);
+
 /* emulate.c */
 int prepare_emulation(struct kprobe *p, struct insn *insn);
 bool emulation_needs_copy(const struct kprobe *p);
 bool insn_has_prefix(struct insn *insn, u8 wanted);
+bool branch_is_portable(struct insn *insn);
 
 /* copy.c */
+bool fits_rel32(long distance);
+int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
 int prepare_copy(struct kprobe *p, struct insn *insn);
 void remove_copy(struct kprobe *p);
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
@@ -91,6 +101,145 @@ static inline int blacklist_ftrace(void)
 
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
+
+#ifdef CONFIG_OPTPROBES
+
+/* How an instruction is done in a detour. */
+enum region_kind {
+	REGION_PLAIN,		/* copied */
+	REGION_JCC,		/* with a wider displacement */
+	REGION_JMP,
+	REGION_LOOP,		/* over a jump that has one */
+	REGION_CALL,		/* pushes its return address and jumps */
+	REGION_CALL_INDIRECT,
+	REGION_END,		/* copied, and does not go on to the next */
+	REGION_PADDING,		/* nobody comes here */
+};
+
+/* Why there is no detour. */
+enum detour_obstacle {
+	DETOUR_POSSIBLE,
+	DETOUR_NO_FUNCTION,
+	DETOUR_UNDECODABLE,
+	DETOUR_TOO_SHORT,
+	DETOUR_NOT_RELOCATABLE,
+	DETOUR_RESERVED,
+	DETOUR_JUMP_INTO,
+	DETOUR_INDIRECT_JUMP,
+	DETOUR_TOO_LONG,
+	DETOUR_NO_ROOM,
+	NR_DETOUR_OBSTACLES,
+};
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @at: offset from the probe
+ * @len: bytes of it
+ * @kind: how it is done in a detour
+ */
+struct region_insn {
+	u8 at;
+	u8 len;
+	u8 kind;
+};
+
+/**
+ * struct region - what a jump covers, and what comes into it; a bit mask has bit
+ *	N for what is at offset N from the probe
+ * @addr: the probe
+ * @start: its function
+ * @end: where that ends
+ * @insns: the instructions
+ * @nr: how many there are
+ * @len: bytes of all of them
+ * @heads: where they start
+ * @branched: where branches and fixups may come in
+ * @extable: which have an exception table entry
+ * @calls: which are calls
+ * @indirect: a branch may come in anywhere
+ * @size: bytes of the jump
+ * @traps: where it has to have a breakpoint
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	unsigned long start;
+	unsigned long end;
+	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
+	u8 nr;
+	u8 len;
+	u8 heads;
+	u8 branched;
+	u8 extable;
+	u8 calls;
+	bool indirect;
+	u8 size;
+	u8 traps;
+	u8 why_at;
+};
+
+/* The linker's; nobody declares them for others. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+/* region.c */
+enum detour_obstacle plan_region(struct region *region, unsigned long addr);
+
+/* opt.c */
+unsigned long detour_original_ip(unsigned long ip);
+void detour_leave(struct pt_regs *regs);
+void detour_undo(u8 *buf, unsigned long addr, size_t len);
+bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs);
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_callee(void);
+bool kprobe_detour_hit(struct pt_regs *regs);
+
+static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
+{
+	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+}
+
+/*
+ * The copy that runs for the instruction @at bytes behind the probe, 0 when the
+ * original may run. From the moment that a jump is planned until the original
+ * bytes are back no hit may go on at the second instruction.
+ */
+static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+
+	if (likely(!READ_ONCE(optinsn->guarded)) || !optinsn->copy_at[at])
+		return 0;
+
+	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
+}
+
+#else /* !CONFIG_OPTPROBES */
+
+static inline unsigned long detour_original_ip(unsigned long ip)
+{
+	return ip;
+}
+
+static inline void detour_leave(struct pt_regs *regs)
+{
+}
+
+static inline void detour_undo(u8 *buf, unsigned long addr, size_t len)
+{
+}
+
+static inline bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs)
+{
+	return false;
+}
+
+static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
+{
+	return 0;
+}
+
+#endif /* CONFIG_OPTPROBES */
 
 /* Address of the instruction behind the probed one. */
 static __always_inline unsigned long ip_behind(const struct kprobe *p)

@@ -75,13 +75,13 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-static bool fits_rel32(long distance)
+bool fits_rel32(long distance)
 {
 	return distance == (s32)distance;
 }
 
-/* An operand relative to %rip has to be named from the copy at @dest. */
-static int rebase_operand(u8 *image, const u8 *dest, struct kprobe *p, struct insn *insn)
+/* An operand relative to %rip, seen from @addr, has to be named from @dest. */
+int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn)
 {
 	long disp;
 	s32 disp32;
@@ -89,7 +89,7 @@ static int rebase_operand(u8 *image, const u8 *dest, struct kprobe *p, struct in
 	if (!insn_rip_relative(insn))
 		return 0;
 
-	disp = (s32)insn->displacement.value + (long)p->addr - (long)dest;
+	disp = (s32)insn->displacement.value + (long)addr - (long)dest;
 	disp32 = disp;
 	if (insn->addr_bytes != sizeof(long) || !fits_rel32(disp))
 		return -EOPNOTSUPP;
@@ -106,7 +106,7 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 	int ret;
 
 	memcpy(image, insn->kaddr, len);
-	ret = rebase_operand(image, dest, p, insn);
+	ret = rebase_operand(image, dest, (unsigned long)p->addr, insn);
 	if (ret)
 		return ret;
 
@@ -224,7 +224,7 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 	struct slot *slot = slot_at(ip);
 
 	if (likely(!is_kprobe_insn_slot(ip)))
-		return ip;
+		return detour_original_ip(ip);
 
 	/* The jump behind a copy stands for the next instruction. */
 	if (ip >= (unsigned long)slot->post)
@@ -245,10 +245,16 @@ NOKPROBE_SYMBOL(arch_kprobe_original_ip);
  */
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
-	unsigned long ip = regs->ip, addr = arch_kprobe_original_ip(ip);
+	unsigned long addr, ip = regs->ip;
+
+	if (likely(!is_kprobe_insn_slot(ip))) {
+		detour_leave(regs);
+		return;
+	}
 
 	/* The jump behind the copy does not fault. */
-	if (likely(addr == ip) || addr != slot_at(ip)->addr)
+	addr = arch_kprobe_original_ip(ip);
+	if (addr != slot_at(ip)->addr)
 		return;
 
 	regs->ip = addr;

@@ -19,6 +19,16 @@
 
 #include "common.h"
 
+static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+
+	if (p && !kprobe_ftrace(p))
+		buf[0] = p->opcode;
+}
+
+NOKPROBE_SYMBOL(undo_breakpoint);
+
 /**
  * arch_kprobe_read_insn() - read an instruction as it is without its probe
  * @buf: where to
@@ -30,17 +40,16 @@
  */
 notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 {
-	struct kprobe *p;
 	int ret;
 
 	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
-	if (ret || buf[0] != INT3_INSN_OPCODE)
+	if (ret)
 		return ret;
 
 	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (p && !kprobe_ftrace(p))
-		buf[0] = p->opcode;
+	detour_undo(buf, addr, len);
+	if (buf[0] == INT3_INSN_OPCODE)
+		undo_breakpoint(buf, addr);
 
 	return 0;
 }
@@ -52,7 +61,7 @@ NOKPROBE_SYMBOL(arch_kprobe_read_insn);
  * text. @insn goes on to refer to @buf. The breakpoints of others and the ones
  * that pad functions are instructions of one byte.
  */
-static int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
 	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
 
@@ -157,7 +166,7 @@ static bool insn_is_fred_return(struct insn *insn)
 }
 
 /* Why @insn must not be probed, or NULL. */
-static const char *refusal_reason(struct insn *insn)
+const char *refusal_reason(struct insn *insn)
 {
 	const struct refusal *r;
 
@@ -183,7 +192,7 @@ static const char *refusal_reason(struct insn *insn)
  * type of the function, 6, 4, 2 and 2 bytes long. Who handles the trap of the
  * ud2 reads the first two instructions, so none of them may be a breakpoint.
  */
-static bool in_cfi_check(unsigned long addr)
+bool in_cfi_check(unsigned long addr)
 {
 	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
 }

@@ -304,7 +304,7 @@ static int emulate_with(struct kprobe *p, bool (*emulate)(struct kprobe *p, stru
 }
 
 /* Intel's CPUs ignore 0x66 on a near branch, AMD's branch to a 16-bit address. */
-static bool branch_is_portable(struct insn *insn)
+bool branch_is_portable(struct insn *insn)
 {
 	return !insn_has_prefix(insn, 0x66) && !insn_has_prefix(insn, 0xf0);
 }
