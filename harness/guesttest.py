@@ -13,7 +13,6 @@ SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configurat
 
 # ftrace selftests that cannot pass here, and why that is so.  Any other one must pass.
 NOT_RUN = {
-    "kprobe/kprobe_opt_types.tc": "probes are not optimized to jumps yet",
     "dynevent/add_remove_btfarg.tc": "needs BTF, which the configurations leave out",
     "dynevent/add_remove_tprobe_module.tc":
         "the kernel's trace_fprobe.c oopses: it unregisters an fprobe twice when a module went",

@@ -9,6 +9,7 @@
 #include <asm/frame.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
 #include "../../entry/calling.h"
@@ -43,6 +44,59 @@ SYM_CODE_START(kprobe_post_entry)
 	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(kprobe_post_entry)
 _ASM_NOKPROBE(kprobe_post_entry)
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * Called at the start of a detour: the return address is its first copy, and all
+ * else is the probed code's. When no more is asked for than the values of
+ * registers, that address is returned to. Otherwise leave as a trap would.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	ANNOTATE_NOENDBR	/* called directly only */
+	UNWIND_HINT_FUNC
+	pushq	$__KERNEL_DS
+	pushq	%rsp		/* sp, corrected below */
+	pushfq
+	pushq	$__KERNEL_CS
+	pushq	$0		/* ip, set in C */
+	pushq	$-1		/* orig_ax */
+	PUSH_REGS
+	ENCODE_FRAME_POINTER
+	addq	$16, RSP(%rsp)
+
+	/* What the C code relies on, and what it must not be able to do. */
+	cld
+	ASM_CLAC
+
+	movq	%rsp, %rdi
+	call	kprobe_detour_hit
+	testb	%al, %al
+	jz	.Lelsewhere
+
+	POP_REGS
+	addq	$(EFLAGS - ORIG_RAX), %rsp
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=32 type=UNWIND_HINT_TYPE_CALL
+	popfq
+	leaq	16(%rsp), %rsp
+	RET
+
+.Lelsewhere:
+	UNWIND_HINT_REGS
+	/* Interrupts off, and no NT, which IRET must not see. */
+	pushq	$X86_EFLAGS_FIXED
+	popfq
+	jmp	restore_regs_and_return_to_kernel
+SYM_CODE_END(kprobe_detour_entry)
+_ASM_NOKPROBE(kprobe_detour_entry)
+
+/* Never run: its address stands for the start of whatever a detour calls. */
+SYM_CODE_START(kprobe_detour_callee)
+	ANNOTATE_NOENDBR
+	UNWIND_HINT_FUNC
+	int3
+SYM_CODE_END(kprobe_detour_callee)
+_ASM_NOKPROBE(kprobe_detour_callee)
+#endif
 
 #ifdef CONFIG_KRETPROBES
 /*

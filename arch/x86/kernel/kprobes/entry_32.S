@@ -11,6 +11,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
 
 /* What IRET takes from the stack without leaving the ring, and %eax below it. */
 #define IRET_WORDS	4
@@ -32,6 +33,36 @@
 	pushl	%ebx
 .endm
 
+/* Take back what is below %eax. */
+.macro POP_GPRS_32
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+.endm
+
+/* The probed code may have other segments than C, which works with these. */
+.macro SET_C_SEGMENTS
+	movl	$__USER_DS, %eax
+	movl	%eax, %ds
+	movl	%eax, %es
+	movl	$__KERNEL_PERCPU, %eax
+	movl	%eax, %fs
+.endm
+
+/* Take back the segments that the probed code had; gs is left where it is. */
+.macro POP_SEGMENTS
+.Lds\@:	popl	%ds
+.Les\@:	popl	%es
+.Lfs\@:	popl	%fs
+.Lend\@:
+	_ASM_EXTABLE_TYPE(.Lds\@, .Les\@, EX_TYPE_POP_ZERO | EX_REG_DS)
+	_ASM_EXTABLE_TYPE(.Les\@, .Lfs\@, EX_TYPE_POP_ZERO | EX_REG_ES)
+	_ASM_EXTABLE_TYPE(.Lfs\@, .Lend\@, EX_TYPE_POP_ZERO | EX_REG_FS)
+.endm
+
 /*
  * From the jump behind the second copy of an instruction, interrupts off: what
  * a trap behind the instruction would do. The handler may change all registers,
@@ -51,18 +82,15 @@ SYM_CODE_START(kprobe_post_entry)
 	ENCODE_FRAME_POINTER
 	addl	$(IRET_WORDS + 1) * 4, PT_OLDESP(%esp)
 
-	/* The instruction may have changed what C needs to be as it was. */
-	movl	$__USER_DS, %eax
-	movl	%eax, %ds
-	movl	%eax, %es
-	movl	$__KERNEL_PERCPU, %eax
-	movl	%eax, %fs
+	/* The instruction may have set DF, AC or NT, which C and IRET must not see. */
+	SET_C_SEGMENTS
 	pushl	$X86_EFLAGS_FIXED
 	popfl
 
 	movl	%esp, %eax
 	call	kprobe_post_trap
 
+.Lleave:
 	/*
 	 * When the new stack reaches down into the registers, or below them, move
 	 * them out of its way. What is above %esp stays valid in an NMI.
@@ -85,24 +113,64 @@ SYM_CODE_START(kprobe_post_entry)
 	movl	PT_EFLAGS(%esp), %eax
 	movl	%eax, 12(%edx)
 
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
+	POP_GPRS_32
 	leal	4(%esp), %esp
-.Lds:	popl	%ds
-.Les:	popl	%es
-.Lfs:	popl	%fs
-.Lsp:	movl	PT_OLDESP - PT_GS(%esp), %esp
+	POP_SEGMENTS
+	movl	PT_OLDESP - PT_GS(%esp), %esp
 	popl	%eax
 	iret
-	_ASM_EXTABLE_TYPE(.Lds, .Les, EX_TYPE_POP_ZERO | EX_REG_DS)
-	_ASM_EXTABLE_TYPE(.Les, .Lfs, EX_TYPE_POP_ZERO | EX_REG_ES)
-	_ASM_EXTABLE_TYPE(.Lfs, .Lsp, EX_TYPE_POP_ZERO | EX_REG_FS)
 SYM_CODE_END(kprobe_post_entry)
 _ASM_NOKPROBE(kprobe_post_entry)
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * Called at the start of a detour: the return address is its first copy, and all
+ * else is the probed code's. When no more is asked for than the values of
+ * registers, that address is returned to. Otherwise leave as a trap would.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	pushl	%ss
+	pushl	%esp		/* sp, corrected below */
+	pushfl
+	pushl	$__KERNEL_CS
+	pushl	$0		/* ip, set in C */
+	pushl	$-1		/* orig_ax */
+	PUSH_REGS_32
+	ENCODE_FRAME_POINTER
+	addl	$2 * 4, PT_OLDESP(%esp)
+
+	/* What the C code relies on, and what it must not be able to do. */
+	SET_C_SEGMENTS
+	cld
+	ASM_CLAC
+
+	movl	%esp, %eax
+	call	kprobe_detour_hit
+	testb	%al, %al
+	jz	.Lelsewhere
+
+	POP_GPRS_32
+	popl	%eax
+	POP_SEGMENTS
+	leal	PT_EFLAGS - PT_GS(%esp), %esp
+	popfl
+	leal	2 * 4(%esp), %esp
+	RET
+
+.Lelsewhere:
+	/* Interrupts off, and no NT, which IRET must not see. */
+	pushl	$X86_EFLAGS_FIXED
+	popfl
+	jmp	.Lleave
+SYM_CODE_END(kprobe_detour_entry)
+_ASM_NOKPROBE(kprobe_detour_entry)
+
+/* Never run: its address stands for the start of whatever a detour calls. */
+SYM_CODE_START(kprobe_detour_callee)
+	int3
+SYM_CODE_END(kprobe_detour_callee)
+_ASM_NOKPROBE(kprobe_detour_callee)
+#endif
 
 #ifdef CONFIG_KRETPROBES
 /*
@@ -132,12 +200,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/* Have the flags where nothing is left to be done after POPF but RET. */
 	movl	PT_EFLAGS(%esp), %eax
 	movl	%eax, PT_OLDSS(%esp)
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
+	POP_GPRS_32
 	popl	%eax
 	leal	PT_OLDSS - PT_DS(%esp), %esp
 	popfl

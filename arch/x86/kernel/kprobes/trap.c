@@ -77,6 +77,18 @@ static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = (unsigned long)p->ainsn.insn;
 }
 
+/* Nobody may come in at the instruction behind @p while a jump covers that. */
+static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long copy = detour_copy(p, 0);
+
+	if (likely(!copy))
+		return false;
+	regs->ip = copy;
+
+	return true;
+}
+
 static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_post_handler_t post;
@@ -86,6 +98,11 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 
 	/* Users have always seen the ip behind the breakpoint here. */
 	if (hit_pre_handler(p, regs)) {
+		reset_current_kprobe();
+		return;
+	}
+
+	if (try_detour(p, regs)) {
 		reset_current_kprobe();
 		return;
 	}
@@ -113,7 +130,7 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobes_inc_nmissed_count(p);
-	if (!try_emulate(p, regs))
+	if (!try_detour(p, regs) && !try_emulate(p, regs))
 		enter_copy(p, regs);
 }
 
@@ -193,6 +210,8 @@ int kprobe_int3_handler(struct pt_regs *regs)
 		return 0;
 
 	p = probe_with_int3(addr);
+	if (unlikely(!p || kprobe_disabled(p)) && detour_enter_from_trap(addr, regs))
+		return 1;
 	if (unlikely(!p))
 		return retry_stale_int3(addr, regs);
 

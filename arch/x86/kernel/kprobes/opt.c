@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Detours: the jump that is written at a probe, and where it leads.
+ *
+ * A detour begins with a call of kprobe_detour_entry(), which saves the
+ * registers and has the handlers called. Behind it are copies of the instructions
+ * that the jump covers, and a jump behind the last of them. To the copies nothing
+ * shows that they are elsewhere: what depends on the place is encoded anew, see
+ * emit_insn(). A call in particular pushes the address behind the original, so
+ * nobody sleeps with the address of a detour on the stack.
+ *
+ * The text goes from breakpoint to jump and back in steps that every CPU has seen
+ * before the next is made. There is a breakpoint at the start, and one wherever
+ * region.c asks for one, while anything else changes.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/random.h>
+#include <linux/set_memory.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "common.h"
+
+#define CS_PREFIX	0x2e
+#define PUSH_IMM32	0x68
+#define JCC32_INSN_SIZE	6
+#define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
+#define PUSH_IMM32_SIZE	5
+
+/**
+ * struct detour - contents of a detour's slot
+ * @op: the probe that it belongs to
+ * @code: the call, copies and jump back
+ */
+struct detour {
+	struct optimized_kprobe *op;
+	u8 code[MAX_OPTINSN_SIZE - sizeof(long)];
+};
+
+static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
+
+/* Offset in the slot of the first copy, which is what the call returns to. */
+#define FIRST_COPY	(offsetof(struct detour, code) + CALL_INSN_SIZE)
+
+static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
+{
+	return (struct detour *)optinsn->insn;
+}
+
+/**
+ * struct emitter - a detour under construction
+ * @image: what will be in the slot
+ * @slot: where that is
+ * @pos: offset of the next byte
+ * @addr: the original of the instruction that is being copied
+ */
+struct emitter {
+	u8 image[MAX_OPTINSN_SIZE];
+	u8 *slot;
+	unsigned int pos;
+	unsigned long addr;
+};
+
+static unsigned int copied_size(const struct region_insn *ri)
+{
+	switch (ri->kind) {
+	case REGION_JCC:
+		return JCC32_INSN_SIZE;
+	case REGION_JMP:
+		return JMP32_INSN_SIZE;
+	case REGION_LOOP:
+		return ri->len + LOOP_OVER_SIZE;
+	case REGION_CALL:
+		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE;
+	case REGION_CALL_INDIRECT:
+		return PUSH_IMM32_SIZE + ri->len;
+	case REGION_PADDING:
+		return 0;
+	default:
+		return ri->len;
+	}
+}
+
+/* Say where each copy will be. Returns false when they need too much room. */
+static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *region)
+{
+	const struct region_insn *ri;
+	unsigned int pos = FIRST_COPY;
+
+	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
+		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
+			optinsn->copy_at[ri->at] = pos;
+		pos += copied_size(ri);
+	}
+	optinsn->back = pos;
+	optinsn->size = region->size;
+	optinsn->len = region->len;
+	optinsn->traps = region->traps;
+	optinsn->extable = region->extable;
+	optinsn->calls = region->calls;
+
+	return pos + JMP32_INSN_SIZE <= MAX_OPTINSN_SIZE;
+}
+
+static void emit_byte(struct emitter *e, u8 byte)
+{
+	e->image[e->pos++] = byte;
+}
+
+static void emit_u32(struct emitter *e, u32 value)
+{
+	memcpy(e->image + e->pos, &value, sizeof(value));
+	e->pos += sizeof(value);
+}
+
+/* The operand of a branch to @target, which ends an instruction. */
+static int emit_rel32(struct emitter *e, unsigned long target)
+{
+	long distance = (long)target - (long)(e->slot + e->pos + sizeof(s32));
+
+	emit_u32(e, distance);
+
+	return fits_rel32(distance) ? 0 : -ERANGE;
+}
+
+static int emit_jmp(struct emitter *e, unsigned long target)
+{
+	emit_byte(e, JMP32_INSN_OPCODE);
+
+	return emit_rel32(e, target);
+}
+
+static int emit_copy(struct emitter *e, struct insn *insn)
+{
+	u8 *copy = e->image + e->pos;
+	int ret;
+
+	memcpy(copy, insn->kaddr, insn->length);
+	ret = rebase_operand(copy, e->slot + e->pos, e->addr, insn);
+	e->pos += insn->length;
+
+	return ret;
+}
+
+static u8 condition_of(struct insn *insn)
+{
+	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
+}
+
+/* The branch goes over a short jump, to a long one; otherwise that is skipped. */
+static int emit_loop(struct emitter *e, struct insn *insn, unsigned long target)
+{
+	emit_copy(e, insn);
+	e->image[e->pos - 1] = JMP8_INSN_SIZE;
+	emit_byte(e, JMP8_INSN_OPCODE);
+	emit_byte(e, JMP32_INSN_SIZE);
+
+	return emit_jmp(e, target);
+}
+
+static int emit_push(struct emitter *e, unsigned long value)
+{
+	emit_byte(e, PUSH_IMM32);
+	emit_u32(e, value);
+
+	return fits_rel32(value) ? 0 : -ERANGE;
+}
+
+/* CALL becomes JMP, which is two further in the same group of opcodes. */
+static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long behind)
+{
+	unsigned int modrm;
+	int ret;
+
+	ret = emit_push(e, behind);
+	modrm = e->pos + insn_offset_modrm(insn);
+	ret = ret ?: emit_copy(e, insn);
+	e->image[modrm] += 2 << 3;
+
+	return ret;
+}
+
+static int emit_insn(struct emitter *e, const struct region_insn *ri, struct insn *insn)
+{
+	unsigned long behind = e->addr + ri->len;
+	unsigned long target = behind + insn->immediate.value;
+
+	switch (ri->kind) {
+	case REGION_JCC:
+		emit_byte(e, 0x0f);
+		emit_byte(e, 0x80 | condition_of(insn));
+		return emit_rel32(e, target);
+	case REGION_JMP:
+		return emit_jmp(e, target);
+	case REGION_LOOP:
+		return emit_loop(e, insn, target);
+	case REGION_CALL:
+		return emit_push(e, behind) ?: emit_jmp(e, target);
+	case REGION_CALL_INDIRECT:
+		return emit_call_indirect(e, insn, behind);
+	case REGION_PADDING:
+		return 0;
+	default:
+		return emit_copy(e, insn);
+	}
+}
+
+static int emit_region(struct emitter *e, const struct region *region)
+{
+	const struct region_insn *ri;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	int ret = 0;
+
+	for (ri = region->insns; !ret && ri < region->insns + region->nr; ri++) {
+		e->addr = region->addr + ri->at;
+		ret = decode_original(&insn, buf, e->addr, region->end);
+		ret = ret ?: emit_insn(e, ri, &insn);
+	}
+
+	return ret ?: emit_jmp(e, region->addr + region->len);
+}
+
+static int write_detour(struct optimized_kprobe *op, const struct region *region)
+{
+	struct emitter e = { .slot = op->optinsn.insn };
+	int ret;
+
+	memset(e.image, INT3_INSN_OPCODE, sizeof(e.image));
+	memcpy(e.image, &op, sizeof(op));
+	e.pos = offsetof(struct detour, code);
+
+	emit_byte(&e, CALL_INSN_OPCODE);
+	ret = emit_rel32(&e, (unsigned long)kprobe_detour_entry);
+	ret = ret ?: emit_region(&e, region);
+	if (ret)
+		return ret;
+
+	text_poke(e.slot, e.image, sizeof(e.image));
+	perf_event_text_poke(e.slot, NULL, 0, e.image, sizeof(e.image));
+
+	return 0;
+}
+
+/* The slots from which the jump has a breakpoint in each place that needs one. */
+static struct optinsn_place suitable_place(const struct region *region)
+{
+	unsigned int disp = region->size - sizeof(s32), i;
+	struct optinsn_place place = {
+		.origin = region->addr + region->size - offsetof(struct detour, code),
+	};
+
+	for (i = 0; i < sizeof(s32); i++) {
+		if (region->traps & BIT(disp + i)) {
+			place.mask |= 0xffU << 8 * i;
+			place.value |= (u32)INT3_INSN_OPCODE << 8 * i;
+		}
+	}
+
+	return place;
+}
+
+static kprobe_opcode_t *get_slot(const struct region *region)
+{
+	struct optinsn_place place = suitable_place(region);
+
+	return place.mask ? get_optinsn_slot_at(&place) : get_optinsn_slot();
+}
+
+/* The first suitable distance at or after @distance. */
+static u32 next_suitable(const struct optinsn_place *place, u32 distance)
+{
+	u32 wrong = (distance & place->mask) ^ place->value;
+	u32 first, below;
+
+	if (!wrong)
+		return distance;
+
+	/* Above the first wrong bit all can stay, unless it is to become smaller. */
+	first = BIT(fls(wrong) - 1);
+	below = first | (first - 1);
+	if (place->value & first)
+		distance &= ~below;
+	else
+		distance = (distance | place->mask | below) + 1;
+
+	return (distance & ~place->mask) | place->value;
+}
+
+static void *alloc_pages_at(unsigned long addr, unsigned int nr)
+{
+	/* Behind the pages there is a guard page. */
+	void *pages = __vmalloc_node_range(nr * PAGE_SIZE, 1, addr, addr + (nr + 1) * PAGE_SIZE,
+					   GFP_KERNEL | __GFP_NOWARN, PAGE_KERNEL,
+					   VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
+					   __builtin_return_address(0));
+
+	if (!pages)
+		return NULL;
+
+	/* There may be no shadow for KASAN here, so write without it. */
+	__memset(pages, INT3_INSN_OPCODE, nr * PAGE_SIZE);
+	if (set_memory_rox((unsigned long)pages, nr)) {
+		vfree(pages);
+		return NULL;
+	}
+
+	return pages;
+}
+
+/* Places tried before giving up. */
+#define PLACE_TRIES	64
+
+/*
+ * Modules are loaded from the lower end of their area, so look for a page in the
+ * upper half: a jump reaches that from all text. Start anywhere, for pages that
+ * suited other probes may be close together.
+ */
+void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size)
+{
+	const unsigned long start = MODULES_VADDR + (MODULES_END - MODULES_VADDR) / 2;
+	const unsigned long end = MODULES_END - 3 * PAGE_SIZE;
+	unsigned long addr, from = start + get_random_u32_below(end - start);
+	unsigned int tries;
+
+	for (tries = 0; tries < PLACE_TRIES; tries++) {
+		addr = place->origin + next_suitable(place, from - place->origin);
+		if (addr < from || addr > end) {
+			from = start;
+			continue;
+		}
+		if (alloc_pages_at(addr & PAGE_MASK, PFN_UP(offset_in_page(addr) + size)))
+			return (void *)addr;
+		from = (addr & PAGE_MASK) + PAGE_SIZE;
+	}
+
+	return NULL;
+}
+
+static const char * const obstacles[] = {
+	[DETOUR_POSSIBLE]	= "-",
+	[DETOUR_NO_FUNCTION]	= "not in a function",
+	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
+	[DETOUR_TOO_SHORT]	= "too short",
+	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
+	[DETOUR_RESERVED]	= "rewritten by others",
+	[DETOUR_JUMP_INTO]	= "jump into the region",
+	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
+	[DETOUR_TOO_LONG]	= "copies too long",
+	[DETOUR_NO_ROOM]	= "no memory in reach",
+};
+
+static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
+
+int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+
+	if (!optinsn->why_at)
+		return scnprintf(buf, size, "%s", obstacles[optinsn->why]);
+
+	return scnprintf(buf, size, "%s at +%u", obstacles[optinsn->why], optinsn->why_at);
+}
+
+static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
+{
+	op->optinsn = (struct arch_optimized_insn){ .why = why, .why_at = at };
+
+	return -EOPNOTSUPP;
+}
+
+/* Any of the instructions may be probed, so read them one by one. */
+static int read_originals(u8 *original, const struct region *region)
+{
+	const struct region_insn *ri;
+	int ret = 0;
+
+	for (ri = region->insns; !ret && ri < region->insns + region->nr; ri++) {
+		if (ri->at < region->size)
+			ret = arch_kprobe_read_insn(original + ri->at, region->addr + ri->at,
+						    min_t(size_t, ri->len, region->size - ri->at));
+	}
+
+	return ret;
+}
+
+/* With text_mutex held, and what keeps the reservations of others as they are. */
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	enum detour_obstacle obstacle;
+	struct region region;
+
+	obstacle = plan_region(&region, (unsigned long)op->kp.addr);
+	if (obstacle)
+		return obstruct(op, obstacle, region.why_at);
+
+	if (!lay_out(optinsn, &region))
+		return obstruct(op, DETOUR_TOO_LONG, 0);
+	if (read_originals(optinsn->original, &region))
+		return obstruct(op, DETOUR_UNDECODABLE, 0);
+
+	optinsn->insn = get_slot(&region);
+	if (!optinsn->insn)
+		return obstruct(op, DETOUR_NO_ROOM, 0);
+	if (write_detour(op, &region)) {
+		free_optinsn_slot(optinsn->insn, 0);
+		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
+	}
+
+	return 0;
+}
+
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	if (!op->optinsn.insn)
+		return;
+
+	free_optinsn_slot(op->optinsn.insn, 1);
+	op->optinsn.insn = NULL;
+}
+
+int arch_check_optimized_kprobe(struct optimized_kprobe *op)
+{
+	return 0;
+}
+
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
+{
+	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
+}
+
+/* Breakpoints where others may come in, or the original bytes there. */
+static bool poke_traps(struct optimized_kprobe *op, bool trap)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	static const u8 int3 = INT3_INSN_OPCODE;
+	unsigned int at;
+
+	for (at = 1; at < optinsn->size; at++) {
+		if (optinsn->traps & BIT(at))
+			text_poke(op->kp.addr + at, trap ? &int3 : &optinsn->original[at], 1);
+	}
+
+	return optinsn->traps;
+}
+
+/* All bytes behind the first, but those that trap now. */
+static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
+{
+	u8 tail[MAX_OPTIMIZED_LENGTH];
+	unsigned int at;
+
+	for (at = 1; at < op->optinsn.size; at++)
+		tail[at] = op->optinsn.traps & BIT(at) ? INT3_INSN_OPCODE : bytes[at];
+	text_poke(op->kp.addr + 1, tail + 1, op->optinsn.size - 1);
+}
+
+static void poke_first(struct optimized_kprobe *op, u8 byte)
+{
+	text_poke(op->kp.addr, &byte, sizeof(byte));
+}
+
+static void fill_jump(struct optimized_kprobe *op, u8 *jump)
+{
+	unsigned int prefixes = op->optinsn.size - JMP32_INSN_SIZE;
+	u8 *addr = op->kp.addr + prefixes;
+
+	memset(jump, CS_PREFIX, prefixes);
+	__text_gen_insn(jump + prefixes, JMP32_INSN_OPCODE, addr, detour_of(&op->optinsn)->code,
+			JMP32_INSN_SIZE);
+}
+
+void arch_guard_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+	bool any = false;
+
+	list_for_each_entry(op, oplist, list) {
+		WRITE_ONCE(op->optinsn.guarded, true);
+		any |= poke_traps(op, true);
+	}
+	if (any)
+		text_poke_sync();
+}
+
+/* Behind their first bytes all instructions are original again, but for traps. */
+static void remove_guards(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+	bool any = false;
+
+	list_for_each_entry(op, oplist, list) {
+		if (op->optinsn.guarded)
+			any |= poke_traps(op, false);
+	}
+	if (any)
+		text_poke_sync();
+
+	list_for_each_entry(op, oplist, list)
+		WRITE_ONCE(op->optinsn.guarded, false);
+}
+
+void arch_unguard_kprobes(struct list_head *oplist)
+{
+	remove_guards(oplist);
+}
+
+static void announce_jump(struct optimized_kprobe *op, const u8 *old, const u8 *new)
+{
+	perf_event_text_poke(op->kp.addr, old, op->optinsn.size, new, op->optinsn.size);
+}
+
+void arch_optimize_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op, *next;
+	u8 jump[MAX_OPTIMIZED_LENGTH];
+
+	list_for_each_entry(op, oplist, list) {
+		fill_jump(op, jump);
+		poke_tail(op, jump);
+	}
+	text_poke_sync();
+
+	list_for_each_entry_safe(op, next, oplist, list) {
+		fill_jump(op, jump);
+		poke_first(op, jump[0]);
+		announce_jump(op, op->optinsn.original, jump);
+		list_del_init(&op->list);
+	}
+	text_poke_sync();
+}
+
+/* Leaves the breakpoints of the probes in place. */
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
+{
+	struct optimized_kprobe *op;
+	u8 jump[MAX_OPTIMIZED_LENGTH];
+
+	list_for_each_entry(op, oplist, list)
+		poke_first(op, INT3_INSN_OPCODE);
+	text_poke_sync();
+
+	list_for_each_entry(op, oplist, list) {
+		poke_tail(op, op->optinsn.original);
+		fill_jump(op, jump);
+		announce_jump(op, jump, op->optinsn.original);
+	}
+	text_poke_sync();
+
+	remove_guards(oplist);
+	list_splice_tail_init(oplist, done_list);
+}
+
+/* The detour of the probe @at bytes before @addr, if its jump reaches to there. */
+static notrace struct kprobe *covering_probe(unsigned long addr, unsigned int at)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(addr - at));
+
+	return p && !kprobe_ftrace(p) && at < optinsn_of(p)->size ? p : NULL;
+}
+
+NOKPROBE_SYMBOL(covering_probe);
+
+/* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
+notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
+{
+	const struct arch_optimized_insn *optinsn;
+	struct kprobe *p;
+	unsigned int at;
+
+	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+		p = covering_probe(addr, at);
+		if (!p)
+			continue;
+		optinsn = optinsn_of(p);
+		memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
+	}
+}
+
+NOKPROBE_SYMBOL(detour_undo);
+
+/* A breakpoint at @addr may be that of a jump which covers it. */
+bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs)
+{
+	unsigned long copy = 0;
+	struct kprobe *p;
+	unsigned int at;
+
+	for (at = 1; at < MAX_OPTIMIZED_LENGTH && !copy; at++) {
+		p = covering_probe(addr, at);
+		if (p)
+			copy = detour_copy(p, at);
+	}
+	if (!copy)
+		return false;
+	regs->ip = copy;
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(detour_enter_from_trap);
+
+/* The covered instruction whose copy is at offset @pos of the slot, or before. */
+static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	unsigned int at, found = 0;
+
+	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
+		if (optinsn->copy_at[at] && optinsn->copy_at[at] <= pos)
+			found = at;
+	}
+
+	return found;
+}
+
+NOKPROBE_SYMBOL(copied_insn);
+
+/**
+ * detour_original_ip() - where the original of code in a detour is
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the instruction that @ip stands for; kprobe_detour_callee() where that
+ * is a call which has pushed its return address; @ip if it is in no detour.
+ */
+unsigned long detour_original_ip(unsigned long ip)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(ip);
+	const struct arch_optimized_insn *optinsn;
+	unsigned int at, pos;
+
+	if (likely(!detour))
+		return ip;
+
+	optinsn = &detour->op->optinsn;
+	pos = ip - (unsigned long)detour;
+	if (pos >= optinsn->back)
+		return (unsigned long)detour->op->kp.addr + optinsn->len;
+
+	at = copied_insn(optinsn, pos);
+	if (optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
+		return (unsigned long)kprobe_detour_callee;
+
+	return (unsigned long)detour->op->kp.addr + at;
+}
+
+NOKPROBE_SYMBOL(detour_original_ip);
+
+/*
+ * A fault in a copy whose original is in an exception table is moved there: it
+ * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
+ * other faults are fatal, or are over at once and come back to the copy.
+ */
+void detour_leave(struct pt_regs *regs)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
+	const struct arch_optimized_insn *optinsn;
+	unsigned int at, pos;
+
+	if (likely(!detour))
+		return;
+
+	optinsn = &detour->op->optinsn;
+	pos = regs->ip - (unsigned long)detour;
+	at = copied_insn(optinsn, pos);
+	if (!(optinsn->extable & BIT(at)))
+		return;
+
+	/* A call loads its target when it has already pushed. */
+	if (optinsn->calls & BIT(at) && pos == optinsn->copy_at[at] + PUSH_IMM32_SIZE) {
+		regs->sp += sizeof(long);
+		pos -= PUSH_IMM32_SIZE;
+	}
+	if (pos == optinsn->copy_at[at])
+		regs->ip = (unsigned long)detour->op->kp.addr + at;
+}
+
+NOKPROBE_SYMBOL(detour_leave);
+
+/*
+ * From kprobe_detour_entry(). The return address of the call in the detour is
+ * behind @regs, and behind that is the stack of the probed code.
+ *
+ * Returns whether to return to there without a look at ip, cs and sp in @regs.
+ */
+__visible bool kprobe_detour_hit(struct pt_regs *regs)
+{
+	unsigned long *stack = (unsigned long *)(regs + 1);
+	struct detour *detour = (struct detour *)(*stack - FIRST_COPY);
+	struct kprobe *p = &detour->op->kp;
+	bool direct = true;
+
+	preempt_disable_notrace();
+	if (unlikely(kprobe_running())) {
+		kprobes_inc_nmissed_count(p);
+		goto out;
+	}
+
+	/* As behind a breakpoint. */
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	if (unlikely(hit_pre_handler(p, regs))) {
+		direct = false;
+	} else if (unlikely(regs->sp != (unsigned long)(stack + 1))) {
+		regs->ip = *stack;
+		direct = false;
+	}
+	reset_current_kprobe();
+out:
+	preempt_enable_notrace();
+
+	return direct;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_hit);
