@@ -1,0 +1,798 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way of a point to its jump and back: what makes it go there, what makes it
+ * leave, and that no hit is lost, doubled or late on the way.
+ *
+ * Every look at a point compares three things: its state, the flags that mirror
+ * it, and the text, which tells what the other two have to be.
+ */
+#include <kunit/test.h>
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* -- what is probed -- */
+
+/* Several short instructions, wherever registers are. */
+#define DEFINE_TARGET(n)						\
+static noinline notrace unsigned int target_##n(unsigned int x)		\
+{									\
+	barrier();							\
+	x ^= (n) + 3;							\
+	OPTIMIZER_HIDE_VAR(x);						\
+	x += x;								\
+	OPTIMIZER_HIDE_VAR(x);						\
+	x ^= 5;								\
+	return x;							\
+}
+
+DEFINE_TARGET(0)
+DEFINE_TARGET(1)
+DEFINE_TARGET(2)
+DEFINE_TARGET(3)
+DEFINE_TARGET(4)
+DEFINE_TARGET(5)
+DEFINE_TARGET(6)
+DEFINE_TARGET(7)
+
+typedef unsigned int (*target_fn)(unsigned int x);
+
+/* Not const: nothing may be known of them where they are called. */
+static target_fn targets[] = {
+	target_0, target_1, target_2, target_3, target_4, target_5, target_6, target_7,
+};
+
+#define NR_TARGETS	ARRAY_SIZE(targets)
+#define WINDOW		(2 * MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t))
+
+static unsigned int value_of(unsigned int n, unsigned int x)
+{
+	return (2 * (x ^ (n + 3))) ^ 5;
+}
+
+static unsigned int call_target(unsigned int n, unsigned int x)
+{
+	target_fn fn = READ_ONCE(targets[n]);
+
+	return fn(x);
+}
+
+static noinline notrace unsigned int stand_in(unsigned int x)
+{
+	barrier();
+	return x + 1000;
+}
+
+static kprobe_opcode_t *text_of(unsigned int n)
+{
+	return (kprobe_opcode_t *)targets[n];
+}
+
+/* -- one watched probe -- */
+
+struct watch {
+	struct kprobe kp;
+	unsigned int hits;
+	unsigned int late;
+	bool over;
+	kprobe_opcode_t text[WINDOW];
+};
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct watch *w = container_of(kp, struct watch, kp);
+
+	w->hits++;
+	w->late += READ_ONCE(w->over);
+
+	return 0;
+}
+
+static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void watch_init(struct watch *w, unsigned int n)
+{
+	memset(w, 0, sizeof(*w));
+	w->kp.addr = text_of(n);
+	w->kp.pre_handler = count_hit;
+	memcpy(w->text, w->kp.addr, sizeof(w->text));
+}
+
+static void watch_leave(void *data)
+{
+	struct watch *w = data;
+
+	unregister_kprobe(&w->kp);
+	WRITE_ONCE(w->over, true);
+}
+
+static void watch_register(struct kunit *test, struct watch *w)
+{
+	WRITE_ONCE(w->over, false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, w), 0);
+}
+
+static void watch_unregister(struct kunit *test, struct watch *w)
+{
+	kunit_release_action(test, watch_leave, w);
+}
+
+static struct watch *watch_add(struct kunit *test, unsigned int n)
+{
+	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	watch_init(w, n);
+	watch_register(test, w);
+
+	return w;
+}
+
+/* One that joins @w, or keeps it from jumping when it has a post_handler. */
+static struct watch *watch_join(struct kunit *test, const struct watch *w,
+				kprobe_post_handler_t post)
+{
+	struct watch *fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fellow);
+	fellow->kp.addr = w->kp.addr;
+	fellow->kp.pre_handler = count_hit;
+	fellow->kp.post_handler = post;
+	watch_register(test, fellow);
+
+	return fellow;
+}
+
+static void expect_original(struct kunit *test, const struct watch *w, unsigned int n)
+{
+	KUNIT_EXPECT_MEMEQ(test, (void *)text_of(n), (void *)w->text, sizeof(w->text));
+}
+
+/* -- looking at it -- */
+
+/* As a breakpoint that is written for good shows it. */
+static kprobe_opcode_t breakpoint;
+
+static int learn_breakpoint(struct kunit_suite *suite)
+{
+	struct kprobe kp = {
+		.addr = text_of(0),
+		.pre_handler = NULL,
+		.post_handler = ignore_post,
+	};
+	int ret;
+
+	ret = register_kprobe(&kp);
+	if (ret)
+		return ret;
+	breakpoint = *kp.addr;
+	unregister_kprobe(&kp);
+
+	return breakpoint == *text_of(0) ? -EINVAL : 0;
+}
+
+struct look {
+	enum point_state state;
+	bool flag;
+	bool at_break;
+	bool plain;
+};
+
+static struct look look_at(const struct watch *w)
+{
+	struct kprobe_point *point;
+
+	guard(mutex)(&kprobe_mutex);
+	point = point_find((unsigned long)w->kp.addr);
+	if (!point)
+		return (struct look){ .state = POINT_DEAD };
+
+	return (struct look){
+		.state = point->state,
+		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
+		.at_break = *point->op.kp.addr == breakpoint,
+		.plain = *point->op.kp.addr == point->op.kp.opcode,
+	};
+}
+
+/* What is settled: the flag is shown for a jump, and for nothing else. */
+static void expect_settled(struct kunit *test, const struct watch *w, enum point_state state)
+{
+	struct look look = look_at(w);
+
+	KUNIT_EXPECT_STREQ(test, point_state_name(look.state), point_state_name(state));
+	KUNIT_EXPECT_EQ(test, look.flag, state == POINT_OPTIMIZED);
+	KUNIT_EXPECT_EQ(test, look.at_break, state == POINT_ARMED);
+	KUNIT_EXPECT_EQ(test, look.plain, state == POINT_DISARMED);
+}
+
+/* The flag is shown for a jump that is planned, too. */
+static void expect_on_its_way(struct kunit *test, const struct watch *w)
+{
+	struct look look = look_at(w);
+
+	if (look.state == POINT_OPTIMIZED)
+		KUNIT_EXPECT_FALSE(test, look.at_break || look.plain);
+	else
+		KUNIT_EXPECT_TRUE(test, look.at_break);
+	KUNIT_EXPECT_EQ(test, look.flag, look.state != POINT_ARMED);
+}
+
+static void expect_jump(struct kunit *test, const struct watch *w)
+{
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_OPTIMIZED);
+}
+
+#define CALLS	10
+
+static void expect_hits(struct kunit *test, struct watch *w, unsigned int n, unsigned int hits)
+{
+	unsigned int i, wrong = 0;
+
+	w->hits = 0;
+	for (i = 0; i < CALLS; i++)
+		wrong += call_target(n, i) != value_of(n, i);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, w->hits, hits);
+	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+}
+
+/* -- there, and back -- */
+
+static void optimize_comes_and_goes(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+
+	expect_on_its_way(test, w);
+	expect_hits(test, w, 0, CALLS);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	watch_unregister(test, w);
+	expect_hits(test, w, 0, 0);
+	expect_original(test, w, 0);
+}
+
+/* Failure C16: the fellow is gone, and with it the reason for the breakpoint. */
+static void optimize_post_handler(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *fellow;
+
+	expect_jump(test, w);
+	fellow = watch_join(test, w, ignore_post);
+	expect_settled(test, w, POINT_ARMED);
+	expect_hits(test, w, 0, CALLS);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_ARMED);
+
+	watch_unregister(test, fellow);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
+static void optimize_post_handler_disabled(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct watch *fellow = watch_join(test, w, ignore_post);
+
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_ARMED);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
+	expect_settled(test, w, POINT_ARMED);
+	watch_unregister(test, w);
+	watch_unregister(test, fellow);
+	expect_original(test, w, 0);
+}
+
+static void optimize_several_members(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *fellow;
+
+	expect_jump(test, w);
+	fellow = watch_join(test, w, NULL);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, fellow, 0, CALLS);
+	KUNIT_EXPECT_EQ(test, w->hits, 2 * CALLS);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, 0);
+	expect_hits(test, fellow, 0, CALLS);
+
+	watch_unregister(test, w);
+	expect_jump(test, fellow);
+	expect_hits(test, fellow, 0, CALLS);
+	expect_hits(test, w, 0, 0);
+}
+
+static void optimize_disabled(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+
+	expect_jump(test, w);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	expect_settled(test, w, POINT_DISARMED);
+	expect_original(test, w, 0);
+	expect_hits(test, w, 0, 0);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_DISARMED);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	expect_on_its_way(test, w);
+	expect_hits(test, w, 0, CALLS);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+}
+
+/* -- the switches -- */
+
+static void knob_on(void *unused)
+{
+	optimize_set_knob(true);
+}
+
+static void optimize_knob(struct kunit *test)
+{
+	struct watch *before = watch_add(test, 0), *meanwhile;
+	char why[32];
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
+	expect_jump(test, before);
+	KUNIT_EXPECT_EQ(test, optimize_set_knob(false), 0);
+	expect_settled(test, before, POINT_ARMED);
+	expect_hits(test, before, 0, CALLS);
+
+	meanwhile = watch_add(test, 1);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, meanwhile, POINT_ARMED);
+	scoped_guard(mutex, &kprobe_mutex)
+		optimize_explain(point_find((unsigned long)meanwhile->kp.addr), why, sizeof(why));
+	KUNIT_EXPECT_STREQ(test, why, "knob off");
+
+	KUNIT_EXPECT_EQ(test, optimize_set_knob(true), 0);
+	expect_jump(test, before);
+	expect_jump(test, meanwhile);
+	expect_hits(test, before, 0, CALLS);
+	expect_hits(test, meanwhile, 1, CALLS);
+}
+
+/* Who is on the way, in either direction, turns round. */
+static void optimize_knob_turned(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
+	for (i = 0; i < 20; i++) {
+		optimize_prepare_queued();
+		optimize_set_knob(false);
+		expect_settled(test, w, POINT_ARMED);
+		expect_hits(test, w, 0, CALLS);
+		optimize_set_knob(true);
+		expect_on_its_way(test, w);
+		expect_hits(test, w, 0, CALLS);
+		msleep(i % 8);
+	}
+	expect_jump(test, w);
+	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
+static int set_all_off(bool off)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return points_set_all_off(off);
+}
+
+static void all_on(void *unused)
+{
+	set_all_off(false);
+}
+
+static void optimize_all_off(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *queued = watch_add(test, 1);
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, all_on, NULL), 0);
+	expect_jump(test, w);
+	watch_unregister(test, queued);
+	watch_register(test, queued);
+	optimize_prepare_queued();
+
+	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
+	expect_settled(test, w, POINT_DISARMED);
+	expect_settled(test, queued, POINT_DISARMED);
+	expect_original(test, w, 0);
+	expect_original(test, queued, 1);
+	expect_hits(test, w, 0, 0);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_DISARMED);
+
+	KUNIT_EXPECT_EQ(test, set_all_off(false), 0);
+	expect_on_its_way(test, w);
+	expect_jump(test, w);
+	expect_jump(test, queued);
+	expect_hits(test, w, 0, CALLS);
+}
+
+/* -- neighbours -- */
+
+/* A probe at the first instruction behind that of @w which its jump covers. */
+static struct watch *watch_add_inside(struct kunit *test, struct watch *w)
+{
+	struct watch *inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+	unsigned int i;
+	bool inside;
+
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	inner->kp.pre_handler = count_hit;
+	for (i = 1; i < MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t); i++) {
+		inner->kp.addr = w->kp.addr + i;
+		inner->kp.flags = KPROBE_FLAG_DISABLED;
+		if (!register_kprobe(&inner->kp))
+			break;
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, inner), 0);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		inside = arch_within_optimized_kprobe(&point_find((unsigned long)w->kp.addr)->op,
+						      inner->kp.addr);
+	if (!inside)
+		kunit_skip(test, "the first instruction is too long");
+
+	return inner;
+}
+
+static void expect_neighbour_named(struct kunit *test, const struct watch *w,
+				   const struct watch *inner)
+{
+	char why[32], expected[32];
+
+	snprintf(expected, sizeof(expected), "neighbour at +%lu",
+		 (unsigned long)inner->kp.addr - (unsigned long)w->kp.addr);
+	scoped_guard(mutex, &kprobe_mutex)
+		optimize_explain(point_find((unsigned long)w->kp.addr), why, sizeof(why));
+	KUNIT_EXPECT_STREQ(test, why, expected);
+}
+
+static void optimize_neighbour(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *inner;
+
+	expect_jump(test, w);
+	inner = watch_add_inside(test, w);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, inner, 0, 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
+	expect_settled(test, w, POINT_ARMED);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, inner, 0, CALLS);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_ARMED);
+	expect_neighbour_named(test, w, inner);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&inner->kp), 0);
+	expect_jump(test, w);
+	KUNIT_EXPECT_EQ(test, look_at(inner).state, POINT_DISARMED);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, inner, 0, 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
+	expect_settled(test, w, POINT_ARMED);
+	watch_unregister(test, inner);
+	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
+/* Its breakpoint comes while the point is on the way to a jump over it. */
+static void optimize_neighbour_while_queued(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *inner;
+
+	expect_jump(test, w);
+	inner = watch_add_inside(test, w);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	optimize_prepare_queued();
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_ARMED);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, inner, 0, CALLS);
+
+	watch_unregister(test, w);
+	watch_unregister(test, inner);
+	expect_original(test, w, 0);
+}
+
+/* -- leaving early -- */
+
+/* At any time of the grace period that the worker waits for, or before it. */
+static void optimize_removed_early(struct kunit *test)
+{
+	unsigned int i, seen[NR_POINT_STATES] = {};
+	struct watch *w = watch_add(test, 0);
+
+	for (i = 0; i < 24; i++) {
+		if (i)
+			watch_register(test, w);
+		if (i % 2)
+			optimize_prepare_queued();
+		msleep(i / 2 * 2);
+		expect_hits(test, w, 0, CALLS);
+		seen[look_at(w).state]++;
+		watch_unregister(test, w);
+		expect_original(test, w, 0);
+		expect_hits(test, w, 0, 0);
+	}
+	wait_for_kprobe_optimizer();
+	expect_original(test, w, 0);
+	KUNIT_EXPECT_GT(test, seen[POINT_OPTIMIZING], 0);
+	kunit_info(test, "armed %u times, optimizing %u, optimized %u\n", seen[POINT_ARMED],
+		   seen[POINT_OPTIMIZING], seen[POINT_OPTIMIZED]);
+}
+
+static void optimize_batch(struct kunit *test)
+{
+	struct watch *w[NR_TARGETS];
+	struct kprobe *kps[NR_TARGETS];
+	unsigned int n;
+
+	for (n = 0; n < NR_TARGETS; n++) {
+		w[n] = kunit_kzalloc(test, sizeof(*w[n]), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, w[n]);
+		watch_init(w[n], n);
+		kps[n] = &w[n]->kp;
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_TARGETS), 0);
+	wait_for_kprobe_optimizer();
+	for (n = 0; n < NR_TARGETS; n++) {
+		expect_settled(test, w[n], POINT_OPTIMIZED);
+		expect_hits(test, w[n], n, CALLS);
+	}
+	unregister_kprobes(kps, NR_TARGETS);
+	for (n = 0; n < NR_TARGETS; n++) {
+		expect_original(test, w[n], n);
+		expect_hits(test, w[n], n, 0);
+	}
+}
+
+/* -- what a handler can do -- */
+
+static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
+{
+	count_hit(kp, regs);
+	instruction_pointer_set(regs, (unsigned long)stand_in);
+
+	return 1;
+}
+
+/* Failure C15: a breakpoint obeys, so a jump has to. */
+static void optimize_handler_goes_elsewhere(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+
+	expect_jump(test, w);
+	w->kp.pre_handler = go_elsewhere;
+	KUNIT_EXPECT_EQ(test, call_target(0, 5), 1005);
+	KUNIT_EXPECT_EQ(test, w->hits, 1);
+
+	w->kp.pre_handler = count_hit;
+	expect_hits(test, w, 0, CALLS);
+	expect_settled(test, w, POINT_OPTIMIZED);
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int entries, returns;
+
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	entries++;
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returns += regs_return_value(regs) == value_of(0, 5);
+	return 0;
+}
+
+static void optimize_return_probe(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = text_of(0),
+		.entry_handler = count_entry,
+		.handler = count_return,
+	};
+	struct kprobe *point;
+	bool jump;
+
+	entries = 0;
+	returns = 0;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, call_target(0, 5), value_of(0, 5));
+	wait_for_kprobe_optimizer();
+	scoped_guard(mutex, &kprobe_mutex) {
+		point = get_kprobe(rp.kp.addr);
+		jump = point && (point->flags & KPROBE_FLAG_OPTIMIZED) &&
+		       *point->addr != breakpoint;
+	}
+	KUNIT_EXPECT_TRUE(test, jump);
+	KUNIT_EXPECT_EQ(test, call_target(0, 5), value_of(0, 5));
+	KUNIT_EXPECT_EQ(test, entries, 2);
+	KUNIT_EXPECT_EQ(test, returns, 2);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, call_target(0, 5), value_of(0, 5));
+	KUNIT_EXPECT_EQ(test, returns, 2);
+}
+#endif
+
+/* -- while another task keeps calling -- */
+
+struct caller {
+	struct task_struct *task;
+	unsigned int calls;
+	unsigned int wrong;
+};
+
+static int keep_calling(void *data)
+{
+	struct caller *c = data;
+
+	while (!kthread_should_stop()) {
+		c->wrong += call_target(0, c->calls) != value_of(0, c->calls);
+		WRITE_ONCE(c->calls, c->calls + 1);
+		if (!(c->calls % 64))
+			cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void caller_stop(void *data)
+{
+	struct caller *c = data;
+
+	if (c->task)
+		kthread_stop(c->task);
+	c->task = NULL;
+}
+
+static struct caller *caller_start(struct kunit *test)
+{
+	struct caller *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->task = kthread_run(keep_calling, c, "kprobes_caller");
+	if (IS_ERR(c->task))
+		c->task = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, c->task);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_stop, c), 0);
+
+	return c;
+}
+
+/* Let the caller come along some times more. */
+static void caller_let_run(const struct caller *c)
+{
+	unsigned int calls = READ_ONCE(c->calls);
+
+	while (READ_ONCE(c->calls) - calls < 100)
+		usleep_range(100, 200);
+}
+
+#define ROUNDS	20
+
+/* There is always either a breakpoint or a jump, so each call is a hit, and one. */
+static void optimize_counts_each_call(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *fellow, *inner;
+	struct caller *c;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
+	wait_for_kprobe_optimizer();
+	inner = watch_add_inside(test, w);
+	c = caller_start(test);
+	for (i = 0; i < ROUNDS; i++) {
+		fellow = watch_join(test, w, ignore_post);
+		caller_let_run(c);
+		watch_unregister(test, fellow);
+		if (i % 4 == 0)
+			wait_for_kprobe_optimizer();
+		optimize_set_knob(false);
+		caller_let_run(c);
+		optimize_set_knob(true);
+		if (i % 4 == 1)
+			wait_for_kprobe_optimizer();
+		enable_kprobe(&inner->kp);
+		caller_let_run(c);
+		disable_kprobe(&inner->kp);
+		msleep(i % 8);
+	}
+	caller_stop(c);
+	KUNIT_EXPECT_EQ(test, c->wrong, 0);
+	KUNIT_EXPECT_EQ(test, w->hits, c->calls);
+	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+	watch_unregister(test, inner);
+	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
+static void optimize_never_late(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct caller *c = caller_start(test);
+	unsigned int i, hits = 0;
+
+	for (i = 0; i < ROUNDS; i++) {
+		if (i)
+			watch_register(test, w);
+		if (i % 4 == 0)
+			expect_jump(test, w);
+		else
+			msleep(i);
+		caller_let_run(c);
+		hits += w->hits;
+		watch_unregister(test, w);
+		caller_let_run(c);
+		w->hits = 0;
+		expect_original(test, w, 0);
+	}
+	caller_stop(c);
+	KUNIT_EXPECT_GT(test, hits, 0);
+	KUNIT_EXPECT_EQ(test, w->late, 0);
+	KUNIT_EXPECT_EQ(test, c->wrong, 0);
+}
+
+static struct kunit_case optimize_cases[] = {
+	KUNIT_CASE(optimize_comes_and_goes),
+	KUNIT_CASE(optimize_post_handler),
+	KUNIT_CASE(optimize_post_handler_disabled),
+	KUNIT_CASE(optimize_several_members),
+	KUNIT_CASE(optimize_disabled),
+	KUNIT_CASE(optimize_knob),
+	KUNIT_CASE(optimize_knob_turned),
+	KUNIT_CASE(optimize_all_off),
+	KUNIT_CASE(optimize_neighbour),
+	KUNIT_CASE(optimize_neighbour_while_queued),
+	KUNIT_CASE(optimize_removed_early),
+	KUNIT_CASE(optimize_batch),
+	KUNIT_CASE(optimize_handler_goes_elsewhere),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(optimize_return_probe),
+#endif
+	KUNIT_CASE_SLOW(optimize_counts_each_call),
+	KUNIT_CASE_SLOW(optimize_never_late),
+	{}
+};
+
+static struct kunit_suite optimize_suite = {
+	.name = "kprobes_optimize",
+	.suite_init = learn_breakpoint,
+	.test_cases = optimize_cases,
+};
+
+kunit_test_suite(optimize_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the way to a jump and back");
+MODULE_LICENSE("GPL");
