@@ -430,7 +430,7 @@ SNIPPET ret_forms
 .Lrf7:
 END ret_forms
 
-SNIPPET ret_as_jump
+SNIPPET ret_as_jump, SNIPPET_COMPUTED
 	mov	$.Lrj1, %_ASM_CX
 	push	%_ASM_CX
 	ANNOTATE_UNRET_SAFE
@@ -659,6 +659,232 @@ SNIPPET jmp_table, SNIPPET_INDIRECT
 .Ljt3:
 END jmp_table
 
+/* -- short instructions, of which a jump covers several -- */
+
+/*
+ * A jump at .Linto_NAME_0, or at one of those behind, is entered at @offsets. No
+ * two of the instructions could be exchanged, or left out, and not be missed.
+ */
+.macro INTO name, offsets:vararg
+SNIPPET into_\name
+	.irp	o, \offsets
+	cmp	$\o, SMALL
+	je	.Linto_\name\()_\o
+	.endr
+.Linto_\name\()_0:
+	xchg	%eax, %edx
+.Linto_\name\()_1:
+	cwtl
+.Linto_\name\()_2:
+	xchg	%eax, %esi
+.Linto_\name\()_3:
+	cmc
+.Linto_\name\()_4:
+	lahf
+.Linto_\name\()_5:
+	xchg	%eax, %edi
+.Linto_\name\()_6:
+	cltd
+.Linto_\name\()_7:
+	xchg	%eax, %ebp
+	cwtl
+	lahf
+	xchg	%eax, %edx
+END into_\name
+.endm
+
+INTO 1, 1
+INTO 2, 2
+INTO 3, 3
+INTO 4, 4
+INTO 5, 5
+INTO 6, 6
+INTO 7, 7
+INTO 1_2_3, 1, 2, 3
+INTO 3_4, 3, 4
+INTO 4_5, 4, 5
+INTO 4_5_6, 4, 5, 6
+INTO 1_4, 1, 4
+INTO 4_5_6_7, 4, 5, 6, 7
+
+/* JECXZ or JRCXZ, by the width. */
+.macro JCXZ to
+	.byte	0xe3, \to - . - 1
+.endm
+
+SNIPPET short_jcc
+	cmc
+	jc	.Lsj1
+	cwtl
+.Lsj1:
+	jnc	.Lsj2
+	lahf
+.Lsj2:
+	JCXZ	.Lsj3
+	xchg	%eax, %edx
+.Lsj3:
+	js	.Lsj4
+	cltd
+.Lsj4:
+	jp	.Lsj6
+	jmp	.Lsj5
+	int3
+.Lsj5:
+	xchg	%eax, %esi
+.Lsj6:
+	cmc
+END short_jcc
+
+SNIPPET short_loop
+	mov	$3, %ecx
+	jmp	.Lsl_2
+.Lsl_1:
+	cmc
+.Lsl_2:
+	loop	.Lsl_2
+	xchg	%eax, %edx
+	mov	$2, %ecx
+.Lsl_3:
+	cwtl
+	loop	.Lsl_3
+	loope	.Lsl_4
+.Lsl_4:
+	loopne	.Lsl_5
+	lahf
+.Lsl_5:
+	xor	%ecx, %ecx
+	JCXZ	.Lsl_6
+	cltd
+.Lsl_6:
+	inc	%ecx
+	JCXZ	.Lsl_7
+	cmc
+.Lsl_7:
+	.byte	0x67, 0xe3, .Lsl_8 - . - 1
+	xchg	%eax, %edi
+.Lsl_8:
+END short_loop
+
+/* Calls return to most offsets in what a jump covers. */
+SNIPPET short_call, SNIPPET_INDIRECT
+	jmp	.Lsc2
+.Lsc1:
+	endbr64
+	mov	(%_ASM_SP), %_ASM_DX
+	STEP(1)
+	ANNOTATE_UNRET_SAFE
+	ret
+.Lsc2:
+	mov	$.Lsc1, %_ASM_AX
+	.rept	3
+	cmc
+	.endr
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_AX
+	cmc
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_AX
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_AX
+	stc
+	push	%_ASM_AX
+	ANNOTATE_RETPOLINE_SAFE
+	call	*(%_ASM_SP)
+	pop	%_ASM_SI
+	mov	%_ASM_AX, (%_ASM_BX)
+	push	%_ASM_CX
+	ANNOTATE_RETPOLINE_SAFE
+	call	*(%_ASM_BX)
+	pop	%_ASM_CX
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lsc1
+	cmc
+END short_call
+
+/* Returns, and the filling behind them. */
+SNIPPET short_ret
+	jmp	.Lsr4
+.Lsr1:
+	cmc
+	ANNOTATE_UNRET_SAFE
+	ret
+	.fill	6, 1, 0xcc
+.Lsr2:
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	pop	%_ASM_BP
+	ANNOTATE_UNRET_SAFE
+	ret	$8
+	int3
+	int3
+.Lsr3:
+	cmc
+	ANNOTATE_UNRET_SAFE
+	ret
+	int3
+.Lsr4:
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lsr1
+	push	%_ASM_CX
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lsr2
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lsr3
+	cmc
+END short_ret
+
+SNIPPET short_push
+	push	%_ASM_AX
+	push	%_ASM_CX
+	pop	%_ASM_DX
+	push	%_ASM_SP
+	pop	%_ASM_DI
+	push	%_ASM_CX
+	pop	%_ASM_SI
+	pop	%_ASM_CX
+	push	%_ASM_BP
+	push	%_ASM_DX
+	mov	%_ASM_SP, %_ASM_BP
+	pop	%_ASM_AX
+	pop	%_ASM_BP
+END short_push
+
+SNIPPET short_flags, SNIPPET_SETS_IF
+	pushf
+	pop	%_ASM_AX
+	pushf
+	stc
+	pushf
+	cli
+	pushf
+	pop	%_ASM_CX
+	popf
+	cmc
+	pushf
+	pop	%_ASM_DX
+	popf
+	lahf
+	cli
+	sti
+	cmc
+	nop
+END short_flags
+
+SNIPPET short_mem
+	cmc
+	mov	MEM(0), %_ASM_AX
+	cwtl
+	addl	$5, MEM(8)
+	stc
+	__ASM_SIZE(push)	MEM(0)
+	cld
+	__ASM_SIZE(pop)	MEM(16)
+	cmc
+	mov	PERCPU(0), %_ASM_DX
+	lahf
+	lea	MEM(0), %_ASM_SI
+END short_mem
+
 /* -- system -- */
 
 SNIPPET rdtsc, SNIPPET_VOLATILE
@@ -794,6 +1020,56 @@ SNIPPET de_div, SNIPPET_FAULTS
 	STEP(2)
 	_ASM_EXTABLE(.Ldd1, .Ldd2)
 END de_div
+
+/* Some instructions of one byte, one that faults, and the fixup right behind it. */
+.macro FAULT_BEHIND name, at, n
+SNIPPET \name\()_behind_\n, SNIPPET_FAULTS
+	mov	$\at, %_ASM_CX
+	.if	\n
+	.rept	\n
+	cmc
+	.endr
+	.endif
+.Lf1_\name\n:
+	incl	(%_ASM_CX)
+.Lf2_\name\n:
+	lahf
+	cwtl
+	xchg	%eax, %edx
+	cmc
+	_ASM_EXTABLE(.Lf1_\name\n, .Lf2_\name\n)
+END \name\()_behind_\n
+.endm
+
+/* The same with the fixup in front of it, which is come to by a branch as well. */
+.macro FAULT_BEFORE name, at, n
+SNIPPET \name\()_before_\n, SNIPPET_FAULTS
+	mov	$\at, %_ASM_CX
+	jmp	.Lf3_\name\n
+.Lf4_\name\n:
+	mov	%_ASM_BX, %_ASM_CX
+	.if	\n
+	.rept	\n
+	cmc
+	.endr
+	.endif
+.Lf3_\name\n:
+	incl	(%_ASM_CX)
+	lahf
+	cwtl
+	xchg	%eax, %edx
+	_ASM_EXTABLE(.Lf3_\name\n, .Lf4_\name\n)
+END \name\()_before_\n
+.endm
+
+.irp n, 0, 1, 2, 3, 4
+FAULT_BEHIND pf, UNMAPPED, \n
+FAULT_BEFORE pf, UNMAPPED, \n
+#ifdef CONFIG_X86_64
+FAULT_BEHIND gp, NON_CANONICAL, \n
+FAULT_BEFORE gp, NON_CANONICAL, \n
+#endif
+.endr
 
 .pushsection .data
 SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)

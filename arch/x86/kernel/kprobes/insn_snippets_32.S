@@ -194,7 +194,7 @@ SNIPPET shift
 	add	%esi, %edx		/* flags that not all of these define */
 END shift
 
-SNIPPET bits
+SNIPPET bits, SNIPPET_UNDEFINED
 	or	$0x100, %eax
 	bsf	%eax, %ecx
 	bsr	%eax, %edx
@@ -241,7 +241,7 @@ END lea_xchg
  * it translated together with it; a branch comes between.
  */
 
-SNIPPET mem_base
+SNIPPET mem_base, SNIPPET_UNDEFINED
 	mov	(%ebx), %eax
 	mov	%ecx, 8(%ebx)
 	mov	%dl, 0x21(%ebx, %ebp)
@@ -305,7 +305,7 @@ SNIPPET mem_fs
 	cmpxchg8b PERCPU(8)
 END mem_fs
 
-SNIPPET locked
+SNIPPET locked, SNIPPET_UNDEFINED
 	lock incl (%ebx)
 	lock addl $5, insn_test_mem
 	lock orb $1, 8(%ebx)
@@ -314,6 +314,8 @@ SNIPPET locked
 	mov	32(%ebx), %eax
 	lock cmpxchg %edx, 32(%ebx)
 	lock btsl $9, 40(%ebx)
+	jmp	.Llocked1	/* or an emulator may not have the flags ready for the next */
+.Llocked1:
 	lock cmpxchg8b 48(%ebx)
 	lock negl 56(%ebx)
 END locked

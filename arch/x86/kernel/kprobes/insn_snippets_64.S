@@ -195,7 +195,7 @@ SNIPPET shift
 	bswap	%r9d
 END shift
 
-SNIPPET bits
+SNIPPET bits, SNIPPET_UNDEFINED
 	or	$0x100, %rax
 	bsf	%rax, %rcx
 	bsr	%rax, %rdx
@@ -238,7 +238,7 @@ END lea_xchg
 
 /* -- memory -- */
 
-SNIPPET mem_base
+SNIPPET mem_base, SNIPPET_UNDEFINED
 	mov	(%rbx), %rax
 	mov	%rcx, 8(%rbx)
 	mov	%dl, 0x21(%rbx, %r13)
@@ -307,7 +307,7 @@ SNIPPET mem_gs
 	cmpxchg	%r11, %gs:56(%r12)
 END mem_gs
 
-SNIPPET locked
+SNIPPET locked, SNIPPET_UNDEFINED
 	lock incl (%rbx)
 	lock addq $5, insn_test_mem(%rip)
 	lock orb $1, 8(%rbx)
@@ -316,6 +316,8 @@ SNIPPET locked
 	mov	32(%rbx), %rax
 	lock cmpxchg %rdx, 32(%rbx)
 	lock btsq $9, 40(%rbx)
+	jmp	.Llocked1	/* or an emulator may not have the flags ready for the next */
+.Llocked1:
 	lock cmpxchg8b 48(%rbx)
 	lock negl 56(%rbx)
 END locked

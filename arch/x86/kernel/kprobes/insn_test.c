@@ -9,6 +9,10 @@
  * is announced by its pre_handler, its post_handler tells which one is next,
  * and between the two calls at that place no register changes.
  *
+ * Then jumps come in the place of breakpoints. As probes near one another keep
+ * each other from having one, this takes rounds with some probes in each; all
+ * snippets take part in a round, for they can wait together for their jumps.
+ *
  * The states depend on the snippet and on the seed, which the kernel parameter
  * insn_test.seed sets: the run that failed can be repeated.
  */
@@ -88,7 +92,8 @@ struct insn_probe {
 /* One test at a time, one run at a time, on one CPU. */
 static struct {
 	const struct snippet *snippet;
-	struct insn_probe probe[MAX_INSNS];
+	struct insn_probe *probe;
+	struct insn_probe own_probes[MAX_INSNS];
 	struct kprobe *array[MAX_INSNS];
 	unsigned int nr_probes;
 	struct event event[MAX_EVENTS];
@@ -165,6 +170,20 @@ static u32 digest_event(const struct event *e, u32 digest)
 
 	digest = jhash(e->gpr, sizeof(e->gpr), digest);
 	return jhash(&e->flags, sizeof(e->flags), digest);
+}
+
+#define ARITHMETIC_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+				 X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+/* What is the same with a probe here and with probes everywhere. */
+static u32 digest_alone(const struct event *e)
+{
+	struct event copy = *e;
+
+	if (lab.snippet->needs & SNIPPET_UNDEFINED)
+		copy.flags &= ~(u64)ARITHMETIC_FLAGS;
+
+	return digest_event(&copy, 0);
 }
 
 /* -- the probes -- */
@@ -508,6 +527,7 @@ static bool needs_met(const struct snippet *s)
 static void choose_snippet(struct kunit *test)
 {
 	lab.snippet = test->param_value;
+	lab.probe = lab.own_probes;
 	if (!needs_met(lab.snippet))
 		kunit_skip(test, "this CPU cannot run it");
 }
@@ -535,6 +555,9 @@ static void insn_same_with_probes(struct kunit *test)
 
 /* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
 
+/* Interrupts stay off here, and a fault within a hit is another matter. */
+#define NOT_NESTED	(SNIPPET_SETS_IF | SNIPPET_FAULTS)
+
 static noinline notrace void hit_me(void)
 {
 	barrier();
@@ -546,6 +569,10 @@ static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static struct kprobe outer;
 
 static void remove_outer(void *unused)
@@ -553,14 +580,17 @@ static void remove_outer(void *unused)
 	unregister_kprobe(&outer);
 }
 
-static void add_outer(struct kunit *test)
+/* Be it a breakpoint or a jump that is hit, the stack has to stay where it is. */
+static void add_outer(struct kunit *test, bool jump)
 {
 	outer = (struct kprobe) {
 		.addr = (kprobe_opcode_t *)hit_me,
 		.pre_handler = run_in_handler,
+		.post_handler = jump ? NULL : ignore_post,
 	};
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
+	wait_for_kprobe_optimizer();
 }
 
 static unsigned long count_missed(void)
@@ -582,15 +612,16 @@ static noinline void run_nested(unsigned int state)
 	kernel_fpu_end();
 }
 
-static const char *judge_nested(struct result *result, unsigned long missed)
+static const char *judge_missed(const struct world *after, unsigned long hits,
+				unsigned long missed)
 {
-	const char *wrong = check_after(&result->after, &lab.world);
+	const char *wrong = check_after(after, &lab.world);
 
 	if (wrong)
 		return wrong;
 	if (lab.nr_events)
 		return "a handler ran";
-	if (missed != result->nr_hits)
+	if (missed != hits)
 		return "missed hits, miscounted";
 	return NULL;
 }
@@ -616,13 +647,12 @@ static void insn_same_when_missed(struct kunit *test)
 	unsigned int i;
 
 	choose_snippet(test);
-	/* Interrupts stay off here, and a fault within a hit is another matter. */
-	if (lab.snippet->needs & (SNIPPET_SETS_IF | SNIPPET_FAULTS))
+	if (lab.snippet->needs & NOT_NESTED)
 		kunit_skip(test, "not within a handler");
 
 	stay_on_cpu(test);
 	count_hits(test);
-	add_outer(test);
+	add_outer(test, false);
 	for (i = 0; i < NR_STATES; i++) {
 		run_nested(i);
 		lab.result[i].after = lab.world;
@@ -632,7 +662,8 @@ static void insn_same_when_missed(struct kunit *test)
 	for (i = 0; i < NR_STATES; i++) {
 		missed = count_missed();
 		run_nested(i);
-		wrong = judge_nested(&lab.result[i], count_missed() - missed);
+		wrong = judge_missed(&lab.result[i].after, lab.result[i].nr_hits,
+				     count_missed() - missed);
 		if (wrong)
 			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
 					     lab.snippet->name, i, seed, wrong);
@@ -661,6 +692,364 @@ static void insn_post_moves_stack(struct kunit *test)
 	lab.probe[0].kp.post_handler = move_stack;
 	register_placed(test);
 	run_states(test, MOVED);
+}
+
+/* -- jumps in place of breakpoints -- */
+
+/* An event, in short. */
+struct brief {
+	u32 digest;
+	unsigned int index;
+};
+
+/* What a run from one state has to leave and to log. */
+struct standard {
+	struct world after;
+	unsigned int nr;
+	struct brief log[MAX_EVENTS];
+};
+
+/* A snippet among all of them. Bit N of a mask is for its probe N. */
+struct course {
+	struct insn_probe probe[MAX_INSNS];
+	unsigned int nr_probes;
+	struct standard standard[NR_STATES];
+	u64 chosen;		/* those that have a probe in this round */
+	u64 jumped;		/* those that have had a jump in any */
+	char obstacles[768];	/* why others have none when they are alone */
+};
+
+static_assert(MAX_INSNS <= 64);
+
+/* Some rounds of one kind. Every @stride'th instruction has a probe, or none if 0. */
+struct pass {
+	unsigned int stride;
+	bool nested;
+	const char *(*check)(struct course *c, unsigned int state);
+};
+
+/* One of them, in which the first probe is at the @first instruction. */
+struct round {
+	const struct pass *pass;
+	unsigned int first;
+	unsigned long without;	/* snippets that need one of these are left out */
+};
+
+static struct {
+	struct course *course;
+	unsigned int nr;
+	struct kprobe **array;
+	unsigned int nr_probes;
+	bool done;		/* all rounds have been run */
+} field;
+
+static void enter_course(struct course *c)
+{
+	lab.snippet = &insn_snippets[c - field.course];
+	lab.probe = c->probe;
+	lab.nr_probes = c->nr_probes;
+}
+
+/* Go to the next snippet that this CPU can run, but for those with @without. */
+static struct course *next_course(struct course *c, unsigned long without)
+{
+	for (c = c ? c + 1 : field.course; c < field.course + field.nr; c++) {
+		enter_course(c);
+		if (needs_met(lab.snippet) && !(lab.snippet->needs & without))
+			return c;
+	}
+
+	return NULL;
+}
+
+static void place_in_courses(struct kunit *test)
+{
+	struct course *c = NULL;
+
+	while ((c = next_course(c, 0))) {
+		place_probes(test, false);
+		c->nr_probes = lab.nr_probes;
+	}
+}
+
+static void choose_probes(const struct round *round, kprobe_post_handler_t post)
+{
+	unsigned int i, stride = round->pass->stride ?: MAX_INSNS;
+	struct course *c = NULL;
+
+	field.nr_probes = 0;
+	while ((c = next_course(c, round->without))) {
+		c->chosen = 0;
+		i = round->pass->stride ? round->first : MAX_INSNS;
+		for (; i < c->nr_probes; i += stride) {
+			c->probe[i].kp.post_handler = post;
+			c->chosen |= BIT_ULL(i);
+			field.array[field.nr_probes++] = &c->probe[i].kp;
+		}
+	}
+}
+
+static void remove_chosen(void *unused)
+{
+	unregister_kprobes(field.array, field.nr_probes);
+}
+
+static void add_chosen(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(field.array, field.nr_probes));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_chosen, NULL));
+	wait_for_kprobe_optimizer();
+}
+
+/* What happens without probes. */
+static const char *set_after(struct course *c, unsigned int state)
+{
+	c->standard[state].after = lab.world;
+
+	return NULL;
+}
+
+/* What happens at breakpoints: post_handlers forbid jumps. */
+static const char *set_log(struct course *c, unsigned int state)
+{
+	struct standard *standard = &c->standard[state];
+	struct brief *brief = standard->log;
+	unsigned int i;
+
+	for (i = 0; i < lab.nr_events; i++) {
+		if (lab.event[i].post)
+			continue;
+		brief->digest = digest_alone(&lab.event[i]);
+		brief->index = lab.event[i].index;
+		brief++;
+	}
+	standard->nr = brief - standard->log;
+
+	return lab.nr_events < MAX_EVENTS ? NULL : "log: length";
+}
+
+/* The log must be the standard without the probes that are not there. */
+static const char *check_brief(const struct standard *standard, u64 chosen)
+{
+	const struct event *e = lab.event, *end = e + lab.nr_events;
+	const struct brief *brief;
+
+	for (brief = standard->log; brief < standard->log + standard->nr; brief++) {
+		if (!(chosen & BIT_ULL(brief->index)))
+			continue;
+		if (e == end)
+			return "log: a hit is missing";
+		if (e->index != brief->index)
+			return "log: hit of another probe";
+		if (e->ip != event_addr(e) + 1)
+			return "log: ip in a pre_handler";
+		if (digest_alone(e) != brief->digest)
+			return "log: registers or flags in a pre_handler";
+		e++;
+	}
+
+	return e == end ? NULL : "log: too many hits";
+}
+
+static const char *check_hits(struct course *c, unsigned int state)
+{
+	const struct standard *standard = &c->standard[state];
+
+	return check_after(&standard->after, &lab.world) ?: check_brief(standard, c->chosen);
+}
+
+static unsigned long hits_expected(const struct standard *standard, u64 chosen)
+{
+	unsigned long hits = 0;
+	unsigned int i;
+
+	for (i = 0; i < standard->nr; i++)
+		hits += !!(chosen & BIT_ULL(standard->log[i].index));
+
+	return hits;
+}
+
+static const char *check_missed(struct course *c, unsigned int state)
+{
+	const struct standard *standard = &c->standard[state];
+
+	return judge_missed(&standard->after, hits_expected(standard, c->chosen),
+			    count_missed());
+}
+
+static void forget_missed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < lab.nr_probes; i++)
+		lab.probe[i].kp.nmissed = 0;
+}
+
+/* The one place from which the runs of all passes come, for the stack's sake. */
+static noinline void run_course(struct kunit *test, struct course *c, const struct round *round)
+{
+	const char *wrong = NULL;
+	unsigned int i;
+
+	for (i = 0; !wrong && i < NR_STATES; i++) {
+		forget_missed();
+		make_world(i);
+		if (round->pass->nested)
+			run_nested(i);
+		else
+			run_in_task();
+		wrong = round->pass->check(c, i);
+		if (wrong)
+			KUNIT_FAIL(test, "%s, jumps at %u + %u n, state %u of seed %u: %s",
+				   lab.snippet->name, round->first, round->pass->stride, i, seed,
+				   wrong);
+	}
+}
+
+static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point)
+{
+	struct optimized_kprobe *op = container_of(point, struct optimized_kprobe, kp);
+	size_t used = strlen(c->obstacles);
+	char why[48];
+
+	arch_explain_optimized_kprobe(op, why, sizeof(why));
+	scnprintf(c->obstacles + used, sizeof(c->obstacles) - used, "%s+%td: %s",
+		  used ? ", " : "", c->probe[n].kp.addr - lab.snippet->start, why);
+}
+
+/* Who says that there is a jump must be right, and nobody may have one by halves. */
+static bool note_jump(struct kunit *test, struct course *c, unsigned int n, bool alone)
+{
+	struct kprobe *point = get_kprobe(c->probe[n].kp.addr);
+	bool jump = *c->probe[n].kp.addr != INT3_INSN_OPCODE;
+
+	KUNIT_EXPECT_EQ_MSG(test, jump, !!(point->flags & KPROBE_FLAG_OPTIMIZED), "%s+%td",
+			    lab.snippet->name, c->probe[n].kp.addr - lab.snippet->start);
+	if (jump)
+		c->jumped |= BIT_ULL(n);
+	else if (alone)
+		note_obstacle(c, n, point);
+
+	return jump;
+}
+
+static void note_jumps(struct kunit *test, const struct round *round)
+{
+	unsigned int i, jumps = 0, stride = round->pass->stride;
+	struct course *c = NULL;
+
+	while ((c = next_course(c, round->without))) {
+		for (i = 0; i < c->nr_probes; i++) {
+			if (c->chosen & BIT_ULL(i))
+				jumps += note_jump(test, c, i, stride == MAX_INSNS);
+		}
+	}
+	kunit_info(test, "%u + %u n: %u of %u probes have a jump\n", round->first, stride, jumps,
+		   field.nr_probes);
+}
+
+static void run_round(struct kunit *test, const struct round *round)
+{
+	bool bare = !round->pass->stride, post = round->pass->check == set_log;
+	struct course *c = NULL;
+
+	choose_probes(round, post ? log_post : NULL);
+	if (!bare && !field.nr_probes)
+		return;
+
+	if (!bare)
+		add_chosen(test);
+	if (!bare && !post)
+		note_jumps(test, round);
+	while ((c = next_course(c, round->without))) {
+		if (bare || c->chosen)
+			run_course(test, c, round);
+	}
+	if (!bare)
+		kunit_release_action(test, remove_chosen, NULL);
+}
+
+/* Up to the pass that checks nothing. */
+static void run_passes(struct kunit *test, const struct pass *pass, unsigned long without)
+{
+	struct round round = { .without = without };
+
+	for (; pass->check; pass++) {
+		round.pass = pass;
+		for (round.first = 0; round.first < max(pass->stride, 1); round.first++)
+			run_round(test, &round);
+	}
+}
+
+static void insn_same_with_jumps(struct kunit *test)
+{
+	static const struct pass passes[] = {
+		{ 0, false, set_after },
+		{ 1, false, set_log },
+		{ 1, false, check_hits },
+		{ 2, false, check_hits },
+		{ 3, false, check_hits },
+		{ 4, false, check_hits },
+		{ MAX_INSNS, false, check_hits },
+		{}
+	};
+
+	stay_on_cpu(test);
+	place_in_courses(test);
+	run_passes(test, passes, SNIPPET_COMPUTED);
+	field.done = true;
+}
+
+static void insn_same_when_missed_with_jumps(struct kunit *test)
+{
+	static const struct pass passes[] = {
+		{ 1, false, set_log },
+		{ 0, true, set_after },
+		{ 1, true, check_missed },
+		{ 3, true, check_missed },
+		{ 8, true, check_missed },
+		{}
+	};
+
+	stay_on_cpu(test);
+	place_in_courses(test);
+	add_outer(test, true);
+	run_passes(test, passes, NOT_NESTED | SNIPPET_COMPUTED);
+}
+
+/* Tells which of a snippet's instructions have never been reached by a jump. */
+static void insn_jumped(struct kunit *test)
+{
+	const struct course *c;
+
+	choose_snippet(test);
+	c = &field.course[lab.snippet - insn_snippets];
+	if (!field.done || lab.snippet->needs & SNIPPET_COMPUTED)
+		kunit_skip(test, "there have been no rounds with jumps");
+
+	kunit_info(test, "%u of %u instructions with a jump%s%s\n",
+		   (unsigned int)hweight64(c->jumped), c->nr_probes,
+		   c->obstacles[0] ? "; without: " : "", c->obstacles);
+	KUNIT_EXPECT_TRUE(test, c->jumped);
+}
+
+/* Of all instructions, in percent: fewer, and nothing much has been tested. */
+#define MIN_JUMPED	80
+
+static void insn_most_jumped(struct kunit *test)
+{
+	unsigned int all = 0, jumped = 0;
+	struct course *c = NULL;
+
+	if (!field.done)
+		kunit_skip(test, "there have been no rounds with jumps");
+	while ((c = next_course(c, 0))) {
+		all += c->nr_probes;
+		jumped += hweight64(c->jumped);
+	}
+	kunit_info(test, "%u of %u instructions in %u snippets have had a jump\n", jumped, all,
+		   field.nr);
+	KUNIT_EXPECT_GE(test, 100 * jumped, MIN_JUMPED * all);
 }
 
 /* -- what must be refused -- */
@@ -703,9 +1092,12 @@ static void refuse_inner_bytes(struct kunit *test)
 static void insn_boundaries(struct kunit *test)
 {
 	lab.snippet = test->param_value;
+	lab.probe = lab.own_probes;
 	place_probes(test, false);
 	refuse_inner_bytes(test);
 	add_probes(test, false);
+	refuse_inner_bytes(test);
+	wait_for_kprobe_optimizer();
 	refuse_inner_bytes(test);
 }
 
@@ -761,17 +1153,27 @@ static size_t text_size(void)
 	return last->start + last->size - insn_snippets[0].start;
 }
 
+static void insn_suite_exit(struct kunit_suite *suite)
+{
+	kfree(text_copy);
+	kvfree(field.course);
+	kvfree(field.array);
+	text_copy = NULL;
+	memset(&field, 0, sizeof(field));
+}
+
 static int insn_suite_init(struct kunit_suite *suite)
 {
 	pr_info("seed %u\n", seed);
 	text_copy = kmemdup(insn_snippets[0].start, text_size(), GFP_KERNEL);
-	return text_copy ? 0 : -ENOMEM;
-}
+	field.nr = insn_snippets_end - insn_snippets;
+	field.course = kvcalloc(field.nr, sizeof(*field.course), GFP_KERNEL);
+	field.array = kvcalloc(field.nr * MAX_INSNS, sizeof(*field.array), GFP_KERNEL);
+	if (text_copy && field.course && field.array)
+		return 0;
+	insn_suite_exit(suite);
 
-static void insn_suite_exit(struct kunit_suite *suite)
-{
-	kfree(text_copy);
-	text_copy = NULL;
+	return -ENOMEM;
 }
 
 static void check_text(void *context)
@@ -792,6 +1194,10 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_post_moves_stack, next_stack_move),
+	KUNIT_CASE_SLOW(insn_same_with_jumps),
+	KUNIT_CASE_SLOW(insn_same_when_missed_with_jumps),
+	KUNIT_CASE_PARAM(insn_jumped, next_snippet),
+	KUNIT_CASE(insn_most_jumped),
 	KUNIT_CASE_PARAM(insn_refused_form, next_refused),
 	KUNIT_CASE_PARAM_ATTR(insn_boundaries, next_of_some, { .speed = KUNIT_SPEED_SLOW }),
 	{}

@@ -30,6 +30,8 @@
 #define SNIPPET_CX16		0x08	/* CPU features */
 #define SNIPPET_AVX		0x10
 #define SNIPPET_INDIRECT	0x20	/* branches indirectly, to other than ENDBR */
+#define SNIPPET_UNDEFINED	0x40	/* has flags undefined for a while */
+#define SNIPPET_COMPUTED	0x80	/* goes to where no branch and no fixup leads */
 
 #ifndef __ASSEMBLY__
 
