@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Functions that opt_test.c probes at the label .Lprobe_NAME, and what it has to
+ * find there: either the size of the jump and the offsets at which it must have a
+ * breakpoint, or the reason why there is no jump.
+ *
+ * Most are never run. Each has a return before the next, and is one symbol.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+
+.pushsection .data
+.balign 8
+SYM_DATA_START(opt_rules)
+.popsection
+
+.macro FUNCTION name
+	.balign	16, 0xcc
+	.type	opt_\name, @function
+opt_\name:
+	ANNOTATE_NOENDBR
+.endm
+
+.macro ROW name, size, traps
+	.pushsection .rodata.str
+.Lname_\name:
+	.asciz	"\name"
+	.popsection
+	.pushsection .data
+	_ASM_PTR	opt_\name, .Lprobe_\name - opt_\name
+	_ASM_PTR	.Lname_\name, .Lwhy_\name
+	.long	\size, \traps
+	.popsection
+.endm
+
+/* A jump of @size bytes, with a breakpoint at each of the offsets in @traps. */
+.macro JUMP name, size, traps=0
+	.set	.Lwhy_\name, 0
+	ROW \name, \size, \traps
+	FUNCTION \name
+.endm
+
+.macro NO_JUMP name, why
+	.pushsection .rodata.str
+.Lwhy_\name:
+	.asciz	"\why"
+	.popsection
+	ROW \name, 0, 0
+	FUNCTION \name
+.endm
+
+.macro DONE name
+	ANNOTATE_UNRET_SAFE
+	ret
+.Lend_\name:
+	.size	opt_\name, . - opt_\name
+	STACK_FRAME_NON_STANDARD opt_\name
+.endm
+
+/* Labels .Lat_NAME_0 to 9, one instruction of one byte behind each. */
+.macro BYTES name
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+.Lat_\name\()_\n:
+	cmc
+	.endr
+.endm
+
+#define AT(n)	(1<<n)		/* without spaces: a macro's argument */
+
+#ifdef CONFIG_X86_64
+#define MEM	insn_test_mem(%rip)
+#define IRET	0x48, 0xcf
+#else
+#define MEM	insn_test_mem
+#define IRET	0xcf
+#endif
+
+/* JECXZ or JRCXZ, by the width. */
+.macro JCXZ to
+	.byte	0xe3, \to - . - 1
+.endm
+
+.text
+
+/* -- nobody comes into the region -- */
+
+JUMP one_instruction, 5
+.Lprobe_one_instruction:
+	mov	$1, %eax
+	cmc
+DONE one_instruction
+
+JUMP one_long_instruction, 5
+.Lprobe_one_long_instruction:
+	lock orl	$0x12345678, 0x12345678(%_ASM_AX)
+	jc	.Lprobe_one_long_instruction
+DONE one_long_instruction
+
+JUMP five_instructions, 5
+.Lprobe_five_instructions:
+	BYTES five_instructions
+DONE five_instructions
+
+JUMP operand_by_ip, 5
+	cmc
+.Lprobe_operand_by_ip:
+	cwtl
+	mov	MEM, %eax
+DONE operand_by_ip
+
+JUMP branch_out, 5
+.Lprobe_branch_out:
+	jc	.Lout_branch_out
+	loop	.Lout_branch_out
+	JCXZ	.Lout_branch_out
+	BYTES branch_out
+.Lout_branch_out:
+DONE branch_out
+
+/* Nobody comes to what fills the space behind these. */
+JUMP filled_behind_ret, 5
+.Lprobe_filled_behind_ret:
+	ANNOTATE_UNRET_SAFE
+	ret
+	.fill	5, 1, 0xcc
+DONE filled_behind_ret
+
+JUMP filled_behind_jmp, 5
+	cmc
+.Lprobe_filled_behind_jmp:
+	jmp	opt_filled_behind_jmp
+	.fill	3, 1, 0xcc
+DONE filled_behind_jmp
+
+/* -- branches into the region -- */
+
+.macro BRANCH_TO name, insn:vararg
+	\insn	.Lat_\name
+.endm
+
+/* Short and long, before and behind the region, and from within. */
+.macro ENTERED name, size, traps, offset, insn:vararg
+JUMP \name, \size, \traps
+	BRANCH_TO \name\()_\offset, \insn
+.Lprobe_\name:
+	BYTES \name
+DONE \name
+.endm
+
+.macro ENTERED_BACK name, size, traps, offset, insn:vararg
+JUMP \name, \size, \traps
+.Lprobe_\name:
+	BYTES \name
+	BRANCH_TO \name\()_\offset, \insn
+DONE \name
+.endm
+
+ENTERED into_0, 5, 0, 0, jmp
+ENTERED into_1, 5, AT(1), 1, jmp
+ENTERED into_2, 5, AT(2), 2, jc
+ENTERED into_3, 5, AT(3), 3, JCXZ
+ENTERED into_4, 6, AT(4), 4, loop
+ENTERED into_5, 5, 0, 5, jmp
+ENTERED_BACK back_to_0, 5, 0, 0, jmp
+ENTERED_BACK back_to_1, 5, AT(1), 1, loope
+ENTERED_BACK back_to_2, 5, AT(2), 2, loopne
+ENTERED_BACK back_to_3, 5, AT(3), 3, jnp
+ENTERED_BACK back_to_4, 6, AT(4), 4, jmp
+ENTERED_BACK back_to_5, 5, 0, 5, jmp
+
+JUMP into_by_jmp32, 5, AT(3)
+	.byte	0xe9
+	.long	.Lat_into_by_jmp32_3 - . - 4
+.Lprobe_into_by_jmp32:
+	BYTES into_by_jmp32
+DONE into_by_jmp32
+
+JUMP into_by_jcc32, 5, AT(2)
+.Lprobe_into_by_jcc32:
+	BYTES into_by_jcc32
+	.byte	0x0f, 0x8f
+	.long	.Lat_into_by_jcc32_2 - . - 4
+DONE into_by_jcc32
+
+JUMP into_by_call, 5, AT(1)
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lat_into_by_call_1
+.Lprobe_into_by_call:
+	BYTES into_by_call
+DONE into_by_call
+
+JUMP into_by_abort, 5, AT(2)
+	xbegin	.Lat_into_by_abort_2
+.Lprobe_into_by_abort:
+	BYTES into_by_abort
+DONE into_by_abort
+
+JUMP into_by_itself, 5, AT(1)
+.Lprobe_into_by_itself:
+	cmc
+.Lself_into_by_itself:
+	loop	.Lself_into_by_itself
+	BYTES into_by_itself
+DONE into_by_itself
+
+/* A branch that ends where the region begins is none into it. */
+JUMP into_behind_jmp8, 5, AT(2)
+	cmc
+	jc	.Ltarget_into_behind_jmp8
+.Lprobe_into_behind_jmp8:
+	jmp	opt_into_behind_jmp8
+.Ltarget_into_behind_jmp8:
+	BYTES into_behind_jmp8
+DONE into_behind_jmp8
+
+.macro ENTERED_OFTEN name, size, traps, offsets:vararg
+JUMP \name, \size, \traps
+	.irp	o, \offsets
+	jc	.Lat_\name\()_\o
+	.endr
+.Lprobe_\name:
+	BYTES \name
+DONE \name
+.endm
+
+ENTERED_OFTEN into_1_2_3, 5, AT(1)|AT(2)|AT(3), 1, 2, 3
+ENTERED_OFTEN into_1_3, 5, AT(1)|AT(3), 1, 3
+ENTERED_OFTEN into_2_5, 5, AT(2), 2, 5
+ENTERED_OFTEN into_2_4, 6, AT(2)|AT(4), 2, 4
+ENTERED_OFTEN into_2_3_4, 6, AT(2)|AT(3)|AT(4), 2, 3, 4
+ENTERED_OFTEN into_4_6, 6, AT(4), 4, 6
+ENTERED_OFTEN into_4_5, 7, AT(4)|AT(5), 4, 5
+ENTERED_OFTEN into_3_4_5, 7, AT(3)|AT(4)|AT(5), 3, 4, 5
+ENTERED_OFTEN into_4_5_7, 7, AT(4)|AT(5), 4, 5, 7
+ENTERED_OFTEN into_4_5_6, 8, AT(4)|AT(5)|AT(6), 4, 5, 6
+
+.macro ENTERED_TOO_OFTEN name, why, offsets:vararg
+NO_JUMP \name, "\why"
+	.irp	o, \offsets
+	jc	.Lat_\name\()_\o
+	.endr
+.Lprobe_\name:
+	BYTES \name
+DONE \name
+.endm
+
+ENTERED_TOO_OFTEN into_1_4, "jump into the region at +1", 1, 4
+ENTERED_TOO_OFTEN into_2_4_5, "jump into the region at +2", 2, 4, 5
+ENTERED_TOO_OFTEN into_3_4_5_6, "jump into the region at +3", 3, 4, 5, 6
+ENTERED_TOO_OFTEN into_4_5_6_7, "jump into the region at +7", 4, 5, 6, 7
+
+/*
+ * Where no instruction starts there is nothing that a copy could be of. For IBT
+ * objtool looks at the linked kernel, from which nothing can be hidden.
+ */
+#ifndef CONFIG_X86_KERNEL_IBT
+NO_JUMP into_an_operand, "jump into the region at +2"
+.Lfault_into_an_operand:
+	incl	(%_ASM_CX)
+.Lprobe_into_an_operand:
+	mov	$0x90909090, %eax
+	BYTES into_an_operand
+	_ASM_EXTABLE(.Lfault_into_an_operand, .Lprobe_into_an_operand + 2)
+DONE into_an_operand
+#endif
+
+/* -- the part of a function that is in another place -- */
+
+JUMP hot, 5, AT(2)
+.Lprobe_hot:
+	BYTES hot
+	jmp	opt_hot.cold
+DONE hot
+
+.pushsection .text.unlikely, "ax"
+	.type	opt_hot.cold, @function
+opt_hot.cold:
+	ANNOTATE_NOENDBR
+	cmc
+	jmp	.Lat_hot_2
+	.size	opt_hot.cold, . - opt_hot.cold
+	STACK_FRAME_NON_STANDARD opt_hot.cold
+.popsection
+
+/* -- exception tables -- */
+
+JUMP faulting_first, 5
+.Lprobe_faulting_first:
+	incl	(%_ASM_CX)
+	BYTES faulting_first
+	_ASM_EXTABLE(.Lprobe_faulting_first, .Lat_faulting_first_9)
+DONE faulting_first
+
+JUMP faulting_second, 5, AT(1)
+.Lprobe_faulting_second:
+	cmc
+.Lfault_faulting_second:
+	incl	(%_ASM_CX)
+	BYTES faulting_second
+	_ASM_EXTABLE(.Lfault_faulting_second, .Lat_faulting_second_9)
+DONE faulting_second
+
+JUMP faulting_at_4, 6, AT(4)
+.Lprobe_faulting_at_4:
+	.rept	4
+	cmc
+	.endr
+.Lfault_faulting_at_4:
+	incl	(%_ASM_CX)
+	BYTES faulting_at_4
+	_ASM_EXTABLE(.Lfault_faulting_at_4, .Lat_faulting_at_4_9)
+DONE faulting_at_4
+
+JUMP faulting_behind, 5
+.Lprobe_faulting_behind:
+	.rept	5
+	cmc
+	.endr
+.Lfault_faulting_behind:
+	incl	(%_ASM_CX)
+	BYTES faulting_behind
+	_ASM_EXTABLE(.Lfault_faulting_behind, .Lat_faulting_behind_9)
+DONE faulting_behind
+
+JUMP fixup_first, 5
+.Lfault_fixup_first:
+	incl	(%_ASM_CX)
+.Lprobe_fixup_first:
+	BYTES fixup_first
+	_ASM_EXTABLE(.Lfault_fixup_first, .Lat_fixup_first_0)
+DONE fixup_first
+
+JUMP fixup_at_3, 5, AT(3)
+.Lfault_fixup_at_3:
+	incl	(%_ASM_CX)
+.Lprobe_fixup_at_3:
+	BYTES fixup_at_3
+	_ASM_EXTABLE(.Lfault_fixup_at_3, .Lat_fixup_at_3_3)
+DONE fixup_at_3
+
+JUMP fixup_at_4, 6, AT(4)
+.Lprobe_fixup_at_4:
+	BYTES fixup_at_4
+.Lfault_fixup_at_4:
+	incl	(%_ASM_CX)
+	_ASM_EXTABLE(.Lfault_fixup_at_4, .Lat_fixup_at_4_4)
+DONE fixup_at_4
+
+/* -- calls -- */
+
+JUMP call_first, 5
+.Lprobe_call_first:
+	call	insn_test_exit
+	cmc
+DONE call_first
+
+JUMP call_second, 5
+.Lprobe_call_second:
+	cmc
+	call	insn_test_exit
+	cmc
+DONE call_second
+
+JUMP call_indirect, 5, AT(2)
+.Lprobe_call_indirect:
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_AX
+	BYTES call_indirect
+DONE call_indirect
+
+JUMP call_by_memory, 5, AT(3)
+.Lprobe_call_by_memory:
+	cmc
+	ANNOTATE_RETPOLINE_SAFE
+	call	*(%_ASM_AX)
+	BYTES call_by_memory
+DONE call_by_memory
+
+JUMP call_back_at_4, 6, AT(4)
+.Lprobe_call_back_at_4:
+	cmc
+	ANNOTATE_RETPOLINE_SAFE
+	call	*8(%_ASM_AX)
+	BYTES call_back_at_4
+DONE call_back_at_4
+
+JUMP calls, 6, AT(2)|AT(4)
+.Lprobe_calls:
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_AX
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%_ASM_CX
+	BYTES calls
+DONE calls
+
+/* -- what cannot be done elsewhere -- */
+
+.macro STAYS name, why, insn:vararg
+NO_JUMP \name, "\why"
+.Lprobe_\name:
+	\insn
+	BYTES \name
+DONE \name
+.endm
+
+.macro STAYS_AT_3 name, why, bytes:vararg
+NO_JUMP \name, "\why"
+.Lprobe_\name:
+	.rept	3
+	cmc
+	.endr
+	.byte	\bytes
+	BYTES \name
+DONE \name
+.endm
+
+STAYS sti, "not relocatable", sti
+STAYS load_ss, "not relocatable", mov %eax, %ss
+STAYS_AT_3 sti_at_3, "not relocatable at +3", 0xfb
+STAYS_AT_3 load_ss_at_3, "not relocatable at +3", 0x8e, 0xd0
+STAYS_AT_3 int80_at_3, "not relocatable at +3", 0xcd, 0x80
+STAYS_AT_3 int1_at_3, "not relocatable at +3", 0xf1
+STAYS_AT_3 ud2_at_3, "not relocatable at +3", 0x0f, 0x0b
+STAYS_AT_3 int3_at_3, "not relocatable at +3", 0xcc
+STAYS_AT_3 iret_at_3, "not relocatable at +3", IRET
+STAYS_AT_3 jmp_66_at_3, "not relocatable at +3", 0x66, 0xe9, 0x00, 0x00, 0x00, 0x00
+#ifdef CONFIG_X86_KERNEL_IBT
+STAYS_AT_3 endbr_at_3, "not relocatable at +3", 0xf3, 0x0f, 0x1e, 0xfa
+#endif
+
+NO_JUMP call_by_stack, "not relocatable at +1"
+.Lprobe_call_by_stack:
+	cmc
+	ANNOTATE_RETPOLINE_SAFE
+	call	*8(%_ASM_SP)
+	BYTES call_by_stack
+DONE call_by_stack
+
+/* -- jumps whose target is not in the text -- */
+
+/* With IBT they lead to landing pads only. */
+#ifdef CONFIG_X86_KERNEL_IBT
+JUMP jump_table, 5
+#else
+NO_JUMP jump_table, "indirect jump at +1"
+#endif
+.Lprobe_jump_table:
+	BYTES jump_table
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*%_ASM_AX
+DONE jump_table
+
+#ifdef CONFIG_X86_KERNEL_IBT
+JUMP jump_table_far, 5
+#else
+JUMP jump_table_far, 5, AT(3)
+#endif
+.Lprobe_jump_table_far:
+	lea	(%_ASM_AX, %_ASM_CX), %edx
+	mov	$1, %eax
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*%_ASM_AX
+DONE jump_table_far
+
+#if defined(CONFIG_MITIGATION_RETPOLINE) && !defined(CONFIG_X86_KERNEL_IBT)
+NO_JUMP jump_by_thunk, "indirect jump at +1"
+.Lprobe_jump_by_thunk:
+	BYTES jump_by_thunk
+	jmp	__x86_indirect_thunk_array
+DONE jump_by_thunk
+#endif
+
+/* -- ends -- */
+
+NO_JUMP too_short, "too short at +3"
+	BYTES too_short
+.Lprobe_too_short:
+	cmc
+	cmc
+DONE too_short
+opt_behind_too_short:
+	ANNOTATE_NOENDBR
+	.fill	8, 1, 0xcc
+
+/* The last of its instructions goes on in what follows. */
+#ifndef CONFIG_X86_KERNEL_IBT
+NO_JUMP undecodable, "function cannot be decoded"
+.Lprobe_undecodable:
+	BYTES undecodable
+DONE undecodable
+	.byte	0x48, 0xb8
+opt_behind_undecodable:
+	ANNOTATE_NOENDBR
+	.fill	8, 1, 0xcc
+#endif
+
+.pushsection .data
+SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
+.popsection
+
+/* -- functions that are run, and offsets in them -- */
+
+/*
+ * int opt_branch(int in): comes to opt_branch_in from above, and returns 5, or by
+ * a branch, and returns 4.
+ */
+.balign	16, 0xcc
+SYM_FUNC_START(opt_branch)
+	ANNOTATE_NOENDBR
+	test	%_ASM_ARG1L, %_ASM_ARG1L
+	mov	$0, %eax
+	jnz	.Lbranch_in
+.Lbranch_probe:
+	.byte	0xff, 0xc0	/* inc %eax, in two bytes */
+.Lbranch_second:
+	cmc
+.Lbranch_in:
+	cmc
+	add	$4, %eax
+	ANNOTATE_UNRET_SAFE
+	ret
+SYM_FUNC_END(opt_branch)
+STACK_FRAME_NON_STANDARD opt_branch
+
+.pushsection .rodata
+.balign 4
+SYM_DATA(opt_branch_probe, .long .Lbranch_probe - opt_branch)
+SYM_DATA(opt_branch_second, .long .Lbranch_second - opt_branch)
+SYM_DATA(opt_branch_in, .long .Lbranch_in - opt_branch)
+.popsection
+
+.balign	16, 0xcc
+SYM_FUNC_START(opt_stack_inner)
+	ANNOTATE_NOENDBR
+	push	%_ASM_ARG1
+	pop	%_ASM_AX
+	lea	(%_ASM_AX), %_ASM_AX
+	ANNOTATE_UNRET_SAFE
+	ret
+SYM_FUNC_END(opt_stack_inner)
+STACK_FRAME_NON_STANDARD opt_stack_inner
+
+/*
+ * long opt_stack(long n): returns what opt_stack_inner() does, which is n, less
+ * the number of bytes by which that leaves the stack higher than it found it.
+ */
+.balign	16, 0xcc
+SYM_FUNC_START(opt_stack)
+	ANNOTATE_NOENDBR
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	sub	$64, %_ASM_SP
+	call	opt_stack_inner
+	lea	-64(%_ASM_BP, %_ASM_AX), %_ASM_AX
+	sub	%_ASM_SP, %_ASM_AX
+	leave
+	ANNOTATE_UNRET_SAFE
+	ret
+SYM_FUNC_END(opt_stack)
+STACK_FRAME_NON_STANDARD opt_stack

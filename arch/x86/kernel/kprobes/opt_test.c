@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which places can have a jump, what it looks like there, and why others have
+ * none: one row of opt_snippets.S for each rule of region.c. What is in the text
+ * is what counts, whatever the flags say.
+ *
+ * All rows are probed before the first of them is looked at, for they can wait
+ * together.
+ */
+#define pr_fmt(fmt) "kprobes_x86_opt: " fmt
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+#include "opt_test.h"
+
+#define CS_PREFIX	0x2e
+/* Bytes to compare: more than a jump has, but none of the next row. */
+#define WINDOW		(MAX_OPTIMIZED_LENGTH + 3)
+
+static u8 *in_opt_branch(u32 offset)
+{
+	return (u8 *)opt_branch + offset;
+}
+
+/* A probe, and the text from there on as it was before. */
+struct subject {
+	struct kprobe kp;
+	u8 text[WINDOW];
+	int err;
+};
+
+static struct subject *subjects;
+
+static unsigned int hits;
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void subject_init(struct subject *s, u8 *addr)
+{
+	memset(s, 0, sizeof(*s));
+	s->kp.addr = addr;
+	s->kp.pre_handler = count_hit;
+	memcpy(s->text, addr, WINDOW);
+}
+
+static void subject_leave(void *s)
+{
+	unregister_kprobe(&((struct subject *)s)->kp);
+}
+
+static struct subject *subject_add(struct kunit *test, u8 *addr)
+{
+	struct subject *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	subject_init(s, addr);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, subject_leave, s), 0);
+
+	return s;
+}
+
+static void subject_remove(struct kunit *test, struct subject *s)
+{
+	kunit_release_action(test, subject_leave, s);
+}
+
+static struct optimized_kprobe *op_of(const struct subject *s)
+{
+	struct kprobe *p = get_kprobe(s->kp.addr);
+
+	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
+}
+
+static bool has_jump(const struct subject *s)
+{
+	return *s->kp.addr == JMP32_INSN_OPCODE || *s->kp.addr == CS_PREFIX;
+}
+
+static bool has_flag(const struct subject *s)
+{
+	return op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED;
+}
+
+static void expect_original(struct kunit *test, const struct subject *s)
+{
+	KUNIT_EXPECT_MEMEQ(test, s->kp.addr, s->text, WINDOW);
+}
+
+/* -- one row after the other -- */
+
+/* Where the jump goes, if there is one of @size bytes. */
+static u8 *jump_target(const u8 *addr, unsigned int size)
+{
+	s32 disp;
+
+	memcpy(&disp, addr + size - sizeof(disp), sizeof(disp));
+
+	return (u8 *)addr + size + disp;
+}
+
+static void expect_jump(struct kunit *test, const struct subject *s, unsigned int size, u32 traps)
+{
+	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
+	const u8 *addr = s->kp.addr;
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(test, has_flag(s));
+	for (i = 0; i < size - JMP32_INSN_SIZE; i++)
+		KUNIT_EXPECT_EQ(test, addr[i], CS_PREFIX);
+	KUNIT_ASSERT_EQ(test, addr[i], JMP32_INSN_OPCODE);
+
+	KUNIT_EXPECT_PTR_EQ(test, jump_target(addr, size), optinsn->insn + sizeof(long));
+	for (i = 1; i < size; i++) {
+		if (traps & BIT(i))
+			KUNIT_EXPECT_EQ_MSG(test, addr[i], INT3_INSN_OPCODE, "at +%u", i);
+	}
+	KUNIT_EXPECT_EQ(test, optinsn->traps, traps);
+	KUNIT_EXPECT_MEMEQ(test, addr + size, s->text + size, WINDOW - size);
+}
+
+static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
+{
+	char text[64] = "";
+
+	KUNIT_EXPECT_FALSE(test, has_flag(s));
+	KUNIT_EXPECT_EQ(test, *s->kp.addr, INT3_INSN_OPCODE);
+	KUNIT_EXPECT_MEMEQ(test, s->kp.addr + 1, s->text + 1, WINDOW - 1);
+
+	arch_explain_optimized_kprobe(op_of(s), text, sizeof(text));
+	KUNIT_EXPECT_STREQ(test, text, why);
+}
+
+static void opt_rule(struct kunit *test)
+{
+	const struct rule *rule = test->param_value;
+	struct subject *s = &subjects[rule - opt_rules];
+
+	KUNIT_ASSERT_EQ(test, s->err, 0);
+	if (rule->why)
+		expect_breakpoint(test, s, rule->why);
+	else
+		expect_jump(test, s, rule->jump, rule->traps);
+
+	unregister_kprobe(&s->kp);
+	s->err = -ENOENT;
+	expect_original(test, s);
+}
+
+static const void *next_rule(const void *prev, char *desc)
+{
+	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
+
+	if (rule >= opt_rules_end)
+		return NULL;
+	strscpy(desc, rule->name, KUNIT_PARAM_DESC_SIZE);
+
+	return rule;
+}
+
+/* -- what others rewrite -- */
+
+static DEFINE_STATIC_KEY_FALSE(opt_test_key);
+
+static noinline notrace int opt_keyed(int n)
+{
+	barrier();
+	asm volatile("nop");
+	if (static_branch_unlikely(&opt_test_key))
+		return n;
+
+	return n + 1;
+}
+
+static int opt_callee(int n)
+{
+	return n;
+}
+
+DEFINE_STATIC_CALL(opt_test_call, opt_callee);
+
+static noinline notrace int opt_calling(int n)
+{
+	barrier();
+	asm volatile("nop");
+
+	return static_call(opt_test_call)(n) + 1;
+}
+
+static bool is_reserved(u8 *addr)
+{
+	bool reserved;
+
+	jump_label_lock();
+	mutex_lock(&text_mutex);
+	reserved = jump_label_text_reserved(addr, addr) || static_call_text_reserved(addr, addr);
+	mutex_unlock(&text_mutex);
+	jump_label_unlock();
+
+	return reserved;
+}
+
+/* The instruction in front of what others rewrite in the function at @addr. */
+static u8 *in_front_of_reserved(u8 *addr, unsigned int *len)
+{
+	struct insn insn;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++) {
+		if (insn_decode_kernel(&insn, addr))
+			return NULL;
+		*len = insn.length;
+		if (is_reserved(addr + insn.length))
+			return addr;
+		addr += insn.length;
+	}
+
+	return NULL;
+}
+
+static void expect_reserved(struct kunit *test, void *function)
+{
+	struct subject *s;
+	unsigned int len;
+	char why[64];
+	u8 *addr;
+
+	addr = in_front_of_reserved(function, &len);
+	if (!addr || len >= JMP32_INSN_SIZE)
+		kunit_skip(test, "the compiler has left no place in front");
+
+	snprintf(why, sizeof(why), "rewritten by others at +%u", len);
+	s = subject_add(test, addr);
+	wait_for_kprobe_optimizer();
+	expect_breakpoint(test, s, why);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+static void opt_static_key(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, opt_keyed(1), 2);
+	expect_reserved(test, opt_keyed);
+}
+
+static void opt_static_call(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
+		kunit_skip(test, "no static calls in line");
+	KUNIT_EXPECT_EQ(test, opt_calling(1), 2);
+	expect_reserved(test, opt_calling);
+}
+
+/* -- traps in the region, hit -- */
+
+static void expect_branch(struct kunit *test, unsigned int from_above, unsigned int by_branch)
+{
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_branch(0), 5);
+	KUNIT_EXPECT_EQ(test, hits, from_above);
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_branch(1), 4);
+	KUNIT_EXPECT_EQ(test, hits, by_branch);
+}
+
+static void opt_entered_by_trap(struct kunit *test)
+{
+	struct subject *s;
+
+	s = subject_add(test, in_opt_branch(opt_branch_probe));
+	wait_for_kprobe_optimizer();
+	expect_jump(test, s, 5, BIT(3));
+	expect_branch(test, 1, 0);
+	subject_remove(test, s);
+	expect_original(test, s);
+	expect_branch(test, 0, 0);
+}
+
+/* Until all have left the region it has its traps, and a breakpoint in front. */
+static bool becomes_guarded(const struct subject *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100 && !has_jump(s); i++) {
+		if (s->kp.addr[0] == INT3_INSN_OPCODE && s->kp.addr[3] == INT3_INSN_OPCODE)
+			return true;
+		usleep_range(200, 500);
+	}
+
+	return false;
+}
+
+/* A grace period may be over too soon for us, so try again. */
+static struct subject *add_guarded(struct kunit *test)
+{
+	struct subject *s = NULL;
+	unsigned int tries;
+
+	for (tries = 0; tries < 20; tries++) {
+		s = subject_add(test, in_opt_branch(opt_branch_probe));
+		if (becomes_guarded(s))
+			return s;
+		subject_remove(test, s);
+	}
+	KUNIT_FAIL_AND_ABORT(test, "never seen on its way to a jump");
+
+	return NULL;
+}
+
+static void opt_removed_while_guarded(struct kunit *test)
+{
+	struct subject *s;
+
+	s = add_guarded(test);
+	expect_branch(test, 1, 0);
+	subject_remove(test, s);
+	expect_original(test, s);
+	expect_branch(test, 0, 0);
+	wait_for_kprobe_optimizer();
+	expect_original(test, s);
+}
+
+static void opt_disabled_while_guarded(struct kunit *test)
+{
+	struct subject *s;
+
+	s = add_guarded(test);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
+	expect_original(test, s);
+	expect_branch(test, 0, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
+	wait_for_kprobe_optimizer();
+	expect_jump(test, s, 5, BIT(3));
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+/* -- neighbours in the region -- */
+
+/* Its breakpoint stays when the jump around goes, be it where a trap is or not. */
+static void expect_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
+{
+	struct subject *outer, *inner;
+	u8 text[WINDOW];
+
+	memcpy(text, in_opt_branch(opt_branch_probe), WINDOW);
+	outer = subject_add(test, in_opt_branch(opt_branch_probe));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(outer));
+
+	inner = subject_add(test, inner_addr);
+	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_branch(test, 2, by_branch);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_branch(test, 2, by_branch);
+
+	subject_remove(test, outer);
+	expect_branch(test, 1, by_branch);
+	subject_remove(test, inner);
+	KUNIT_EXPECT_MEMEQ(test, text, in_opt_branch(opt_branch_probe), WINDOW);
+}
+
+static void opt_neighbour_on_trap(struct kunit *test)
+{
+	expect_neighbour(test, in_opt_branch(opt_branch_in), 1);
+}
+
+static void opt_neighbour_off_trap(struct kunit *test)
+{
+	expect_neighbour(test, in_opt_branch(opt_branch_second), 0);
+}
+
+/* What the jump replaces is not what stood there while the neighbour did. */
+static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr)
+{
+	struct subject *outer, *inner;
+	u8 text[WINDOW];
+
+	memcpy(text, in_opt_branch(opt_branch_probe), WINDOW);
+	inner = subject_add(test, inner_addr);
+	outer = subject_add(test, in_opt_branch(opt_branch_probe));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+
+	subject_remove(test, inner);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(outer));
+	expect_branch(test, 1, 0);
+	subject_remove(test, outer);
+	KUNIT_EXPECT_MEMEQ(test, text, in_opt_branch(opt_branch_probe), WINDOW);
+	expect_branch(test, 0, 0);
+}
+
+static void opt_neighbour_came_first_on_trap(struct kunit *test)
+{
+	expect_earlier_neighbour(test, in_opt_branch(opt_branch_in));
+}
+
+static void opt_neighbour_came_first(struct kunit *test)
+{
+	expect_earlier_neighbour(test, in_opt_branch(opt_branch_second));
+}
+
+/* Its instruction is one of those that the jump covers, whatever it can say itself. */
+static void expect_disabled_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
+{
+	struct subject *outer, *inner;
+
+	inner = subject_add(test, inner_addr);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&inner->kp), 0);
+
+	outer = subject_add(test, in_opt_branch(opt_branch_probe));
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, has_jump(outer));
+	expect_branch(test, 1, 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
+	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_branch(test, 2, by_branch);
+	subject_remove(test, outer);
+	subject_remove(test, inner);
+	expect_original(test, outer);
+}
+
+/* It has a detour of its own, which has nothing to say about the trap. */
+static void opt_disabled_neighbour(struct kunit *test)
+{
+	expect_disabled_neighbour(test, in_opt_branch(opt_branch_second), 0);
+}
+
+/* The trap is not its breakpoint. */
+static void opt_disabled_neighbour_on_trap(struct kunit *test)
+{
+	expect_disabled_neighbour(test, in_opt_branch(opt_branch_in), 1);
+}
+
+/* -- handlers that change where the code goes on, failure C15 -- */
+
+static u8 *behind_endbr(long (*fn)(long n))
+{
+	/* The sum is not for objtool to see, who warns of what is called there. */
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (u8 *)fn + ENDBR_INSN_SIZE;
+}
+
+static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(long);
+	regs->ax = 77;
+
+	return 1;
+}
+
+static void opt_handler_returns(struct kunit *test)
+{
+	struct subject *s;
+
+	s = subject_add(test, behind_endbr(opt_stack_inner));
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 5);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(s));
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 5);
+
+	s->kp.pre_handler = return_at_once;
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 77);
+	KUNIT_EXPECT_EQ(test, hits, 1);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+/* Less than opt_stack() has to spare. */
+#define HIGHER	32
+
+static int move_stack(struct kprobe *kp, struct pt_regs *regs)
+{
+	unsigned long ret = *(unsigned long *)regs->sp;
+
+	hits++;
+	regs->sp += HIGHER;
+	*(unsigned long *)regs->sp = ret;
+
+	return 0;
+}
+
+static void opt_handler_moves_stack(struct kunit *test)
+{
+	struct subject *s;
+
+	s = subject_add(test, behind_endbr(opt_stack_inner));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(s));
+
+	s->kp.pre_handler = move_stack;
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 5 - HIGHER);
+	KUNIT_EXPECT_EQ(test, hits, 1);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+/* -- unwinders come through a detour -- */
+
+#ifdef CONFIG_STACKTRACE
+static unsigned long trace[32];
+static unsigned int trace_len;
+
+static int take_trace(struct kprobe *kp, struct pt_regs *regs)
+{
+	trace_len = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
+
+	return 0;
+}
+
+/* Long enough for a jump, though without a frame. */
+#define UNWOUND	0x12345678
+
+static noinline notrace long unwound(long n)
+{
+	barrier();
+
+	return n + UNWOUND;
+}
+
+static noinline notrace long unwound_caller(long n)
+{
+	return unwound(n) + 1;
+}
+
+static bool trace_has(const void *fn)
+{
+	unsigned long size, offset;
+	unsigned int i;
+
+	for (i = 0; i < trace_len; i++) {
+		if (kallsyms_lookup_size_offset(trace[i], &size, &offset) &&
+		    trace[i] - offset == (unsigned long)fn)
+			return true;
+	}
+
+	return false;
+}
+
+/* The caller itself has no frame to be found by yet, unless ORC looks. */
+static void opt_unwound(struct kunit *test)
+{
+	struct subject *s;
+
+	s = subject_add(test, behind_endbr(unwound));
+	s->kp.pre_handler = take_trace;
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(s));
+
+	KUNIT_EXPECT_EQ(test, unwound_caller(5), UNWOUND + 6);
+	KUNIT_EXPECT_TRUE(test, trace_has(opt_unwound));
+	if (IS_ENABLED(CONFIG_UNWINDER_ORC)) {
+		KUNIT_EXPECT_TRUE(test, trace_has(unwound));
+		KUNIT_EXPECT_TRUE(test, trace_has(unwound_caller));
+	}
+	subject_remove(test, s);
+}
+#endif
+
+/* -- slots for jumps that have breakpoints in them -- */
+
+static const u32 place_masks[] = {
+	0xff, 0xff00, 0xff0000, 0xffff, 0xffff00, 0xff00ff, 0xffffff,
+};
+
+static void expect_slot(struct kunit *test, const struct optinsn_place *place)
+{
+	u8 *slot = get_optinsn_slot_at(place);
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, slot, "mask %#x", place->mask);
+	KUNIT_EXPECT_TRUE(test, optinsn_place_suits(place, slot));
+	KUNIT_EXPECT_EQ(test, (long)slot - (long)place->origin,
+			(s32)((long)slot - (long)place->origin));
+	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot), slot);
+	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot + MAX_OPTINSN_SIZE - 1),
+			    slot);
+	KUNIT_EXPECT_EQ(test, slot[MAX_OPTINSN_SIZE - 1], INT3_INSN_OPCODE);
+	free_optinsn_slot(slot, 0);
+}
+
+static void opt_placed_slots(struct kunit *test)
+{
+	struct optinsn_place place;
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(place_masks); i++) {
+		place.mask = place_masks[i];
+		place.value = 0xcccccccc & place.mask;
+		for (n = 0; n < 5; n++) {
+			place.origin = (unsigned long)opt_branch + n * 999;
+			expect_slot(test, &place);
+		}
+
+		/* Where this mask leaves no choice, this one lies across two pages. */
+		place.origin = (unsigned long)opt_branch & PAGE_MASK;
+		place.origin += offset_in_page(PAGE_SIZE - 8 - place.value);
+		expect_slot(test, &place);
+	}
+}
+
+/* -- the suite -- */
+
+static int opt_suite_init(struct kunit_suite *suite)
+{
+	unsigned int i, nr = opt_rules_end - opt_rules;
+
+	subjects = kcalloc(nr, sizeof(*subjects), GFP_KERNEL);
+	if (!subjects)
+		return -ENOMEM;
+
+	for (i = 0; i < nr; i++)
+		subject_init(&subjects[i], opt_rules[i].start + opt_rules[i].offset);
+	for (i = 0; i < nr; i++)
+		subjects[i].err = register_kprobe(&subjects[i].kp);
+	wait_for_kprobe_optimizer();
+
+	return 0;
+}
+
+static void opt_suite_exit(struct kunit_suite *suite)
+{
+	unsigned int i, nr = opt_rules_end - opt_rules;
+
+	for (i = 0; subjects && i < nr; i++) {
+		if (!subjects[i].err)
+			unregister_kprobe(&subjects[i].kp);
+	}
+	kfree(subjects);
+	subjects = NULL;
+}
+
+static struct kunit_case opt_cases[] = {
+	KUNIT_CASE_PARAM(opt_rule, next_rule),
+	KUNIT_CASE(opt_static_key),
+	KUNIT_CASE(opt_static_call),
+	KUNIT_CASE(opt_entered_by_trap),
+	KUNIT_CASE(opt_removed_while_guarded),
+	KUNIT_CASE(opt_disabled_while_guarded),
+	KUNIT_CASE(opt_neighbour_on_trap),
+	KUNIT_CASE(opt_neighbour_off_trap),
+	KUNIT_CASE(opt_neighbour_came_first_on_trap),
+	KUNIT_CASE(opt_neighbour_came_first),
+	KUNIT_CASE(opt_disabled_neighbour),
+	KUNIT_CASE(opt_disabled_neighbour_on_trap),
+	KUNIT_CASE(opt_handler_returns),
+	KUNIT_CASE(opt_handler_moves_stack),
+#ifdef CONFIG_STACKTRACE
+	KUNIT_CASE(opt_unwound),
+#endif
+	KUNIT_CASE(opt_placed_slots),
+	{}
+};
+
+static struct kunit_suite opt_suite = {
+	.name = "kprobes_x86_opt",
+	.suite_init = opt_suite_init,
+	.suite_exit = opt_suite_exit,
+	.test_cases = opt_cases,
+};
+
+kunit_test_suite(opt_suite);

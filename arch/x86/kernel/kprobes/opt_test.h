@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What opt_test.c and opt_snippets.S agree on. */
+#ifndef _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
+#define _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
+
+#include <linux/types.h>
+
+/**
+ * struct rule - a function and what is true of a probe in it
+ * @start: the function
+ * @offset: of the probe
+ * @name: tells the rule
+ * @why: why there is no jump, NULL where there is one
+ * @jump: bytes of it
+ * @traps: bit N: it has a breakpoint at offset N
+ */
+struct rule {
+	u8 *start;
+	unsigned long offset;
+	const char *name;
+	const char *why;
+	u32 jump;
+	u32 traps;
+};
+
+extern struct rule opt_rules[], opt_rules_end[];
+extern const u32 opt_branch_probe, opt_branch_second, opt_branch_in;
+
+int opt_branch(int in);
+long opt_stack(long n);
+long opt_stack_inner(long n);
+
+#endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */
