@@ -22,6 +22,9 @@ class Config:
     name: str
     memory: int = 512       # MiB
     slow: int = 1           # factor on every time limit
+    parts: tuple = ("kunit", "scripts", "toggle", "selftests")      # what of guesttest runs
+    toggle: int = 15        # seconds for which probes change while they are hit
+    options: str = "kprobes"        # the fragment that says what is built of kprobes' users
 
     @property
     def label(self):
@@ -29,24 +32,25 @@ class Config:
 
     @property
     def fragments(self):
-        names = ["guest", "kprobes", self.arch.name, f"{self.arch.name}-{self.name}"]
+        names = ["guest", self.options, self.arch.name, f"{self.arch.name}-{self.name}"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
 X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
-              ("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"),
+              ("qemu-system-x86_64", "-cpu", "max"),
               suites=("fprobe_test", "longest-symbol"))
 
 # The kernel knows no AMD processor of 32 bits, which max would be, that is for SMP.
 I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
-            ("qemu-system-i386", "-accel", "tcg,thread=multi", "-cpu",
-             "max,vendor=GenuineIntel"),
+            ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"),
             suites=("fprobe_test", "longest-symbol"), debian="i386")
 
 CONFIGS = [
     Config(X86_64, "none"),
     Config(X86_64, "preempt"),
-    Config(X86_64, "debug", memory=1024, slow=4),
+    Config(X86_64, "debug", memory=1024, slow=4, toggle=60),
+    Config(X86_64, "kcsan", memory=1024, slow=4, toggle=60, parts=("toggle",),
+           options="kprobes-core"),
     Config(I386, "none"),
     Config(I386, "preempt", slow=3),
 ]

@@ -66,18 +66,18 @@ def pack(config, build, modules, order, extra=()):
     return build.folder / "kp-initramfs.gz"
 
 
-def command(config, build, initramfs, args=()):
+def command(config, build, initramfs, args=(), cpus=2, threads="multi"):
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
-    return [*config.arch.qemu, "-smp", "2", "-m", str(config.memory), "-nographic", "-no-reboot",
+    return [*config.arch.qemu, "-accel", f"tcg,thread={threads}", "-smp", str(cpus), "-m", str(config.memory), "-nographic", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]
 
 
-def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None):
-    """Boots one guest through its work order."""
+def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None, **machine):
+    """Boots one guest through its work order; @machine goes to command()."""
     initramfs = pack(config, build, modules, order, extra)
     log = log_file(f"{config.label}-{what}")
-    argv = command(config, build, initramfs, ["ignore_loglevel", *args])
+    argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
     # timeout(1) ends the guest even if we are killed ourselves.
     limit *= config.slow
     status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step, timeout=limit + 20)

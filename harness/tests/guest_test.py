@@ -80,6 +80,18 @@ class GuestTest(unittest.TestCase):
         self.assertEqual(self.count(HEALTHY.replace("ok one", "skip one # why")), (1, 0, 1))
 
 
+class RaceTest(unittest.TestCase):
+    def test_whose(self):
+        title = "[    1.5] BUG: KCSAN: data-race in "
+        for text, others in [("f / g", True), ("f / point_find", False), ("point_find+0x3/0x8", False),
+                             ("point_find / f", False), ("f+0x1/0x2", True)]:
+            with self.subTest(text):
+                self.assertEqual(guesttest.is_others_race(title + text, {"point_find"}), others)
+
+    def test_another_complaint(self):
+        self.assertFalse(guesttest.is_others_race("[    1.5] BUG: KASAN: use in f", {"point_find"}))
+
+
 class SuitesTest(unittest.TestCase):
     def test_names(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,796 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes come, go and change while every CPU calls the functions they are in.
+ *
+ * Each instruction of each function in targets.c is a spot for two probes, one
+ * with a post_handler. First every probe is tried alone with every input, which
+ * tells how often it has to be hit in a call. Then, for a number of seconds,
+ * callers call the functions, and disturbers register, unregister, enable and
+ * disable probes. What is wrong, and counted, is
+ *
+ *	result	a function returned something else than without probes
+ *	lost	a probe that stayed as it was during a call had fewer hits in it
+ *		than there are in such a call, or more
+ *	late	a handler ran after unregistering had returned
+ *	missed	a hit was counted as missed, though no handler hits a probe
+ *	text	the functions are not what they were when all probes are gone
+ *
+ * Who switches all probes off in debugfs says so by the parameter "enabled" before
+ * and after. Reading the debugfs file kp_toggle stores to user memory.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/hardirq.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "targets.h"
+
+#define MAX_SPOTS	64	/* in one function */
+#define MAX_TEXT	512
+#define MAX_CALLERS	9	/* the last one is the reader of the file */
+#define NR_DISTURBERS	4
+#define MAX_COMPLAINTS	20
+
+static uint seconds = 20;
+module_param(seconds, uint, 0444);
+static ulong seed = 1;
+module_param(seed, ulong, 0444);
+
+/* What changes: odd while it does. Callers look at it before and after a call. */
+struct version {
+	unsigned int count;
+	bool on;
+};
+
+struct probe {
+	struct kprobe kp;
+	struct target *target;
+	struct version version;
+	unsigned int index;
+	bool registered;
+	bool live;		/* a handler may run */
+	u8 times[NR_INPUTS];	/* how often in a call with this input */
+	u8 post_times[NR_INPUTS];
+};
+
+struct target {
+	const struct target_function *function;
+	struct mutex lock;	/* for its probes */
+	struct probe *probes;
+	unsigned int nr_probes;
+	unsigned int len;
+	u8 text[MAX_TEXT];
+	unsigned long results[NR_INPUTS];
+};
+
+struct snapshot {
+	struct version version;
+	unsigned int hits, posts;
+};
+
+/* Only the task itself counts its hits. */
+struct caller {
+	struct task_struct *task;
+	struct rnd_state rnd;
+	unsigned long mem[4];
+	unsigned long calls, checks, jumps, traps;
+	struct version all;
+	struct snapshot before[2 * MAX_SPOTS];
+	unsigned int *hits, *posts;
+};
+
+enum fault { BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_TEXT, NR_FAULTS };
+
+static const char * const fault_names[NR_FAULTS] = {
+	"result", "lost", "late", "missed", "text",
+};
+
+static struct target *targets;
+static struct probe *probes;
+static unsigned int nr_probes;
+static struct caller *callers;
+static struct task_struct *disturbers[NR_DISTURBERS];
+static atomic_t faults[NR_FAULTS], complaints, nr_running;
+static atomic_t nr_registered, nr_batches, nr_switched;
+static unsigned long deadline;
+static struct dentry *file;
+
+/* Of all probes: debugfs "enabled". */
+static struct version all = { .on = true };
+static DEFINE_MUTEX(all_lock);
+
+__printf(2, 3)
+static void complain(enum fault fault, const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	atomic_inc(&faults[fault]);
+	if (atomic_inc_return(&complaints) > MAX_COMPLAINTS)
+		return;
+	va_start(args, fmt);
+	vaf.va = &args;
+	pr_err("%s: %pV\n", fault_names[fault], &vaf);
+	va_end(args);
+}
+
+static void change_begin(struct version *version)
+{
+	WRITE_ONCE(version->count, version->count + 1);
+	/* Who sees anything of the change, sees that it is under way. */
+	smp_mb();
+}
+
+static void change_end(struct version *version, bool on)
+{
+	WRITE_ONCE(version->on, on);
+	/* Pairs with read_version(). */
+	smp_store_release(&version->count, version->count + 1);
+}
+
+static struct version read_version(const struct version *version)
+{
+	struct version seen;
+
+	/* Pairs with change_end(). */
+	seen.count = smp_load_acquire(&version->count);
+	seen.on = READ_ONCE(version->on);
+	return seen;
+}
+
+static bool has_changed(const struct version *version, const struct version *seen)
+{
+	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
+}
+
+static struct caller *current_caller(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++) {
+		if (READ_ONCE(callers[i].task) == current)
+			return &callers[i];
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(current_caller);
+
+static struct caller *handler_begins(struct kprobe *kp)
+{
+	struct probe *probe = container_of(kp, struct probe, kp);
+
+	if (!READ_ONCE(probe->live))
+		complain(BAD_LATE, "%pS", kp->addr);
+	return current_caller();
+}
+
+NOKPROBE_SYMBOL(handler_begins);
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct caller *caller = handler_begins(kp);
+
+	if (!caller)
+		return 0;
+	caller->hits[container_of(kp, struct probe, kp)->index]++;
+	/* A breakpoint is as an NMI, a jump is not. */
+	if (in_nmi())
+		caller->traps++;
+	else
+		caller->jumps++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_pre);
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct caller *caller = handler_begins(kp);
+
+	if (caller)
+		caller->posts[container_of(kp, struct probe, kp)->index]++;
+}
+
+NOKPROBE_SYMBOL(on_post);
+
+/* --- callers --- */
+
+static void take_snapshot(struct caller *caller, const struct target *target)
+{
+	unsigned int i, index;
+
+	caller->all = read_version(&all);
+	for (i = 0; i < target->nr_probes; i++) {
+		index = target->probes[i].index;
+		caller->before[i] = (struct snapshot){
+			.version = read_version(&target->probes[i].version),
+			.hits = caller->hits[index],
+			.posts = caller->posts[index],
+		};
+	}
+}
+
+static void check_probe(struct caller *caller, struct probe *probe, struct snapshot *before,
+			unsigned long n)
+{
+	bool on = before->version.on && caller->all.on;
+	unsigned int hits = caller->hits[probe->index] - before->hits;
+	unsigned int posts = caller->posts[probe->index] - before->posts;
+	unsigned int wanted = on ? probe->times[n] : 0;
+	unsigned int wanted_posts = on ? probe->post_times[n] : 0;
+
+	if (has_changed(&probe->version, &before->version))
+		return;
+	caller->checks++;
+	if (hits != wanted || posts != wanted_posts)
+		complain(BAD_COUNT, "%pS, n %lu: %u hits, not %u; %u after, not %u",
+			 probe->kp.addr, n, hits, wanted, posts, wanted_posts);
+}
+
+static void call_target(struct caller *caller, struct target *target, unsigned long n)
+{
+	unsigned long result;
+	unsigned int i;
+
+	take_snapshot(caller, target);
+	result = target->function->fn(n, caller->mem);
+	if (result != target->results[n])
+		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx", target->function->name, n,
+			 result, target->results[n]);
+	/* Pairs with change_begin(). */
+	smp_mb();
+	if (has_changed(&all, &caller->all))
+		return;
+	for (i = 0; i < target->nr_probes; i++)
+		check_probe(caller, &target->probes[i], &caller->before[i], n);
+}
+
+static bool time_is_up(void)
+{
+	return kthread_should_stop() || time_after(jiffies, READ_ONCE(deadline));
+}
+
+static void wait_for_stop(void)
+{
+	atomic_dec(&nr_running);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ / 10);
+}
+
+static int caller_thread(void *data)
+{
+	struct caller *caller = data;
+
+	while (!time_is_up()) {
+		u32 random = prandom_u32_state(&caller->rnd);
+
+		call_target(caller, &targets[(random >> 8) % nr_target_functions],
+			    random % NR_INPUTS);
+		caller->calls++;
+		/* RCU-tasks waits for every one of us. */
+		if (!(caller->calls % 32))
+			cond_resched_tasks_rcu_qs();
+	}
+	wait_for_stop();
+	return 0;
+}
+
+/* --- disturbers, with the lock of the target held --- */
+
+static void has_gone(struct probe *probe)
+{
+	if (probe->kp.nmissed)
+		complain(BAD_MISSED, "%pS: %lu", probe->kp.addr, probe->kp.nmissed);
+	WRITE_ONCE(probe->live, false);
+	probe->registered = false;
+	change_end(&probe->version, false);
+}
+
+static void will_come(struct probe *probe, bool on)
+{
+	change_begin(&probe->version);
+	WRITE_ONCE(probe->live, true);
+	probe->registered = true;
+	probe->kp.flags = on ? 0 : KPROBE_FLAG_DISABLED;
+}
+
+static void has_come(struct probe *probe)
+{
+	change_end(&probe->version, !(READ_ONCE(probe->kp.flags) & KPROBE_FLAG_DISABLED));
+}
+
+static unsigned int pick(struct rnd_state *rnd, unsigned int below)
+{
+	return prandom_u32_state(rnd) % below;
+}
+
+static bool one_in(struct rnd_state *rnd, unsigned int n)
+{
+	return !pick(rnd, n);
+}
+
+/* Up to @nr neighbours from a random place on, which are registered or are not. */
+static unsigned int pick_some(struct rnd_state *rnd, struct target *target, bool registered,
+			      struct kprobe **kps, unsigned int nr)
+{
+	unsigned int i, found = 0, first = pick(rnd, target->nr_probes);
+	struct probe *probe;
+
+	for (i = first; i < target->nr_probes && found < nr; i++) {
+		probe = &target->probes[i];
+		if (probe->registered != registered || one_in(rnd, 3))
+			continue;
+		/* Those with a post_handler are never jumps: let there be fewer. */
+		if (!registered && probe->kp.post_handler && !one_in(rnd, 4))
+			continue;
+		kps[found++] = &probe->kp;
+	}
+	return found;
+}
+
+static struct probe *probe_of(struct kprobe *kp)
+{
+	return container_of(kp, struct probe, kp);
+}
+
+static int register_some(struct kprobe **kps, unsigned int nr, struct rnd_state *rnd)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		will_come(probe_of(kps[i]), !rnd || !one_in(rnd, 4));
+	err = nr == 1 ? register_kprobe(kps[0]) : register_kprobes(kps, nr);
+	for (i = 0; i < nr; i++) {
+		if (err)
+			has_gone(probe_of(kps[i]));
+		else
+			has_come(probe_of(kps[i]));
+	}
+	atomic_add(nr, &nr_registered);
+	atomic_inc(&nr_batches);
+	return err;
+}
+
+static void unregister_some(struct kprobe **kps, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		change_begin(&probe_of(kps[i])->version);
+	if (nr == 1)
+		unregister_kprobe(kps[0]);
+	else if (nr)
+		unregister_kprobes(kps, nr);
+	for (i = 0; i < nr; i++)
+		has_gone(probe_of(kps[i]));
+}
+
+static int switch_one(struct kprobe *kp)
+{
+	struct probe *probe = probe_of(kp);
+	bool on = !probe->version.on;
+	int err;
+
+	change_begin(&probe->version);
+	err = on ? enable_kprobe(kp) : disable_kprobe(kp);
+	change_end(&probe->version, on);
+	atomic_inc(&nr_switched);
+	return err;
+}
+
+static int disturb_once(struct rnd_state *rnd, struct target *target)
+{
+	unsigned int nr, most = one_in(rnd, 2) ? 1 : 1 + pick(rnd, 6);
+	struct kprobe *kps[8];
+
+	switch (pick(rnd, 5)) {
+	case 0:
+	case 1:
+		nr = pick_some(rnd, target, false, kps, most);
+		return nr ? register_some(kps, nr, rnd) : 0;
+	case 2:
+	case 3:
+		nr = pick_some(rnd, target, true, kps, most);
+		unregister_some(kps, nr);
+		return 0;
+	default:
+		nr = pick_some(rnd, target, true, kps, 1);
+		return nr ? switch_one(kps[0]) : 0;
+	}
+}
+
+/* Leave a few probes, with room for jumps between them. */
+static void thin_out(struct rnd_state *rnd, struct target *target)
+{
+	struct kprobe *kps[2 * MAX_SPOTS];
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < target->nr_probes; i++) {
+		if (target->probes[i].registered && !one_in(rnd, 3))
+			kps[nr++] = &target->probes[i].kp;
+	}
+	unregister_some(kps, nr);
+}
+
+static int visit(struct rnd_state *rnd, struct target *target)
+{
+	unsigned int i, nr = 1 + pick(rnd, 12);
+	int err = 0;
+
+	if (one_in(rnd, 3))
+		thin_out(rnd, target);
+	for (i = 0; i < nr && !err; i++) {
+		err = disturb_once(rnd, target);
+		if (one_in(rnd, 3))
+			msleep(pick(rnd, 20));
+	}
+	return err;
+}
+
+static int disturber_thread(void *data)
+{
+	struct rnd_state rnd;
+	struct target *target;
+	int err;
+
+	prandom_seed_state(&rnd, seed + 1000 + (unsigned long)data);
+	while (!time_is_up()) {
+		target = &targets[pick(&rnd, nr_target_functions)];
+		err = 0;
+		if (mutex_trylock(&target->lock)) {
+			err = visit(&rnd, target);
+			mutex_unlock(&target->lock);
+		}
+		if (err)
+			complain(BAD_COUNT, "%s: error %d", target->function->name, err);
+		msleep(pick(&rnd, 60));
+	}
+	wait_for_stop();
+	return 0;
+}
+
+/* --- what is done before, alone --- */
+
+/* Only the text of a symbol tells its length to a module. */
+static unsigned int function_length(target_fn fn)
+{
+	char text[KSYM_SYMBOL_LEN], *slash;
+	unsigned int len;
+
+	sprint_symbol(text, (unsigned long)fn);
+	slash = strrchr(text, '/');
+	return slash && sscanf(slash, "/%x", &len) == 1 ? min(len, MAX_TEXT) : 0;
+}
+
+static bool can_be_probed(void *addr)
+{
+	struct kprobe kp = { .addr = addr, .flags = KPROBE_FLAG_DISABLED };
+
+	if (register_kprobe(&kp))
+		return false;
+	unregister_kprobe(&kp);
+	return true;
+}
+
+static void add_spot(struct target *target, void *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct probe *probe = &probes[nr_probes];
+
+		probe->kp.addr = addr;
+		probe->kp.pre_handler = on_pre;
+		probe->kp.post_handler = i ? on_post : NULL;
+		probe->target = target;
+		probe->index = nr_probes++;
+		target->nr_probes++;
+	}
+}
+
+static void find_spots(struct target *target)
+{
+	u8 *text = (u8 *)target->function->fn;
+	unsigned int i;
+
+	target->len = function_length(target->function->fn);
+	target->probes = &probes[nr_probes];
+	memcpy(target->text, text, target->len);
+	for (i = 0; i < target->len && target->nr_probes < 2 * MAX_SPOTS; i++) {
+		if (can_be_probed(text + i))
+			add_spot(target, text + i);
+	}
+}
+
+/* Count the hits of the probes that are registered, with each input. */
+static int count_hits(struct caller *caller, struct target *target)
+{
+	unsigned int i, n;
+
+	for (n = 0; n < NR_INPUTS; n++) {
+		take_snapshot(caller, target);
+		if (target->function->fn(n, caller->mem) != target->results[n])
+			return -EILSEQ;
+		for (i = 0; i < target->nr_probes; i++) {
+			struct probe *probe = &target->probes[i];
+
+			if (!probe->registered)
+				continue;
+			probe->times[n] = caller->hits[probe->index] - caller->before[i].hits;
+			probe->post_times[n] = caller->posts[probe->index] -
+					       caller->before[i].posts;
+		}
+	}
+	return 0;
+}
+
+/* Every other probe, from the one at @first on. */
+static int try_probes(struct caller *caller, unsigned int first, struct kprobe **kps)
+{
+	unsigned int i, nr = 0;
+	int err;
+
+	for (i = first; i < nr_probes; i += 2)
+		kps[nr++] = &probes[i].kp;
+	err = register_some(kps, nr, NULL);
+	if (err)
+		return err;
+	for (i = 0; i < nr_target_functions; i++)
+		err = err ?: count_hits(caller, &targets[i]);
+	unregister_some(kps, nr);
+	return err;
+}
+
+static int prepare_targets(struct caller *caller)
+{
+	struct kprobe **kps;
+	unsigned int i, n;
+	int err;
+
+	for (i = 0; i < nr_target_functions; i++) {
+		struct target *target = &targets[i];
+
+		mutex_init(&target->lock);
+		target->function = &target_functions[i];
+		for (n = 0; n < NR_INPUTS; n++)
+			target->results[n] = target->function->fn(n, caller->mem);
+		find_spots(target);
+	}
+	kps = kvcalloc(nr_probes, sizeof(*kps), GFP_KERNEL);
+	if (!kps)
+		return -ENOMEM;
+	WRITE_ONCE(caller->task, current);
+	err = try_probes(caller, 0, kps) ?: try_probes(caller, 1, kps);
+	WRITE_ONCE(caller->task, NULL);
+	kvfree(kps);
+	return err;
+}
+
+/* --- what others do from outside --- */
+
+static int enabled_set(const char *text, const struct kernel_param *param)
+{
+	bool moving = !strncmp(text, "moving", 6);
+	int err = 0;
+	bool on;
+
+	guard(mutex)(&all_lock);
+	if (moving == all.count % 2)
+		return -EINVAL;
+	if (moving)
+		change_begin(&all);
+	else
+		err = kstrtobool(text, &on);
+	if (!err && !moving)
+		change_end(&all, on);
+	return err;
+}
+
+static const struct kernel_param_ops enabled_ops = { .set = enabled_set };
+module_param_cb(enabled, &enabled_ops, NULL, 0200);
+MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
+
+static int running_get(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
+}
+
+static const struct kernel_param_ops running_ops = { .get = running_get };
+module_param_cb(running, &running_ops, NULL, 0400);
+MODULE_PARM_DESC(running, "threads that have not ended");
+
+#ifdef CONFIG_X86_64
+/* Stores to pages of the reader that may not be there yet. */
+static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
+{
+	size_t done;
+
+	for (done = 0; done + sizeof(long) <= count; done += PAGE_SIZE) {
+		if (!access_ok(buf + done, sizeof(long)))
+			return -EFAULT;
+		if (kp_target_store(0, (unsigned long __force *)(buf + done)))
+			complain(BAD_RESULT, "store to user memory failed");
+	}
+	return count;
+}
+#else
+static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
+{
+	return 0;
+}
+#endif
+
+static const struct file_operations user_fops = { .owner = THIS_MODULE, .read = user_read };
+
+/* --- beginning and end --- */
+
+static void free_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; callers && i < MAX_CALLERS; i++) {
+		kvfree(callers[i].hits);
+		kvfree(callers[i].posts);
+	}
+	vfree(callers);
+	vfree(probes);
+	vfree(targets);
+}
+
+static int alloc_all(void)
+{
+	unsigned int i, max_probes = 2 * MAX_SPOTS * nr_target_functions;
+
+	targets = vcalloc(nr_target_functions, sizeof(*targets));
+	probes = vcalloc(max_probes, sizeof(*probes));
+	callers = vcalloc(MAX_CALLERS, sizeof(*callers));
+	if (!targets || !probes || !callers)
+		return -ENOMEM;
+	for (i = 0; i < MAX_CALLERS; i++) {
+		callers[i].hits = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
+		callers[i].posts = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
+		if (!callers[i].hits || !callers[i].posts)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void stop_threads(void)
+{
+	struct task_struct *task;
+	unsigned int i;
+
+	for (i = 0; i < NR_DISTURBERS; i++) {
+		if (disturbers[i])
+			kthread_stop(disturbers[i]);
+	}
+	for (i = 0; i < MAX_CALLERS; i++) {
+		task = callers[i].task;
+		if (task)
+			kthread_stop(task);
+		WRITE_ONCE(callers[i].task, NULL);
+	}
+}
+
+static int start_threads(void)
+{
+	struct task_struct *task;
+	unsigned int cpu, i = 0;
+
+	for_each_online_cpu(cpu) {
+		if (i == MAX_CALLERS - 1)
+			break;
+		prandom_seed_state(&callers[i].rnd, seed + i);
+		task = kthread_create_on_cpu(caller_thread, &callers[i], cpu, "kp_caller/%u");
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+		WRITE_ONCE(callers[i++].task, task);
+		atomic_inc(&nr_running);
+		wake_up_process(task);
+	}
+	for (i = 0; i < NR_DISTURBERS; i++) {
+		task = kthread_run(disturber_thread, (void *)(long)i, "kp_disturber/%u", i);
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+		disturbers[i] = task;
+		atomic_inc(&nr_running);
+	}
+	return 0;
+}
+
+static void unregister_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_probes; i++) {
+		struct kprobe *kp = &probes[i].kp;
+
+		if (probes[i].registered)
+			unregister_some(&kp, 1);
+	}
+}
+
+static void check_text(void)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < nr_target_functions; i++) {
+		const u8 *now = (u8 *)targets[i].function->fn;
+
+		for (j = 0; j < targets[i].len; j++) {
+			if (now[j] != targets[i].text[j])
+				complain(BAD_TEXT, "%s+%#x is %02x, not %02x",
+					 targets[i].function->name, j, now[j],
+					 targets[i].text[j]);
+		}
+	}
+}
+
+static void report(void)
+{
+	unsigned long calls = 0, checks = 0, jumps = 0, traps = 0;
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++) {
+		calls += callers[i].calls;
+		checks += callers[i].checks;
+		jumps += callers[i].jumps;
+		traps += callers[i].traps;
+	}
+	pr_info("calls %lu checks %lu jumps %lu traps %lu\n", calls, checks, jumps, traps);
+	pr_info("registered %d batches %d switched %d\n", atomic_read(&nr_registered),
+		atomic_read(&nr_batches), atomic_read(&nr_switched));
+	for (i = 0; i < NR_FAULTS; i++)
+		pr_info("bad %s %d\n", fault_names[i], atomic_read(&faults[i]));
+}
+
+static int __init kp_toggle_init(void)
+{
+	int err = alloc_all() ?: prepare_targets(&callers[MAX_CALLERS - 1]);
+
+	if (err)
+		goto free;
+	memset(callers[MAX_CALLERS - 1].hits, 0, nr_probes * sizeof(int));
+	pr_info("%u spots, seed %lu, %u seconds\n", nr_probes / 2, seed, seconds);
+	deadline = jiffies + seconds * HZ;
+	err = start_threads();
+	if (err)
+		goto stop;
+	file = debugfs_create_file("kp_toggle", 0400, NULL, NULL, &user_fops);
+	return 0;
+stop:
+	stop_threads();
+	unregister_all();
+free:
+	free_all();
+	return err;
+}
+
+static void __exit kp_toggle_exit(void)
+{
+	debugfs_remove(file);
+	stop_threads();
+	unregister_all();
+	check_text();
+	report();
+	free_all();
+}
+
+module_init(kp_toggle_init);
+module_exit(kp_toggle_exit);
+MODULE_DESCRIPTION("Probes that change while they are hit");
+MODULE_LICENSE("GPL");
