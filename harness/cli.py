@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import check, configs, guesttest, packages, ports, qemu, selftest, tree, ui
+from . import check, configs, guesttest, packages, ports, qemu, selftest, share, tree, ui
 from .paths import CACHE
 from .results import Results
 
@@ -17,6 +17,9 @@ kp - build, boot and test this kprobes subsystem
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
+  ./kp share             of random instructions, how many can be probed and become a
+                         jump, ours and the kernel's own; --count N --seed N
+                         --config CONFIGURATION
   ./kp check             checkpatch --strict, kernel-doc and sparse over our files
   ./kp tree DIR          only write the overlaid source tree, to build as you like
 
@@ -62,6 +65,14 @@ def cmd_shell(args):
     made = guesttest.build(config, tree.cached())
     modules = made.kernel(args.module)
     return qemu.interactive(config, made, modules)
+
+
+def cmd_share(args):
+    config = next((c for c in configs.CONFIGS if c.label == args.config), None)
+    if not config:
+        raise ui.Failure(f"no configuration {args.config}; ./kp lists them")
+    packages.need(packages.tree_packages() + packages.BUILD + packages.BOOT)
+    return share.run(config, args.count, args.seed)
 
 
 def cmd_tree(args):
@@ -151,6 +162,10 @@ def parse(argv):
     test = verb("test", cmd_test)
     test.add_argument("what", nargs="*")
     test.add_argument("--kasan", action="store_true")
+    share_verb = verb("share", cmd_share)
+    share_verb.add_argument("--count", type=int, default=5000)
+    share_verb.add_argument("--seed", type=int, default=1)
+    share_verb.add_argument("--config", default=configs.default("x86_64").label)
     verb("check", cmd_check)
     verb("tree", cmd_tree).add_argument("dir")
     return parser.parse_args(argv)

@@ -68,26 +68,29 @@ def delete_replaced(tree):
                 path.unlink()
 
 
-def unpack(tree, step):
+def unpack(tree, step, whole=False):
+    """Leaves out the files that we replace, unless the @whole kernel is wanted."""
     source = kernel()
     if source.is_dir():
         def ignore(folder, names):
             rel = os.path.relpath(folder, source)
-            return [n for n in names if n == ".git" or replaced(os.path.normpath(f"{rel}/{n}"))]
+            return [n for n in names
+                    if n == ".git" or not whole and replaced(os.path.normpath(f"{rel}/{n}"))]
         if (source / ".config").exists() or (source / "include/config").exists():
             raise ui.Failure(f"{source} holds a build: run make mrproper there first")
         shutil.copytree(source, tree, symlinks=True, ignore=ignore)
     else:
         tree.mkdir(parents=True)
         ui.run(["tar", "-xf", source, "-C", tree, "--strip-components=1"], log_file("unpack"), step)
-    delete_replaced(tree)
+    if not whole:
+        delete_replaced(tree)
     makefile = (tree / "Makefile").read_text()
     version = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", makefile, re.M)[:3]
     if version[:2] != ["6", "12"]:
         raise ui.Failure(f"{source} is Linux {'.'.join(version)}, not 6.12")
 
 
-def ensure_kernel(tree):
+def ensure_kernel(tree, whole=False):
     """Unpacks the kernel into @tree unless it is there; a half unpacked one never stays."""
     mark = tree / ".kp" / "key"
     if mark.exists():
@@ -100,7 +103,7 @@ def ensure_kernel(tree):
     with ui.Step(f"unpack {kernel().name}") as step:
         if part.exists():
             shutil.rmtree(part)
-        unpack(part, step)
+        unpack(part, step, whole)
         (part / ".kp").mkdir()
         (part / ".kp/key").write_text(kernel_key())
         if tree.exists():
@@ -253,6 +256,13 @@ def cached():
         with ui.Step(f"wait for another kp in {base()}"):
             fcntl.flock(LOCK[-1], fcntl.LOCK_EX)
     return update(base() / "tree")
+
+
+def pristine():
+    """The kernel as it is, with its own kprobes: to be built and compared with, not read."""
+    base().mkdir(parents=True, exist_ok=True)
+    ensure_kernel(base() / "pristine", whole=True)
+    return base() / "pristine"
 
 
 def release():

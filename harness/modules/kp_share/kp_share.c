@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A probe at each address that is written to the parameter "add", which fails
+ * with the error that register_kprobe() returned. Writing to "clear" removes
+ * all. This is to work the same with any implementation of kprobes.
+ */
+#include <linux/kprobes.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+
+#define MAX_PROBES	1024
+
+static struct kprobe probes[MAX_PROBES];
+static struct kprobe *registered[MAX_PROBES];
+static unsigned int nr_registered;
+static DEFINE_MUTEX(probes_lock);
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_pre);
+
+static int add_probe(unsigned long addr)
+{
+	struct kprobe *kp = &probes[nr_registered];
+	int err;
+
+	if (nr_registered == MAX_PROBES)
+		return -ENOSPC;
+	memset(kp, 0, sizeof(*kp));
+	kp->addr = (kprobe_opcode_t *)addr;
+	kp->pre_handler = on_pre;
+	err = register_kprobe(kp);
+	if (!err)
+		registered[nr_registered++] = kp;
+	return err;
+}
+
+static int add_set(const char *text, const struct kernel_param *param)
+{
+	unsigned long addr;
+	int err = kstrtoul(text, 16, &addr);
+
+	guard(mutex)(&probes_lock);
+	return err ?: add_probe(addr);
+}
+
+static const struct kernel_param_ops add_ops = { .set = add_set };
+module_param_cb(add, &add_ops, NULL, 0200);
+MODULE_PARM_DESC(add, "the address of a new probe, in hexadecimal");
+
+static void clear_all(void)
+{
+	guard(mutex)(&probes_lock);
+	if (nr_registered)
+		unregister_kprobes(registered, nr_registered);
+	nr_registered = 0;
+}
+
+static int clear_set(const char *text, const struct kernel_param *param)
+{
+	clear_all();
+	return 0;
+}
+
+static const struct kernel_param_ops clear_ops = { .set = clear_set };
+module_param_cb(clear, &clear_ops, NULL, 0200);
+MODULE_PARM_DESC(clear, "anything, to remove all probes");
+
+static int __init kp_share_init(void)
+{
+	return 0;
+}
+
+static void __exit kp_share_exit(void)
+{
+	clear_all();
+}
+
+module_init(kp_share_init);
+module_exit(kp_share_exit);
+MODULE_DESCRIPTION("Probes by address");
+MODULE_LICENSE("GPL");

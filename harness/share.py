@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What share of the kernel's instructions can be probed, and by a jump: ours and the kernel's own.
+
+The kernel's own kprobes are built from the untouched kernel with the same configuration.
+In each of the two the same number of instructions is drawn with the same seed.
+"""
+import random
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+
+from . import guesttest, tree, ui
+from .build import Build
+
+ROUND = 500             # probes at a time
+DISTANCE = 32           # bytes between two probes: no other one is in the way of a jump
+# Tests that only our kernel has.
+OURS_ONLY = ("CONFIG_KPROBES_KUNIT_TEST=", "CONFIG_KPROBES_X86_INSN_TEST=")
+SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
+INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
+KINDS = ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"]
+PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", "ss", "gs", "fs", "data16")
+
+
+@dataclass
+class Share:
+    """What was found with one kernel; by kind of the first instruction."""
+    tried: Counter = field(default_factory=Counter)
+    accepted: Counter = field(default_factory=Counter)
+    jumps: Counter = field(default_factory=Counter)
+    reasons: Counter = field(default_factory=Counter)
+
+
+def kind(text):
+    words = [w for w in text.split() if w not in PREFIXES and not w.startswith("rex")]
+    name = words[0] if words else "other"
+    if name.startswith("call"):
+        return "call"
+    if name.startswith("jmp"):
+        return "jmp"
+    if name.startswith("j"):
+        return "jcc"
+    return next((k for k in KINDS if name.startswith(k)), "other")
+
+
+def functions(vmlinux):
+    """Yields the instructions of each function, as (address, text)."""
+    argv = ["objdump", "-d", "-j", ".text", "--no-show-raw-insn", str(vmlinux)]
+    insns = []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as proc:
+        for line in proc.stdout:
+            insn = INSN.match(line.rstrip())
+            if insn:
+                insns.append((int(insn[1], 16), insn[2]))
+            elif SYMBOL.match(line.rstrip()):
+                yield insns
+                insns = []
+    if proc.returncode:
+        raise ui.Failure(f"{' '.join(argv)}: exit status {proc.returncode}")
+    yield insns
+
+
+def is_entry(text):
+    return text.startswith("endbr") or "<__fentry__>" in text
+
+
+def is_filling(text):
+    return text.startswith(("int3", "nop", "cs nop", "data16", "xchg   %ax,%ax"))
+
+
+def within(insns):
+    """Of one function: what is neither its first instruction, nor ftrace's, nor filling behind it."""
+    while insns and is_filling(insns[-1][1]):
+        insns.pop()
+    return [insn for insn in insns[1:] if not is_entry(insn[1])]
+
+
+def draw(vmlinux, count, seed):
+    """@count instructions with room between them, as address -> kind."""
+    every = [insn for function in functions(vmlinux) for insn in within(function)]
+    random.Random(seed).shuffle(every)
+    drawn, taken = {}, set()
+    for address, text in every:
+        place = address // DISTANCE
+        if len(drawn) == count or taken & {place - 1, place, place + 1}:
+            continue
+        taken.add(place)
+        drawn[address] = kind(text)
+    return drawn
+
+
+def fragment(config):
+    """The configuration, less what the kernel's own tree does not have."""
+    text = "".join(f.read_text() for f in config.fragments)
+    path = tree.base() / f"share-{config.name}.config"
+    lines = [line for line in text.splitlines(True) if not line.startswith(OURS_ONLY)]
+    path.write_text("".join(lines))
+    return path
+
+
+def count(drawn, lines):
+    """Reads what jobs/share told."""
+    share = Share(tried=Counter(drawn.values()))
+    for line in lines:
+        word = line.split(maxsplit=3)
+        address = int(word[1], 16) if line.startswith(("at ", "why ")) else None
+        if address not in drawn:
+            continue
+        if word[0] == "why":
+            reason = word[3].strip() if len(word) > 3 else "-"
+            share.reasons[f"{word[2]}, {re.sub(r' at [+].*', '', reason)}"] += 1
+            continue
+        share.accepted[drawn[address]] += 1
+        share.jumps[drawn[address]] += word[2] == "jump"
+    return share
+
+
+def measure(config, name, source, number, seed):
+    made = Build(f"{config.label}-share-{name}", source, [fragment(config)])
+    made.configure()
+    modules = made.kernel()
+    with ui.Step(f"draw {number} instructions") as step:
+        step.tick()
+        drawn = draw(made.folder / "vmlinux", number, seed)
+    addresses = made.folder / "kp-addresses"
+    addresses.write_text("".join(f"{address:x}\n" for address in drawn))
+    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {ROUND}"], 1200,
+                             args=[*guesttest.QUIET, "nokaslr"],
+                             extra=[("kp/addresses", addresses)])
+    lines, status = outcome.script("jobs/share")
+    if status != 0 or outcome.complaints:
+        raise ui.Failure(f"{name}: see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
+    return count(drawn, lines)
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:5.1f}%" if whole else "     -"
+
+
+def row(label, share, kinds):
+    tried, accepted, jumps = (sum(c[k] for k in kinds) for c in (share.tried, share.accepted, share.jumps))
+    return (f"{label:8} {tried:6} {accepted:9} {percent(accepted, tried)} "
+            f"{jumps:6} {percent(jumps, accepted)}")
+
+
+def table(shares):
+    for name, share in shares.items():
+        ui.say(f"\n{name}:")
+        ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'jumps':>6} {'share':>6}")
+        for label in KINDS:
+            if share.tried[label]:
+                ui.say(row(label, share, [label]))
+        ui.say(row("all", share, KINDS))
+        if share.reasons:
+            ui.say("states and reasons:")
+        for reason, number in share.reasons.most_common():
+            ui.say(f"  {number:6} {reason}")
+
+
+def run(config, number, seed):
+    trees = {"ours": tree.cached(), "kernel": tree.pristine()}
+    shares = {name: measure(config, name, source, number, seed) for name, source in trees.items()}
+    ui.say(f"\n{config.label}, {number} random instructions, seed {seed}")
+    table({"the kernel's own": shares["kernel"], "ours": shares["ours"]})
+    return 0

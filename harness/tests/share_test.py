@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which instructions share.py draws, and what it makes of what the guest told."""
+import unittest
+
+from harness import share
+
+FUNCTION = [
+    (0xffffffff81000010, "endbr64"),
+    (0xffffffff81000014, "call   ffffffff81001000 <__fentry__>"),
+    (0xffffffff81000019, "push   %rbx"),
+    (0xffffffff8100001a, "nopl   0x0(%rax)"),
+    (0xffffffff8100001e, "ret"),
+    (0xffffffff8100001f, "int3"),
+    (0xffffffff81000020, "int3"),
+]
+
+
+class ShareTest(unittest.TestCase):
+    def test_kinds(self):
+        for text, kind in [("mov    %rax,%rbx", "mov"), ("movzbl (%rax),%ebx", "mov"),
+                           ("jmp    *%rax", "jmp"), ("jne    1 <f>", "jcc"), ("ret", "ret"),
+                           ("notrack jmp *%rax", "jmp"), ("rex.W call 1 <f>", "call"),
+                           ("testb  $1,(%rax)", "test"), ("pop    %rbx", "pop"), ("ud2", "other")]:
+            with self.subTest(text):
+                self.assertEqual(share.kind(text), kind)
+
+    def test_within(self):
+        self.assertEqual([address & 0xff for address, _ in share.within(list(FUNCTION))],
+                         [0x19, 0x1a, 0x1e])
+
+    def test_within_nothing(self):
+        self.assertEqual(share.within([]), [])
+
+    def test_count(self):
+        drawn = {0xffffffff81000019: "push", 0xffffffff8100001e: "ret", 0xffffffff81000030: "mov"}
+        got = share.count(drawn, ["at ffffffff81000019 jump", "at ffffffff8100001e trap",
+                                  "why ffffffff8100001e armed jump into the region at +3",
+                                  "why ffffffff81000050 armed of somebody else", "ok tried 3"])
+        self.assertEqual([sum(c.values()) for c in (got.tried, got.accepted, got.jumps)], [3, 2, 1])
+        self.assertEqual(dict(got.reasons), {"armed, jump into the region": 1})
