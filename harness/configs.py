@@ -51,7 +51,7 @@ CONFIGS = [
     Config(X86_64, "debug", memory=1024, slow=4, toggle=60),
     Config(X86_64, "kcsan", memory=1024, slow=4, toggle=60, parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "none"),
+    Config(I386, "voluntary"),
     Config(I386, "preempt", slow=3),
 ]
 
