@@ -13,6 +13,7 @@ class Arch:
     qemu: tuple
     cross: str = ""
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
+    unsupported: tuple = () # ftrace selftests that say so themselves
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
 
 
@@ -43,7 +44,8 @@ X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
 # The kernel knows no AMD processor of 32 bits, which max would be, that is for SMP.
 I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
             ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"),
-            suites=("fprobe_test", "longest-symbol"), debian="i386")
+            suites=("fprobe_test", "longest-symbol"), debian="i386",
+            unsupported=("kprobe/kprobe_opt_types.tc",))
 
 CONFIGS = [
     Config(X86_64, "none"),

@@ -140,8 +140,9 @@ def selftests(config, made, modules, results):
              ("kp/ftrace/test.d/functions", folder / "test.d/functions")]
     tests = [f"{name}/{path.name}" for name in SELFTESTS
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
-    extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in NOT_RUN]
-    for tc, why in NOT_RUN.items():
+    not_run = {tc: "is for other architectures" for tc in config.arch.unsupported} | NOT_RUN
+    extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
+    for tc, why in not_run.items():
         results.skip(f"{config.label} selftests {tc}", why)
     outcome = boot(config, made, modules, "selftests", order, 600, args=QUIET, extra=extra)
     judge(config, "selftests", outcome, results)
