@@ -25,6 +25,7 @@ class Config:
     slow: int = 1           # factor on every time limit
     parts: tuple = ("kunit", "scripts", "toggle", "selftests")      # what of guesttest runs
     toggle: int = 15        # seconds for which probes change while they are hit
+    selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
 
     @property
@@ -50,10 +51,10 @@ I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
 CONFIGS = [
     Config(X86_64, "none"),
     Config(X86_64, "preempt"),
-    Config(X86_64, "debug", memory=1024, slow=4, toggle=60),
+    Config(X86_64, "debug", memory=1024, slow=4, toggle=60, selftests=("kprobe",)),
     Config(X86_64, "kcsan", memory=1024, slow=4, toggle=60, parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "voluntary"),
+    Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3),
 ]
 

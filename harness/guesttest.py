@@ -14,7 +14,6 @@ OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/
 RACE = re.compile(r".*BUG: KCSAN: [\w-]+ in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
-SELFTESTS = ["kprobe", "dynevent"]
 TOGGLE = "toggle.sh"            # has a boot of its own, with more CPUs
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
@@ -134,16 +133,17 @@ def toggle(config, made, modules, results):
 
 
 def selftests(config, made, modules, results):
-    order = [f"jobs/selftests {SELFTEST_LIMIT * config.slow} {' '.join(SELFTESTS)}"]
+    order = [f"jobs/selftests {SELFTEST_LIMIT * config.slow} {' '.join(config.selftests)}"]
     folder = made.source / "tools/testing/selftests/ftrace"
     extra = [("kp/ftrace/ftracetest", folder / "ftracetest"),
              ("kp/ftrace/test.d/functions", folder / "test.d/functions")]
-    tests = [f"{name}/{path.name}" for name in SELFTESTS
+    tests = [f"{name}/{path.name}" for name in config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
     not_run = {tc: "is for other architectures" for tc in config.arch.unsupported} | NOT_RUN
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
-        results.skip(f"{config.label} selftests {tc}", why)
+        if tc.startswith(config.selftests):
+            results.skip(f"{config.label} selftests {tc}", why)
     outcome = boot(config, made, modules, "selftests", order, 600, args=QUIET, extra=extra)
     judge(config, "selftests", outcome, results)
     count_script(config, outcome, "jobs/selftests", results)
