@@ -67,7 +67,7 @@ def our_suites(source):
 
 
 def kunit(config, made, modules, results):
-    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 120)
+    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 300)
     judge(config, "kunit", outcome, results)
     seen = set()
     for suite, case, status in ktap.cases(made.source, outcome.log):
