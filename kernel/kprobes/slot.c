@@ -227,6 +227,12 @@ static void slots_reclaim(struct work_struct *work)
 	slots_begin_wait(kind, slots_grace_done);
 }
 
+/* Nearly everybody asks for kernel or module text, and needs no RCU to be told. */
+static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
+{
+	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
+}
+
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
 	struct slot_page *page;
@@ -265,8 +271,7 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 
 static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
 {
-	/* Nearly everybody asks for kernel or module text. */
-	if (addr < READ_ONCE(kind->low) || addr >= READ_ONCE(kind->high))
+	if (!slot_kind_spans(kind, addr))
 		return false;
 
 	guard(rcu)();
@@ -449,8 +454,11 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 	struct slot_page *page;
 	unsigned int offset;
 
+	if (!slot_kind_spans(kind, addr))
+		return NULL;
+
 	guard(rcu)();
-	page = is_kprobe_optinsn_slot(addr) ? slot_page_of(&optinsn_slots, addr) : NULL;
+	page = slot_page_of(&optinsn_slots, addr);
 	if (!page)
 		return NULL;
 	offset = addr - (unsigned long)page->text;
