@@ -47,15 +47,20 @@ static int show_point(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(data);
 }
 
-static int list_show(struct seq_file *m, void *unused)
+static int show_points(struct seq_file *m, int (*show)(struct kprobe_point *point, void *data))
 {
 	/* Who has just registered a probe wants to know whether it gets a jump. */
 	optimize_prepare_queued();
 
 	guard(mutex)(&kprobe_mutex);
-	points_for_each(show_point, m);
+	points_for_each(show, m);
 
 	return 0;
+}
+
+static int list_show(struct seq_file *m, void *unused)
+{
+	return show_points(m, show_point);
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
@@ -84,12 +89,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 /* Address, place, state, members, hits missed by them, and why it is no jump. */
 static int points_show(struct seq_file *m, void *unused)
 {
-	optimize_prepare_queued();
-
-	guard(mutex)(&kprobe_mutex);
-	points_for_each(show_point_state, m);
-
-	return 0;
+	return show_points(m, show_point_state);
 }
 DEFINE_SHOW_ATTRIBUTE(points);
 

@@ -492,7 +492,7 @@ void arch_guard_kprobes(struct list_head *oplist)
 }
 
 /* Behind their first bytes all instructions are original again, but for traps. */
-static void remove_guards(struct list_head *oplist)
+void arch_unguard_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 	bool any = false;
@@ -506,11 +506,6 @@ static void remove_guards(struct list_head *oplist)
 
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.guarded, false);
-}
-
-void arch_unguard_kprobes(struct list_head *oplist)
-{
-	remove_guards(oplist);
 }
 
 static void announce_jump(struct optimized_kprobe *op, const u8 *old, const u8 *new)
@@ -555,7 +550,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	}
 	text_poke_sync();
 
-	remove_guards(oplist);
+	arch_unguard_kprobes(oplist);
 	list_splice_tail_init(oplist, done_list);
 }
 
