@@ -519,6 +519,70 @@ static void opt_handler_moves_stack(struct kunit *test)
 	expect_original(test, s);
 }
 
+/* -- a static key may branch into the region, though it does not now -- */
+
+#ifdef CONFIG_JUMP_LABEL
+#define NR_KEYED	64
+
+static struct optimized_kprobe *op_at(unsigned long addr)
+{
+	struct kprobe *p;
+
+	guard(preempt)();
+	p = get_kprobe((void *)addr);
+
+	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
+}
+
+static int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(ignore_hit);
+
+/* Probe the instruction before where a key of the kernel's branches to. */
+static unsigned int probe_before(struct kprobe *kp, unsigned long target)
+{
+	unsigned int at;
+
+	for (at = 1; at < JMP32_INSN_SIZE; at++) {
+		*kp = (struct kprobe){ .addr = (u8 *)target - at, .pre_handler = ignore_hit };
+		if (!register_kprobe(kp))
+			return at;
+	}
+
+	return 0;
+}
+
+static void opt_static_branches(struct kunit *test)
+{
+	struct kprobe *kps = kunit_kcalloc(test, NR_KEYED, sizeof(*kps), GFP_KERNEL);
+	u8 at[NR_KEYED] = {};
+	struct jump_entry *e;
+	unsigned int i, nr = 0, jumps = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	for (e = __start___jump_table; e < __stop___jump_table && nr < NR_KEYED; e++) {
+		at[nr] = probe_before(&kps[nr], jump_entry_target(e));
+		nr += !!at[nr];
+	}
+
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < nr; i++) {
+		struct optimized_kprobe *op = op_at((unsigned long)kps[i].addr);
+
+		if (op && op->optinsn.insn && op->optinsn.size > at[i]) {
+			KUNIT_EXPECT_TRUE(test, op->optinsn.traps & BIT(at[i]));
+			jumps++;
+		}
+	}
+	kunit_info(test, "%u of %u jumps cover where a key may branch to\n", jumps, nr);
+	while (nr)
+		unregister_kprobe(&kps[--nr]);
+}
+#endif
+
 /* -- unwinders come through a detour -- */
 
 #ifdef CONFIG_STACKTRACE
@@ -658,6 +722,9 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_static_key),
 	KUNIT_CASE(opt_static_call),
 	KUNIT_CASE(opt_entered_by_trap),
+#ifdef CONFIG_JUMP_LABEL
+	KUNIT_CASE(opt_static_branches),
+#endif
 	KUNIT_CASE(opt_removed_while_guarded),
 	KUNIT_CASE(opt_disabled_while_guarded),
 	KUNIT_CASE(opt_neighbour_on_trap),

@@ -15,6 +15,7 @@
  * - By a branch in the same function, or in the part of it that the compiler has
  *   moved to the section of cold code: all of these are decoded, see
  *   find_entrances(). Compiled code has no others; a jump table may lead anywhere.
+ *   A static key has its branch in a table, whether it is one at the moment or not.
  *   The code that static_cpu_has() branches through is not run any more.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
@@ -171,6 +172,27 @@ static void find_fixups(struct region *region, const struct exception_table_entr
 	}
 }
 
+/* What is no branch now may be one the next moment. @mod is NULL for the kernel. */
+static void find_static_branches(struct region *region, const struct module *mod)
+{
+#ifdef CONFIG_JUMP_LABEL
+	const struct jump_entry *e = __start___jump_table, *end = __stop___jump_table;
+	unsigned long at;
+
+#ifdef CONFIG_MODULES
+	if (mod) {
+		e = mod->jump_entries;
+		end = e + mod->num_jump_entries;
+	}
+#endif
+	for (; e < end; e++) {
+		at = jump_entry_target(e) - region->addr;
+		if (at && at < MAX_OPTIMIZED_LENGTH)
+			region->branched |= BIT(at);
+	}
+#endif
+}
+
 #ifdef CONFIG_MODULES
 
 static int find_branches_from_name(struct region *region, const struct mod_kallsyms *kallsyms,
@@ -200,6 +222,7 @@ static int find_in_module(struct region *region, const char *name)
 		return 0;
 
 	find_fixups(region, mod->extable, mod->extable + mod->num_exentries);
+	find_static_branches(region, mod);
 
 	return find_branches_from_name(region, rcu_dereference_sched(mod->kallsyms), name);
 }
@@ -282,6 +305,7 @@ static int find_entrances(struct region *region)
 		ret = find_branches_across_labels(region);
 	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, name, region);
 	find_fixups(region, __start___ex_table, __stop___ex_table);
+	find_static_branches(region, NULL);
 
 	return ret ?: find_in_module(region, name);
 }
