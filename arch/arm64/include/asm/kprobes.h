@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kprobes on arm64: types that the core embeds, and the hooks of the exception
+ * handlers. What the files of the port share is in arch/arm64/kernel/probes/common.h;
+ * kprobe_opcode_t and struct arch_specific_insn are in <asm/probes.h>.
+ */
+#ifndef _ASM_ARM64_KPROBES_H
+#define _ASM_ARM64_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+
+#ifndef __ASSEMBLY__
+
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <asm/probes.h>
+
+/* debug-monitors.c names these three in every configuration. */
+int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
+int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
+int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
+
+#ifdef CONFIG_KPROBES
+
+struct kprobe;
+
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+
+/* Instructions of one kprobe_opcode_t each. */
+#define MAX_INSN_SIZE		1
+
+/* The probed address, two copies that go on elsewhere, and a literal. */
+#define KPROBE_INSN_SLOT_SIZE	40
+
+/**
+ * struct kprobe_ctlblk - the hit that this CPU is handling
+ * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set
+ * @saved_daif: exception mask of the probed code, whose copy runs with another
+ */
+struct kprobe_ctlblk {
+	unsigned long kprobe_status;
+	unsigned long saved_daif;
+};
+
+/* Who wrote the copy has seen to the caches. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+extern const int kretprobe_blacklist_size;
+
+void arch_remove_kprobe(struct kprobe *p);
+
+int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
+
+#define arch_kprobe_leave_copy arch_kprobe_leave_copy
+void arch_kprobe_leave_copy(struct pt_regs *regs);
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc);
+
+#else /* !CONFIG_KPROBES */
+
+static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
+{
+}
+
+#endif /* CONFIG_KPROBES */
+#endif /* !__ASSEMBLY__ */
+#endif /* _ASM_ARM64_KPROBES_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of the arm64 port know about one another.
+ *
+ *	trap.c		breakpoints, and what a hit does
+ *	prepare.c	which addresses can be probed
+ *	decode.c	what kind of instruction is it? Serves uprobes too
+ *	emulate.c	instructions that must not run elsewhere; uprobes too
+ *	copy.c		all others: the out-of-line copy, and the way out of it
+ *	return.c	diverted returns
+ *	entry.S		the landing place of these
+ */
+#ifndef _ARM64_KERNEL_PROBES_COMMON_H
+#define _ARM64_KERNEL_PROBES_COMMON_H
+
+#include <linux/bitops.h>
+#include <asm/probes.h>
+#include <asm/ptrace.h>
+
+#include "decode-insn.h"
+
+/* decode.c */
+const char *insn_refusal(u32 insn);
+bool insn_is_exclusive(u32 insn);
+bool insn_is_load_exclusive(u32 insn);
+probes_handler_t *find_kernel_simulation(u32 insn);
+bool insn_is_simd_literal(u32 insn);
+
+/* The offset that a direct branch has, 0 for any other instruction. */
+static __always_inline long insn_branch_offset(u32 insn)
+{
+	if ((insn & 0x7c000000) == 0x14000000)
+		return (long)sign_extend32(insn, 25) * 4;
+	if ((insn & 0xff000000) == 0x54000000 || (insn & 0x7e000000) == 0x34000000)
+		return (long)sign_extend32(insn >> 5, 18) * 4;
+	if ((insn & 0x7e000000) == 0x36000000)
+		return (long)sign_extend32(insn >> 5, 13) * 4;
+
+	return 0;
+}
+
+/* How far away the literal of a load is. */
+static __always_inline long insn_literal_offset(u32 insn)
+{
+	return (long)sign_extend32(insn >> 5, 18) * 4;
+}
+
+/* emulate.c */
+probes_handler_t simulate_nop;
+probes_handler_t simulate_b_bl;
+probes_handler_t simulate_b_cond;
+probes_handler_t simulate_cbz_cbnz;
+probes_handler_t simulate_tbz_tbnz;
+probes_handler_t simulate_adr_adrp;
+probes_handler_t simulate_br_blr_ret;
+probes_handler_t simulate_br_blr_ret_auth;
+probes_handler_t simulate_ldr_literal;
+probes_handler_t simulate_ldrsw_literal;
+probes_handler_t simulate_mrs_daif;
+probes_handler_t simulate_msr_daif;
+probes_handler_t simulate_msr_daif_imm;
+
+/* No instruction has been come to by a branch, as far as BTI is concerned. */
+static __always_inline void clear_btype(struct pt_regs *regs)
+{
+	regs->pstate &= ~PSR_BTYPE_MASK;
+}
+
+/* The rest needs <linux/kprobes.h> with kprobes in it. */
+#ifdef CONFIG_KPROBES
+
+struct kprobe;
+
+/* trap.c */
+bool text_is_brk(unsigned long addr);
+void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
+
+/* copy.c */
+int prepare_copy(struct kprobe *p);
+void remove_copy(struct kprobe *p);
+void enter_copy(struct kprobe *p, struct pt_regs *regs);
+void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+
+/* return.c */
+unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
+
+/* Address of the instruction behind the probed one. */
+static __always_inline unsigned long pc_behind(const struct kprobe *p)
+{
+	return (unsigned long)p->addr + AARCH64_INSN_SIZE;
+}
+
+#endif /* CONFIG_KPROBES */
+#endif /* _ARM64_KERNEL_PROBES_COMMON_H */

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies of probed instructions, and the ways out of them.
+ *
+ * A slot holds two copies of one instruction. Behind the first is a branch back
+ * to the original code: once there, the hit is over. Text too far away for that
+ * is reached by a breakpoint, which needs to know nothing but the slot. Behind
+ * the second copy is a breakpoint whose trap calls the post_handler.
+ *
+ * The first copy runs with nothing held: the task may be preempted in it, even
+ * migrate, and an RCU-tasks grace period keeps the slot until it has left. The
+ * second runs with interrupts off and the probe current, so that the hit stays
+ * on its CPU and is the only one there between the handlers; an NMI that hits
+ * a probe meanwhile runs the first copy of that one.
+ *
+ * An instruction that faults in a copy is moved to the original place before
+ * the fault is handled, since the kernel has its fixups for that address, and
+ * since a task that sleeps until the page is there must not do so in a copy.
+ * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cleanup.h>
+#include <linux/execmem.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/set_memory.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/cacheflush.h>
+#include <asm/daifflags.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "common.h"
+
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: the original instruction
+ * @back: copy, and the way behind the original
+ * @post: copy, and a breakpoint
+ * @literal: what the instruction loads, if it is a SIMD register from where it is
+ */
+struct slot {
+	unsigned long addr;
+	__le32 back[2];
+	__le32 post[2];
+	u8 literal[16];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+static __always_inline struct slot *slot_of(struct kprobe *p)
+{
+	return (struct slot *)p->ainsn.api.insn;
+}
+
+/* Slots lie one behind the other from the start of a page. */
+static __always_inline struct slot *slot_at(unsigned long pc)
+{
+	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
+}
+
+/* Near the kernel, if there is room, for the sake of the branches back. */
+void *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
+
+	if (!page)
+		page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+	if (!page)
+		return NULL;
+
+	if (set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+	aarch64_insn_set(page, AARCH64_BREAK_FAULT, PAGE_SIZE);
+
+	return page;
+}
+
+/* B from @from to @to, or a breakpoint where that does not reach. */
+static __le32 way_back(const __le32 *from, unsigned long to)
+{
+	long distance = to - (unsigned long)from;
+
+	if (distance < -SZ_128M || distance >= SZ_128M)
+		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
+
+	return cpu_to_le32(aarch64_insn_get_b_value() | ((distance >> 2) & GENMASK(25, 0)));
+}
+
+/* The instruction at @dest in @slot; a SIMD literal is loaded from the slot. */
+static __le32 copied(struct kprobe *p, const struct slot *slot, const __le32 *dest)
+{
+	long distance = (long)slot->literal - (long)dest;
+	u32 insn = p->opcode;
+
+	if (insn_is_simd_literal(insn)) {
+		insn &= ~GENMASK(23, 5);
+		insn |= (distance >> 2) << 5;
+	}
+
+	return cpu_to_le32(insn);
+}
+
+static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+
+	memset(image, 0, sizeof(*image));
+	image->addr = addr;
+	image->back[0] = copied(p, slot, &slot->back[0]);
+	image->back[1] = way_back(&slot->back[1], pc_behind(p));
+	image->post[0] = copied(p, slot, &slot->post[0]);
+	image->post[1] = cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
+
+	if (!insn_is_simd_literal(p->opcode))
+		return 0;
+
+	return copy_from_kernel_nofault(image->literal,
+					(void *)(addr + insn_literal_offset(p->opcode)),
+					4 << (p->opcode >> 30));
+}
+
+/* A CPU comes to a slot by the return from an exception, so it will fetch this. */
+static int write_slot(struct slot *slot, struct kprobe *p)
+{
+	struct slot image;
+	const __le32 *word = (const __le32 *)&image;
+	unsigned int i;
+	int ret;
+
+	ret = fill_slot(&image, slot, p);
+	for (i = 0; !ret && i < sizeof(image) / sizeof(*word); i++)
+		ret = aarch64_insn_write((__le32 *)slot + i, le32_to_cpu(word[i]));
+	caches_clean_inval_pou((unsigned long)slot, (unsigned long)(slot + 1));
+
+	return ret;
+}
+
+int prepare_copy(struct kprobe *p)
+{
+	struct slot *slot = (struct slot *)get_insn_slot();
+	int ret;
+
+	if (!slot)
+		return -ENOMEM;
+
+	ret = write_slot(slot, p);
+	if (ret) {
+		pr_debug("%pS: cannot be copied\n", p->addr);
+		free_insn_slot((kprobe_opcode_t *)slot, 0);
+		return ret;
+	}
+	p->ainsn.api.insn = (probe_opcode_t *)slot;
+
+	return 0;
+}
+
+void remove_copy(struct kprobe *p)
+{
+	if (!p->ainsn.api.insn)
+		return;
+
+	free_insn_slot(p->ainsn.api.insn, 1);
+	p->ainsn.api.insn = NULL;
+}
+
+void enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->pc = (unsigned long)slot_of(p)->back;
+}
+
+NOKPROBE_SYMBOL(enter_copy);
+
+/* Leave the trap for the second copy; @p stays current. */
+void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
+
+	ctlblk->kprobe_status = KPROBE_HIT_SS;
+	ctlblk->saved_daif = regs->pstate & DAIF_MASK;
+	regs->pstate |= PSR_I_BIT | PSR_F_BIT;
+	regs->pc = (unsigned long)slot_of(p)->post;
+}
+
+NOKPROBE_SYMBOL(enter_post_copy);
+
+static void restore_daif(struct pt_regs *regs)
+{
+	regs->pstate &= ~DAIF_MASK;
+	regs->pstate |= __this_cpu_read(kprobe_ctlblk.saved_daif);
+}
+
+NOKPROBE_SYMBOL(restore_daif);
+
+static void finish_post_copy(struct pt_regs *regs)
+{
+	struct kprobe *p = kprobe_running();
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	restore_daif(regs);
+	regs->pc = pc_behind(p);
+
+	/* Its last user may have gone while the copy ran. */
+	if (post)
+		run_post_handler(p, post, regs);
+	else
+		reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(finish_post_copy);
+
+/**
+ * kprobe_ss_brk_handler() - the breakpoint behind a copy
+ * @regs: registers at the trap
+ * @esr: syndrome of the exception
+ *
+ * Context: The exception, as in an NMI.
+ * Return: %DBG_HOOK_HANDLED, or %DBG_HOOK_ERROR when there is no copy here.
+ */
+int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
+{
+	struct slot *slot = slot_at(regs->pc);
+
+	if (regs->pc == (unsigned long)&slot->back[1]) {
+		regs->pc = slot->addr + AARCH64_INSN_SIZE;
+		return DBG_HOOK_HANDLED;
+	}
+
+	if (regs->pc != (unsigned long)&slot->post[1] || !kprobe_running() ||
+	    __this_cpu_read(kprobe_ctlblk.kprobe_status) != KPROBE_HIT_SS)
+		return DBG_HOOK_ERROR;
+
+	finish_post_copy(regs);
+
+	return DBG_HOOK_HANDLED;
+}
+
+NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
+
+/**
+ * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+	struct slot *slot = slot_at(regs->pc);
+	unsigned long pc = regs->pc;
+
+	if (likely(!is_kprobe_insn_slot(pc)))
+		return;
+
+	/* What is behind a copy does not fault. */
+	if (pc != (unsigned long)slot->back && pc != (unsigned long)slot->post)
+		return;
+
+	regs->pc = slot->addr;
+	if (pc == (unsigned long)slot->post) {
+		restore_daif(regs);
+		reset_current_kprobe();
+		/* The exception began with the copy's mask, not the code's. */
+		local_daif_inherit(regs);
+	}
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
+
+static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	if (!post)
+		return;
+
+	/* A probe hit by an interrupt must not be missed because of this one. */
+	guard(irqsave)();
+	__this_cpu_write(current_kprobe, p);
+	run_post_handler(p, post, regs);
+}
+
+NOKPROBE_SYMBOL(post_after_fixup);
+
+/**
+ * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * @regs: registers after the fixup
+ * @pc: instruction that faulted, not its copy
+ *
+ * To the probed code the instruction is over, so it is to a post_handler. When
+ * another hit is under way on this CPU this one has been counted as missed.
+ *
+ * Context: An exception.
+ */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)pc);
+	if (unlikely(p) && !kprobe_running() && text_is_brk(pc))
+		post_after_fixup(p, regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

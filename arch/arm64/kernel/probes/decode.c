@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What kind of instruction is it? Most do the same wherever they run. Those that
+ * look at their own address, or say where to go on, are simulated, and some can
+ * neither be moved nor simulated.
+ *
+ * The names are those of the A64 instruction set in the Arm Architecture
+ * Reference Manual.
+ */
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <asm/insn.h>
+#include <asm/sysreg.h>
+
+#include "common.h"
+
+/* An instruction is of a kind if it has @value under @mask. */
+struct insn_pattern {
+	u32 mask;
+	u32 value;
+};
+
+static bool matches(const struct insn_pattern *p, u32 insn)
+{
+	return (insn & p->mask) == p->value;
+}
+
+/* How those are simulated that must be. */
+static const struct {
+	struct insn_pattern pattern;
+	probes_handler_t *handler;
+} simulations[] = {
+	{ { 0xffffffff, 0xd503201f }, simulate_nop },		/* NOP */
+	{ { 0xffffff3f, 0xd503241f }, simulate_nop },		/* BTI */
+	{ { 0x7c000000, 0x14000000 }, simulate_b_bl },		/* B, BL */
+	{ { 0xff000000, 0x54000000 }, simulate_b_cond },	/* B.cond, BC.cond */
+	{ { 0x7e000000, 0x34000000 }, simulate_cbz_cbnz },	/* CBZ, CBNZ */
+	{ { 0x7e000000, 0x36000000 }, simulate_tbz_tbnz },	/* TBZ, TBNZ */
+	{ { 0x1f000000, 0x10000000 }, simulate_adr_adrp },	/* ADR, ADRP */
+	{ { 0xfffffc1f, 0xd61f0000 }, simulate_br_blr_ret },	/* BR */
+	{ { 0xfffffc1f, 0xd63f0000 }, simulate_br_blr_ret },	/* BLR */
+	{ { 0xfffffc1f, 0xd65f0000 }, simulate_br_blr_ret },	/* RET */
+	{ { 0xff000000, 0xd8000000 }, simulate_nop },		/* PRFM (literal) */
+};
+
+/* The same, but what they look at is there for the kernel's own code only. */
+static const struct {
+	struct insn_pattern pattern;
+	probes_handler_t *handler;
+} kernel_simulations[] = {
+	{ { 0xbf000000, 0x18000000 }, simulate_ldr_literal },	/* LDR (literal) */
+	{ { 0xff000000, 0x98000000 }, simulate_ldrsw_literal },	/* LDRSW (literal) */
+	{ { 0xfedff800, 0xd61f0800 }, simulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
+	{ { 0xfffffbff, 0xd65f0bff }, simulate_br_blr_ret_auth }, /* RETAA, RETAB */
+	{ { 0xffffffe0, 0xd53b4220 }, simulate_mrs_daif },	/* MRS Xt, DAIF */
+	{ { 0xffffffe0, 0xd51b4220 }, simulate_msr_daif },	/* MSR DAIF, Xt */
+	{ { 0xfffff0df, 0xd50340df }, simulate_msr_daif_imm },	/* MSR DAIFSet, DAIFClr */
+};
+
+static const char refused_trap[] = "traps, and would report its copy";
+static const char refused_switch[] = "switches between contexts";
+static const char refused_auth[] = "signs or checks a pointer by its own address";
+static const char refused_mops[] = "one of three that have to stay together";
+static const char refused_exclusive[] = "a trap would end the exclusive access";
+static const char refused_literal[] = "loads from where it is";
+static const char refused_unknown[] = "unknown instruction";
+static const char refused_data[] = "not an instruction";
+
+static const struct {
+	struct insn_pattern pattern;
+	const char *why;
+} refusals[] = {
+	{ { 0x9e000000, 0x00000000 }, refused_trap },		/* UDF */
+	{ { 0x1a000000, 0x02000000 }, refused_data },		/* not allocated */
+	{ { 0xff000000, 0xd4000000 }, refused_trap },		/* SVC, HVC, SMC, BRK, HLT, DCPS */
+	{ { 0xff800000, 0xd6800000 }, refused_switch },		/* ERET and its like, DRPS */
+	{ { 0xfe000000, 0xd6000000 }, refused_unknown },	/* other branches to registers */
+	{ { 0xff000000, 0x55000000 }, refused_auth },		/* RETAASPPC, RETABSPPC */
+	{ { 0xff800000, 0xf3800000 }, refused_auth },		/* AUTIASPPC, AUTIBSPPC */
+	{ { 0xffff8000, 0xdac18000 }, refused_auth },		/* PACIASPPC and its like */
+	{ { 0xffffffff, 0xd50324ff }, refused_auth },		/* PACM */
+	{ { 0x7e000000, 0x74000000 }, refused_unknown },	/* CB<cc> */
+	{ { 0x3b200c00, 0x19000400 }, refused_mops },		/* CPY*, SET* */
+	{ { 0x3f000000, 0x1c000000 }, refused_literal },	/* LDR (literal, SIMD&FP) */
+};
+
+/* System instructions: what their op0, op1, CRn, CRm and op2 must be, under a mask. */
+#define SYS_ALL		sys_reg(3, 7, 15, 15, 7)
+#define SYS_UP_TO_CRN	sys_reg(3, 7, 15, 0, 0)
+#define SYS_UP_TO_CRM	sys_reg(3, 7, 15, 15, 0)
+
+/*
+ * Registers that an exception writes: by the time that a copy reads one, it does
+ * not have what the probed code would have found there.
+ */
+static const struct insn_pattern mrs_refused[] = {
+	{ SYS_UP_TO_CRM, sys_reg(3, 0, 4, 0, 0) },	/* SPSR_EL1, ELR_EL1 */
+	{ SYS_UP_TO_CRN, sys_reg(3, 0, 5, 0, 0) },	/* ESR_EL1, AFSRn_EL1, ... */
+	{ SYS_UP_TO_CRN, sys_reg(3, 0, 6, 0, 0) },	/* FAR_EL1 */
+	{ SYS_UP_TO_CRM, sys_reg(3, 4, 4, 0, 0) },	/* the same of EL2 */
+	{ SYS_UP_TO_CRN, sys_reg(3, 4, 5, 0, 0) },
+	{ SYS_UP_TO_CRN, sys_reg(3, 4, 6, 0, 0) },
+};
+
+/* Only these may be written: a trap between them and what follows does no harm. */
+static const struct insn_pattern msr_allowed[] = {
+	{ SYS_ALL, sys_reg(3, 3, 4, 2, 0) },		/* NZCV */
+	{ SYS_UP_TO_CRM, sys_reg(3, 3, 4, 4, 0) },	/* FPCR, FPSR */
+	{ SYS_UP_TO_CRM, sys_reg(3, 3, 13, 0, 0) },	/* TPIDR_EL0, ... */
+	{ SYS_UP_TO_CRN, sys_reg(3, 3, 14, 0, 0) },	/* timers, event counters */
+	{ SYS_UP_TO_CRN, sys_reg(3, 3, 9, 0, 0) },	/* performance monitors */
+	{ SYS_UP_TO_CRM, sys_reg(3, 0, 4, 6, 0) },	/* ICC_PMR_EL1 */
+	{ sys_reg(3, 7, 15, 8, 0), sys_reg(3, 0, 12, 8, 0) },	/* ICC_*_EL1 */
+};
+
+/* Fields of PSTATE that the exception keeps, by op1 and op2. */
+static const struct insn_pattern pstate_allowed[] = {
+	{ 0xffffffff, 0xd500401f },			/* CFINV */
+	{ 0xffffffff, 0xd500403f },			/* XAFLAG */
+	{ 0xffffffff, 0xd500405f },			/* AXFLAG */
+	{ 0xfffff0ff, 0xd500407f },			/* UAO */
+	{ 0xfffff0ff, 0xd500409f },			/* PAN */
+	{ 0xfffff0ff, 0xd503403f },			/* SSBS */
+	{ 0xfffff0ff, 0xd503405f },			/* DIT */
+	{ 0xfffff0ff, 0xd503409f },			/* TCO */
+};
+
+static bool matches_any(const struct insn_pattern *patterns, unsigned int nr, u32 value)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (matches(&patterns[i], value))
+			return true;
+	}
+
+	return false;
+}
+
+/* Cache and TLB maintenance and address translation, which take no notice of the PC. */
+static bool sys_may_move(u32 insn)
+{
+	u32 crn = (insn >> 12) & 15;
+
+	/* The guarded control stack is at CRn 7, CRm 7. */
+	return (crn == 7 && ((insn >> 8) & 15) != 7) || crn == 8;
+}
+
+static const char *system_refusal(u32 insn)
+{
+	static const char why[] = "belongs to the context that it runs in";
+	u32 reg = insn & SYS_ALL;
+
+	/* Hints, barriers, and waiting. */
+	if ((insn & 0xfffff000) == 0xd5032000 || (insn & 0xfffff000) == 0xd5033000 ||
+	    (insn & 0xfffff000) == 0xd5031000)
+		return NULL;
+
+	switch ((insn >> 19) & 7) {
+	case 0:				/* MSR (immediate) */
+		return matches_any(pstate_allowed, ARRAY_SIZE(pstate_allowed), insn) ? NULL : why;
+	case 1:				/* SYS */
+		return sys_may_move(insn) ? NULL : why;
+	case 2:				/* MSR, debug registers */
+		return why;
+	case 3:				/* MSR */
+		return matches_any(msr_allowed, ARRAY_SIZE(msr_allowed), reg) ? NULL : why;
+	case 6:				/* MRS, debug registers */
+		return NULL;
+	case 7:				/* MRS */
+		return matches_any(mrs_refused, ARRAY_SIZE(mrs_refused), reg) ? why : NULL;
+	default:			/* SYSL */
+		return why;
+	}
+}
+
+/* Loads and stores with an exclusive monitor, but not CASP, which looks like them. */
+bool insn_is_exclusive(u32 insn)
+{
+	if ((insn & 0x3e800000) != 0x08000000)
+		return false;
+
+	return (insn & 0x80200000) != 0x00200000;
+}
+
+bool insn_is_load_exclusive(u32 insn)
+{
+	return insn_is_exclusive(insn) && (insn & BIT(22));
+}
+
+/**
+ * insn_refusal() - why an instruction can neither be moved nor simulated
+ * @insn: one for which there is no simulation
+ *
+ * Return: the reason, NULL when it can be moved.
+ */
+const char *insn_refusal(u32 insn)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+		if (matches(&refusals[i].pattern, insn))
+			return refusals[i].why;
+	}
+
+	if ((insn & 0xff000000) == 0xd5000000)
+		return insn & BIT(22) ? refused_unknown : system_refusal(insn);
+
+	return insn_is_exclusive(insn) ? refused_exclusive : NULL;
+}
+
+/* A load of a literal into a register that struct pt_regs does not have. */
+bool insn_is_simd_literal(u32 insn)
+{
+	return (insn & 0x3f000000) == 0x1c000000 && insn >> 30 != 3;
+}
+
+/* A simulation that serves both kinds of probes. */
+static probes_handler_t *find_simulation(u32 insn)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(simulations); i++) {
+		if (matches(&simulations[i].pattern, insn))
+			return simulations[i].handler;
+	}
+
+	return NULL;
+}
+
+/* One that looks at the kernel's registers, keys or text. */
+probes_handler_t *find_kernel_simulation(u32 insn)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kernel_simulations); i++) {
+		if (matches(&kernel_simulations[i].pattern, insn))
+			return kernel_simulations[i].handler;
+	}
+
+	return NULL;
+}
+
+/**
+ * arm_probe_decode_insn() - how to run an instruction that has a probe
+ * @insn: the instruction
+ * @api: its handler is set when it is to be simulated
+ *
+ * Context: Any.
+ * Return: whether it can be probed, and how it is run.
+ */
+enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
+{
+	const char *why = insn_refusal(insn);
+
+	api->handler = find_simulation(insn);
+	if (api->handler)
+		return INSN_GOOD_NO_SLOT;
+
+	/* Literals and keys of user space cannot be had from here. */
+	if (find_kernel_simulation(insn))
+		return INSN_REJECTED;
+
+	/* Users may name any place of a file. What is no code traps as it would there. */
+	return why && why != refused_data ? INSN_REJECTED : INSN_GOOD;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Instructions that look at their own address, at where they are to return to, or
+ * at the exception mask: done to the registers instead.
+ */
+#include <linux/bitops.h>
+#include <linux/kprobes.h>
+#include <asm/cpufeature.h>
+#include <asm/daifflags.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+#include <asm/traps.h>
+
+#include "common.h"
+
+static __always_inline unsigned int field(u32 insn, unsigned int shift, unsigned int bits)
+{
+	return (insn >> shift) & (BIT(bits) - 1);
+}
+
+/* Registers by their number, 31 being the one that is always zero. */
+static __always_inline u64 get_reg(struct pt_regs *regs, unsigned int n)
+{
+	return n == 31 ? 0 : regs->regs[n];
+}
+
+static __always_inline void set_reg(struct pt_regs *regs, unsigned int n, u64 value)
+{
+	if (n != 31)
+		regs->regs[n] = value;
+}
+
+static __always_inline void go_behind(struct pt_regs *regs, long addr)
+{
+	regs->pc = addr + AARCH64_INSN_SIZE;
+}
+
+static __always_inline void branch_if(bool taken, u32 insn, long addr, struct pt_regs *regs)
+{
+	regs->pc = addr + (taken ? insn_branch_offset(insn) : AARCH64_INSN_SIZE);
+}
+
+void simulate_nop(u32 insn, long addr, struct pt_regs *regs)
+{
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_nop);
+
+void simulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
+{
+	if (insn & BIT(31))
+		regs->regs[30] = addr + AARCH64_INSN_SIZE;
+	branch_if(true, insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_b_bl);
+
+void simulate_b_cond(u32 insn, long addr, struct pt_regs *regs)
+{
+	pstate_check_t *check = aarch32_opcode_cond_checks[field(insn, 0, 4)];
+
+	branch_if(check(regs->pstate), insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_b_cond);
+
+void simulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
+{
+	u64 value = get_reg(regs, field(insn, 0, 5));
+	bool nonzero = insn & BIT(31) ? value : (u32)value;
+
+	branch_if(nonzero == field(insn, 24, 1), insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_cbz_cbnz);
+
+void simulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
+{
+	unsigned int bit = field(insn, 31, 1) << 5 | field(insn, 19, 5);
+	bool set = get_reg(regs, field(insn, 0, 5)) & BIT_ULL(bit);
+
+	branch_if(set == field(insn, 24, 1), insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_tbz_tbnz);
+
+void simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
+{
+	long offset = (long)sign_extend32(field(insn, 5, 19), 18) << 2 | field(insn, 29, 2);
+	long base = addr;
+
+	/* ADRP counts in units of 4K, whatever pages the kernel has. */
+	if (insn & BIT(31)) {
+		base &= ~0xfffL;
+		offset <<= 12;
+	}
+	set_reg(regs, field(insn, 0, 5), base + offset);
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_adr_adrp);
+
+/* Of BR, BLR and RET, by the two bits in which they differ. */
+enum { BRANCH_BR, BRANCH_BLR, BRANCH_RET };
+
+/* What the instruction at a branch's target may have to be. */
+static unsigned long btype_of(unsigned int kind, unsigned int n)
+{
+	if (!IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) || !system_supports_bti_kernel())
+		return PSR_BTYPE_NONE;
+	if (kind == BRANCH_BLR)
+		return PSR_BTYPE_C;
+	if (kind == BRANCH_BR)
+		return n == 16 || n == 17 ? PSR_BTYPE_JC : PSR_BTYPE_J;
+
+	return PSR_BTYPE_NONE;
+}
+
+NOKPROBE_SYMBOL(btype_of);
+
+static void branch_to(u64 target, u32 insn, long addr, struct pt_regs *regs)
+{
+	unsigned int kind = field(insn, 21, 2);
+
+	if (kind == BRANCH_BLR)
+		regs->regs[30] = addr + AARCH64_INSN_SIZE;
+	regs->pc = target;
+	if (!user_mode(regs))
+		regs->pstate |= btype_of(kind, field(insn, 5, 5));
+}
+
+NOKPROBE_SYMBOL(branch_to);
+
+void simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
+{
+	/* The target may be in the register that BLR writes. */
+	branch_to(get_reg(regs, field(insn, 5, 5)), insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_br_blr_ret);
+
+#ifdef CONFIG_ARM64_PTR_AUTH_KERNEL
+
+/* The keys of the probed code are in place. A bad pointer faults as it does there. */
+static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
+{
+	if (key_b)
+		asm(ARM64_ASM_PREAMBLE "autib %0, %1" : "+r" (pointer) : "r" (modifier));
+	else
+		asm(ARM64_ASM_PREAMBLE "autia %0, %1" : "+r" (pointer) : "r" (modifier));
+
+	return pointer;
+}
+
+#else
+
+static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
+{
+	return pointer;
+}
+
+#endif
+
+NOKPROBE_SYMBOL(authenticate);
+
+/* BRAA and its like name a register with the modifier; BRAAZ means 0, RETAA the sp. */
+void simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
+{
+	bool is_ret = field(insn, 21, 2) == BRANCH_RET;
+	unsigned int n = field(insn, 0, 5);
+	u64 modifier;
+
+	if (is_ret)
+		modifier = regs->sp;
+	else if (insn & BIT(24))
+		modifier = n == 31 ? regs->sp : get_reg(regs, n);
+	else
+		modifier = 0;
+
+	branch_to(authenticate(get_reg(regs, is_ret ? 30 : field(insn, 5, 5)), modifier,
+			       insn & BIT(10)), insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(simulate_br_blr_ret_auth);
+
+/* The literals were found to be readable when the probe was prepared. */
+void simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
+{
+	const void *literal = (const void *)(addr + insn_literal_offset(insn));
+
+	if (insn & BIT(30))
+		set_reg(regs, field(insn, 0, 5), *(const u64 *)literal);
+	else
+		set_reg(regs, field(insn, 0, 5), *(const u32 *)literal);
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_ldr_literal);
+
+void simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
+{
+	const s32 *literal = (const s32 *)(addr + insn_literal_offset(insn));
+
+	set_reg(regs, field(insn, 0, 5), (s64)*literal);
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_ldrsw_literal);
+
+/*
+ * The exception mask: a copy may run with one that is not the probed code's.
+ */
+void simulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
+{
+	set_reg(regs, field(insn, 0, 5), regs->pstate & DAIF_MASK);
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_mrs_daif);
+
+void simulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
+{
+	regs->pstate &= ~DAIF_MASK;
+	regs->pstate |= get_reg(regs, field(insn, 0, 5)) & DAIF_MASK;
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_msr_daif);
+
+/* DAIFSet has op2 6, DAIFClr 7. */
+void simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
+{
+	unsigned long bits = (unsigned long)field(insn, 8, 4) << 6;
+
+	if (insn & BIT(5))
+		regs->pstate &= ~bits;
+	else
+		regs->pstate |= bits;
+	go_behind(regs, addr);
+}
+
+NOKPROBE_SYMBOL(simulate_msr_daif_imm);

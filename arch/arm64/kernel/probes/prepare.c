@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preparing a probe: may the instruction at its address be probed, and how will
+ * a hit get it done?
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "common.h"
+
+/* Read the instruction at @addr as it is without a probe. */
+static int read_original(u32 *insn, unsigned long addr)
+{
+	struct kprobe *p;
+	int ret;
+
+	ret = aarch64_insn_read((void *)addr, insn);
+	if (ret || *insn != BRK64_OPCODE_KPROBES)
+		return ret;
+
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (p)
+		*insn = p->opcode;
+
+	return 0;
+}
+
+/*
+ * A load exclusive and the store that goes with it must have no trap in between:
+ * the return from it ends the exclusive access, and the store fails for ever. A
+ * place from which some path leads to a store, and not to a load before, is in
+ * between. Such a path has no calls and is short, but it may lead anywhere.
+ */
+#define MAX_PATHS	32
+#define MAX_STEPS	512
+
+/**
+ * struct exclusive_search - the paths that lead on from a place
+ * @starts: where they begin
+ * @nr: how many there are
+ * @steps: instructions that may still be looked at
+ */
+struct exclusive_search {
+	unsigned long starts[MAX_PATHS];
+	unsigned int nr;
+	unsigned int steps;
+};
+
+static void add_path(struct exclusive_search *search, unsigned long start)
+{
+	unsigned int i;
+
+	for (i = 0; i < search->nr; i++) {
+		if (search->starts[i] == start)
+			return;
+	}
+	if (search->nr < MAX_PATHS)
+		search->starts[search->nr++] = start;
+}
+
+/* Nothing behind it belongs to an exclusive access that is under way before it. */
+static bool ends_path(u32 insn)
+{
+	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
+	       aarch64_insn_is_clrex(insn) || (insn & 0xfe000000) == 0xd6000000 ||
+	       (insn & 0xff000000) == 0xd4000000;
+}
+
+static bool path_meets_store(struct exclusive_search *search, unsigned long addr)
+{
+	long offset;
+	u32 insn;
+
+	for (; search->steps; search->steps--, addr += AARCH64_INSN_SIZE) {
+		if (read_original(&insn, addr))
+			return false;
+		if (insn_is_exclusive(insn))
+			return !insn_is_load_exclusive(insn);
+
+		offset = insn_branch_offset(insn);
+		if (offset && !aarch64_insn_is_bl(insn))
+			add_path(search, addr + offset);
+		if (ends_path(insn))
+			return false;
+	}
+
+	return false;
+}
+
+static bool in_exclusive_access(unsigned long addr, u32 insn)
+{
+	struct exclusive_search search = { .steps = MAX_STEPS };
+	unsigned int i;
+
+	/* A load may stand alone, to wait for an event. */
+	add_path(&search, insn_is_load_exclusive(insn) ? addr + AARCH64_INSN_SIZE : addr);
+	for (i = 0; i < search.nr; i++) {
+		if (path_meets_store(&search, search.starts[i]))
+			return true;
+	}
+
+	return false;
+}
+
+/* Why the instruction cannot be copied, or NULL. */
+static const char *copy_refusal(u32 insn)
+{
+	if (insn_is_load_exclusive(insn) || insn_is_simd_literal(insn))
+		return NULL;
+
+	return insn_refusal(insn);
+}
+
+static bool literal_is_readable(unsigned long addr, u32 insn)
+{
+	u8 literal[16];
+
+	return !copy_from_kernel_nofault(literal, (void *)(addr + insn_literal_offset(insn)),
+					 4 << (insn >> 30 & 1));
+}
+
+/* Find out how @p is simulated, if it is. */
+static int prepare_simulation(struct kprobe *p)
+{
+	struct arch_probe_insn *api = &p->ainsn.api;
+
+	if (arm_probe_decode_insn(p->opcode, api) == INSN_GOOD_NO_SLOT)
+		return 0;
+
+	api->handler = find_kernel_simulation(p->opcode);
+	if ((api->handler == simulate_ldr_literal || api->handler == simulate_ldrsw_literal) &&
+	    !literal_is_readable((unsigned long)p->addr, p->opcode)) {
+		pr_debug("%pS: its literal cannot be read\n", p->addr);
+		return -EILSEQ;
+	}
+
+	return 0;
+}
+
+/*
+ * In front of a function that ftrace can attach to may be two words which tell
+ * the code that its site calls what to do, and in front of one that is called by
+ * pointers one with its type. To kallsyms they are the end of what lies before.
+ */
+static bool is_before_function(unsigned long addr)
+{
+	bool has_type = IS_ENABLED(CONFIG_CFI_CLANG);
+	unsigned int i, words = IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? 2 : has_type;
+	unsigned long offset;
+
+	for (i = 0; i < words; i++) {
+		addr += AARCH64_INSN_SIZE;
+		if (kallsyms_lookup_size_offset(addr, NULL, &offset) && !offset &&
+		    (has_type || ftrace_location(addr)))
+			return true;
+	}
+
+	return false;
+}
+
+static int check_place(struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+
+	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE)) {
+		pr_debug("%pS: inside an instruction\n", p->addr);
+		return -EILSEQ;
+	}
+
+	if (is_before_function(addr)) {
+		pr_debug("%pS: in the data before a function\n", p->addr);
+		return -EINVAL;
+	}
+
+	if (read_original(&p->opcode, addr)) {
+		pr_debug("%pS: cannot be read\n", p->addr);
+		return -EILSEQ;
+	}
+
+	if (in_exclusive_access(addr, p->opcode)) {
+		pr_debug("%pS: in an exclusive access\n", p->addr);
+		return -EOPNOTSUPP;
+	}
+
+	return 0;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	const char *why;
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	ret = check_place(p);
+	if (ret)
+		return ret;
+
+	memset(&p->ainsn, 0, sizeof(p->ainsn));
+	ret = prepare_simulation(p);
+	if (ret || p->ainsn.api.handler)
+		return ret;
+
+	why = copy_refusal(p->opcode);
+	if (why) {
+		pr_debug("%pS: %s\n", p->addr, why);
+		return -EOPNOTSUPP;
+	}
+
+	return prepare_copy(p);
+}
+
+void arch_remove_kprobe(struct kprobe *p)
+{
+	remove_copy(p);
+}

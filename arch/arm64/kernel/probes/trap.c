@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Breakpoints: writing them, and what happens when one is hit.
+ *
+ * A hit calls the pre_handler and then has the instruction done in one of three
+ * ways, all chosen when the probe was prepared or from what its users want:
+ * simulated here; run as a copy that branches back behind the original, which
+ * needs no second trap; or, when a post_handler wants to see the result, run as
+ * a copy with a second breakpoint behind it. No instruction is single-stepped.
+ */
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/processor.h>
+#include <linux/rcupdate.h>
+#include <linux/stop_machine.h>
+#include <linux/uaccess.h>
+#include <asm/barrier.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+#include <asm/sections.h>
+#include <asm/traps.h>
+
+#include "common.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/**
+ * struct text_round - breakpoints that are written, or removed, in one go
+ * @kps: the probes, linked by their list
+ * @arm: write breakpoints, not the original instructions
+ * @missing: CPUs that have not stopped yet
+ * @written: all is done
+ */
+struct text_round {
+	struct list_head *kps;
+	bool arm;
+	atomic_t missing;
+	bool written;
+};
+
+static void write_text(struct kprobe *p, bool arm)
+{
+	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
+}
+
+/*
+ * The instructions for which the architecture promises that a CPU executes
+ * either the old or the new one, if both are among them. BRK is.
+ */
+static bool changes_live(u32 insn)
+{
+	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
+	       aarch64_insn_is_isb(insn) || insn == aarch64_insn_gen_nop();
+}
+
+/* For all others no CPU may be near while they change, and each fetches anew. */
+static int write_stopped(void *data)
+{
+	struct text_round *round = data;
+	struct kprobe *p;
+
+	if (!atomic_dec_and_test(&round->missing)) {
+		/* Pairs with the release by the CPU that writes. */
+		while (!smp_load_acquire(&round->written))
+			cpu_relax();
+		isb();
+		return 0;
+	}
+
+	list_for_each_entry(p, round->kps, list) {
+		if (!changes_live(p->opcode))
+			write_text(p, round->arm);
+	}
+	/* Pairs with the acquire by those that wait. */
+	smp_store_release(&round->written, true);
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(write_stopped);
+
+static void write_round(struct list_head *kps, bool arm)
+{
+	struct text_round round = {
+		.kps = kps,
+		.arm = arm,
+		.missing = ATOMIC_INIT(num_online_cpus()),
+	};
+	bool stop = false;
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list) {
+		if (changes_live(p->opcode))
+			write_text(p, arm);
+		else
+			stop = true;
+	}
+
+	if (stop)
+		stop_machine_cpuslocked(write_stopped, &round, cpu_online_mask);
+}
+
+static void write_one(struct kprobe *p, u32 insn)
+{
+	void *addr = p->addr;
+
+	aarch64_insn_patch_text(&addr, &insn, 1);
+}
+
+void arch_arm_kprobe(struct kprobe *p)
+{
+	write_one(p, BRK64_OPCODE_KPROBES);
+}
+
+void arch_disarm_kprobe(struct kprobe *p)
+{
+	write_one(p, p->opcode);
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	write_round(kps, true);
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	write_round(kps, false);
+}
+
+void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+	handler(p, regs, 0);
+	reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(run_post_handler);
+
+static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
+{
+	probes_handler_t *simulate = p->ainsn.api.handler;
+
+	if (!simulate)
+		return false;
+	simulate(p->opcode, (long)p->addr, regs);
+
+	return true;
+}
+
+static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post;
+
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+
+	if (hit_pre_handler(p, regs)) {
+		/* No branch has led to where the handler wants to go. */
+		clear_btype(regs);
+		reset_current_kprobe();
+		return;
+	}
+
+	/* The breakpoint was as good a target of an indirect branch as any. */
+	clear_btype(regs);
+
+	/* A user may add or remove the last post_handler at any time. */
+	post = READ_ONCE(p->post_handler);
+	if (try_simulate(p, regs)) {
+		if (post)
+			run_post_handler(p, post, regs);
+		else
+			reset_current_kprobe();
+	} else if (post) {
+		enter_post_copy(p, regs);
+	} else {
+		reset_current_kprobe();
+		enter_copy(p, regs);
+	}
+}
+
+/*
+ * A hit while this CPU handles another, be it from a handler, or in an NMI
+ * while a copy runs: no handler is called, and nothing of the other hit is
+ * touched.
+ */
+static void nested_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobes_inc_nmissed_count(p);
+	clear_btype(regs);
+	if (!try_simulate(p, regs))
+		enter_copy(p, regs);
+}
+
+NOKPROBE_SYMBOL(nested_hit);
+
+/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+bool text_is_brk(unsigned long addr)
+{
+	__le32 insn;
+
+	__get_kernel_nofault(&insn, (__le32 *)addr, __le32, gone);
+	return le32_to_cpu(insn) == BRK64_OPCODE_KPROBES;
+gone:
+	return false;
+}
+
+NOKPROBE_SYMBOL(text_is_brk);
+
+/*
+ * No probe was found at @addr. If its breakpoint was removed after this CPU
+ * fetched it, or another came since, the text is to be executed as it is now.
+ */
+static bool text_has_changed(unsigned long addr)
+{
+	return !text_is_brk(addr) || get_kprobe((kprobe_opcode_t *)addr);
+}
+
+NOKPROBE_SYMBOL(text_has_changed);
+
+/**
+ * kprobe_brk_handler() - a breakpoint trap may be the hit of a probe
+ * @regs: registers at the trap, pc at the breakpoint
+ * @esr: syndrome of the exception
+ *
+ * Context: The exception, as in an NMI.
+ * Return: %DBG_HOOK_HANDLED, or %DBG_HOOK_ERROR when it has to do with no probe.
+ */
+int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->pc);
+
+	if (unlikely(!p))
+		return text_has_changed(regs->pc) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
+
+	if (unlikely(kprobe_running()))
+		nested_hit(p, regs);
+	else
+		first_hit(p, regs);
+
+	return DBG_HOOK_HANDLED;
+}
+
+NOKPROBE_SYMBOL(kprobe_brk_handler);
+
+/*
+ * A handler has faulted: the exception tables have the fixup, if there is one.
+ * Faults of copies were moved to their instruction before.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+/*
+ * What ftrace sites call has inner symbols that look like functions and are
+ * rewritten in place. return_to_handler() has no return address that a return
+ * probe could divert.
+ */
+static int __init blacklist_ftrace(void)
+{
+	int ret = 0;
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+	ret = kprobe_add_area_blacklist((unsigned long)ftrace_caller,
+					(unsigned long)ftrace_stub);
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (!ret)
+		ret = kprobe_add_ksym_blacklist((unsigned long)return_to_handler);
+#endif
+	return min(ret, 0);
+}
+
+/*
+ * What the beginning or the end of a trap calls, so that a hit there would lead to
+ * the next one, for ever. The per-CPU variables that a trap looks at are a reason
+ * to ask for preemption, and where it hits lockdep, lockdep's state stays as it is.
+ */
+static unsigned long traps_call[] __initdata = {
+#ifdef CONFIG_PREEMPTION
+	(unsigned long)preempt_schedule_notrace,
+#endif
+#ifdef CONFIG_PREEMPT_DYNAMIC
+	(unsigned long)dynamic_preempt_schedule_notrace,
+#endif
+#ifdef CONFIG_PROVE_LOCKING
+	(unsigned long)rcu_is_watching,
+	(unsigned long)lockdep_hardirqs_on_prepare,
+#endif
+};
+
+static int __init blacklist_traps(void)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(traps_call) && ret >= 0; i++)
+		ret = kprobe_add_ksym_blacklist(traps_call[i]);
+
+	return min(ret, 0);
+}
+
+/*
+ * The hypervisor's code runs where nobody knows of probes, and in the entry code
+ * an exception would overwrite the state of another.
+ */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	int ret;
+
+	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
+					(unsigned long)__entry_text_end);
+	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__irqentry_text_start,
+						(unsigned long)__irqentry_text_end);
+	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
+						(unsigned long)__hyp_text_end);
+	if (!ret)
+		ret = blacklist_ftrace();
+
+	return ret ?: blacklist_traps();
+}
