@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a probe change what the probed code does?
+ *
+ * Each snippet of insn_snippets.S runs from random states, first as it is and
+ * then with a probe on every one of its instructions. What comes out must be
+ * the same: registers, flags, stack and memory. The handlers keep a log, which
+ * must be a gapless account of the way through the snippet: each instruction
+ * is announced by its pre_handler, its post_handler tells which one is next,
+ * and between the two calls at that place no register changes.
+ *
+ * The states depend on the snippet and on the seed, which the kernel parameter
+ * insn_test.seed sets: the run that failed can be repeated.
+ */
+#define pr_fmt(fmt) "kprobes_arm64_insn: " fmt
+
+#include <kunit/test.h>
+#include <linux/jhash.h>
+#include <linux/kprobes.h>
+#include <linux/moduleparam.h>
+#include <linux/prandom.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <asm/cpufeature.h>
+#include <asm/daifflags.h>
+#include <asm/insn.h>
+#include <asm/neon.h>
+
+#include "common.h"
+#include "insn_test.h"
+
+#define NR_STATES	32
+#define MAX_INSNS	64
+#define MAX_EVENTS	256
+#define MEM_WORDS	128
+
+/* The registers that a snippet finds something in, see insn_snippets.S. */
+#define GPR_START	17
+#define GPR_PLATFORM	18
+#define GPR_MEM		19
+#define GPR_SMALL	20
+
+#define PSR_NZCV	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+
+static_assert(offsetof(struct machine, sp) == MACHINE_SP);
+static_assert(offsetof(struct machine, flags) == MACHINE_FLAGS);
+static_assert(offsetof(struct machine, vreg) == MACHINE_VREG);
+static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
+
+static unsigned int seed = 20240917;
+module_param(seed, uint, 0444);
+MODULE_PARM_DESC(seed, "where the random states start from");
+
+/* The memory that the snippets work on. */
+u64 insn_test_mem[MEM_WORDS] __aligned(16);
+
+/* Everything that a run starts from, and that is left of it. */
+struct world {
+	struct machine machine;
+	u64 mem[MEM_WORDS];
+};
+
+/* What the first run from a state has shown. */
+struct result {
+	struct world after;
+	unsigned int nr_hits;	/* known after the run with both handlers */
+	u32 way;		/* digest of the log of pre_handlers */
+};
+
+/* One call of a handler. */
+struct event {
+	unsigned int index;
+	bool post;
+	unsigned long pc;
+	unsigned long gpr[INSN_TEST_GPRS];
+	unsigned long sp;
+	unsigned long flags;
+};
+
+/* One test at a time, one run at a time, on one CPU. */
+static struct {
+	const struct snippet *snippet;
+	struct kprobe probe[MAX_INSNS];
+	struct kprobe *array[MAX_INSNS];
+	unsigned int nr_probes;
+	struct event event[MAX_EVENTS];
+	unsigned int nr_events;
+	struct world world;
+	struct world before;
+	struct result result[NR_STATES];
+} lab;
+
+/* -- the handlers and their log -- */
+
+static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
+{
+	struct event *e;
+
+	if (lab.nr_events == MAX_EVENTS)
+		return;
+
+	e = &lab.event[lab.nr_events++];
+	e->index = kp - lab.probe;
+	e->post = post;
+	e->pc = regs->pc;
+	e->sp = regs->sp;
+	e->flags = regs->pstate & (PSR_NZCV | DAIF_MASK);
+	memcpy(e->gpr, regs->regs, sizeof(e->gpr));
+}
+
+static int log_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	log_event(kp, regs, false);
+	return 0;
+}
+
+static void log_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	log_event(kp, regs, true);
+}
+
+static unsigned long event_addr(const struct event *e)
+{
+	return (unsigned long)lab.probe[e->index].addr;
+}
+
+static bool same_regs(const struct event *a, const struct event *b)
+{
+	return a->flags == b->flags && a->sp == b->sp && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
+}
+
+/* Registers that differ from run to run say nothing about the way. */
+static u32 digest_event(const struct event *e, u32 digest)
+{
+	digest = jhash(&e->index, sizeof(e->index), digest);
+	if (lab.snippet->needs & SNIPPET_VOLATILE)
+		return digest;
+
+	digest = jhash(e->gpr, sizeof(e->gpr), digest);
+	digest = jhash(&e->sp, sizeof(e->sp), digest);
+	return jhash(&e->flags, sizeof(e->flags), digest);
+}
+
+/* -- the probes -- */
+
+/* Every @stride'th instruction of the snippet, but for those that are refused. */
+static void place_probes(struct kunit *test, bool post, unsigned int first, unsigned int stride)
+{
+	unsigned int i, nr = lab.snippet->size / AARCH64_INSN_SIZE;
+	struct kprobe *kp;
+
+	KUNIT_ASSERT_LE(test, nr, MAX_INSNS);
+	lab.nr_probes = 0;
+	for (i = first; i < nr; i += stride) {
+		if (i < BITS_PER_LONG && lab.snippet->refused & BIT(i))
+			continue;
+		kp = &lab.probe[lab.nr_probes];
+		memset(kp, 0, sizeof(*kp));
+		kp->addr = (kprobe_opcode_t *)lab.snippet->start + i;
+		kp->pre_handler = log_pre;
+		kp->post_handler = post ? log_post : NULL;
+		lab.array[lab.nr_probes++] = kp;
+	}
+}
+
+static void remove_probes(void *unused)
+{
+	unregister_kprobes(lab.array, lab.nr_probes);
+}
+
+static void register_placed(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
+			    "the probes of %s", lab.snippet->name);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+}
+
+static void add_probes(struct kunit *test, bool post)
+{
+	place_probes(test, post, 0, 1);
+	register_placed(test);
+}
+
+/* -- a run -- */
+
+/* All 16 cases of the flags that conditions test, with interrupts on and off. */
+static void make_world(unsigned int state)
+{
+	struct machine *m = &lab.world.machine;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, (u64)seed * 1000003 + (lab.snippet - insn_snippets) * 1000 +
+			   state);
+	prandom_bytes_state(&rnd, lab.world.mem, sizeof(lab.world.mem));
+	prandom_bytes_state(&rnd, m, sizeof(*m));
+	m->gpr[GPR_START] = (unsigned long)lab.snippet->start;
+	m->gpr[GPR_MEM] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
+	m->gpr[GPR_SMALL] &= 7;
+	m->flags = (unsigned long)(state & 15) << 28 | (state & 16 ? PSR_I_BIT : 0);
+}
+
+/*
+ * From lab.world into lab.world. Always called from the same place of the same
+ * function, so that the stack of the snippet is at the same address each time.
+ */
+static noinline void run_world(void)
+{
+	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
+	lab.nr_events = 0;
+	insn_test_run(&lab.world.machine);
+	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
+}
+
+/* Lockdep must know when the snippet starts with interrupts off. */
+static noinline void run_in_task(void)
+{
+	unsigned long flags = 0;
+	bool off = lab.world.machine.flags & PSR_I_BIT;
+
+	kernel_neon_begin();
+	if (off)
+		local_irq_save(flags);
+	run_world();
+	if (off)
+		local_irq_restore(flags);
+	kernel_neon_end();
+}
+
+/* -- the checks: each returns what is wrong, or NULL -- */
+
+static const char *differing_reg(const unsigned long *want, const unsigned long *have)
+{
+	static char text[64];
+	unsigned int i;
+
+	for (i = 0; i < INSN_TEST_GPRS; i++) {
+		if (want[i] == have[i])
+			continue;
+		snprintf(text, sizeof(text), "x%u is %lx, not %lx", i, have[i], want[i]);
+		return text;
+	}
+	return NULL;
+}
+
+static const char *check_after(const struct world *a, const struct world *b)
+{
+	const char *reg = differing_reg(a->machine.gpr, b->machine.gpr);
+
+	if (reg && !(lab.snippet->needs & SNIPPET_VOLATILE))
+		return reg;
+	if (a->machine.sp != b->machine.sp)
+		return "stack pointer";
+	if (a->machine.flags != b->machine.flags)
+		return "flags";
+	if (memcmp(a->machine.vreg, b->machine.vreg, sizeof(a->machine.vreg)))
+		return "vector registers";
+	if (memcmp(a->machine.stack, b->machine.stack, sizeof(a->machine.stack)))
+		return "stack";
+	if (memcmp(a->mem, b->mem, sizeof(a->mem)))
+		return "memory";
+	return NULL;
+}
+
+/* The first pre_handler must see the state that the run started from. */
+static const char *check_start(void)
+{
+	const struct event *first = &lab.event[0];
+	unsigned long *start = lab.before.machine.gpr;
+
+	if (IS_ENABLED(CONFIG_SHADOW_CALL_STACK))
+		start[GPR_PLATFORM] = first->gpr[GPR_PLATFORM];
+	if (memcmp(start, first->gpr, sizeof(first->gpr)))
+		return "log: registers at the start";
+	if ((first->flags ^ lab.before.machine.flags) & (PSR_NZCV | PSR_I_BIT))
+		return "log: flags at the start";
+	if (event_addr(first) != (unsigned long)lab.snippet->start)
+		return "log: start";
+	return NULL;
+}
+
+static const char *check_pre(const struct event *e)
+{
+	if (e->post)
+		return "log: two post_handlers in a row";
+	if (e->pc != event_addr(e))
+		return "log: pc in a pre_handler";
+	return NULL;
+}
+
+/* @next is NULL at the end of the log; where something is refused the log has gaps. */
+static const char *check_post(const struct event *e, const struct event *pre,
+			      const struct event *next)
+{
+	if (!e->post || e->index != pre->index)
+		return "log: no post_handler after a pre_handler";
+	if (!next)
+		return e->pc == (unsigned long)insn_test_exit ? NULL : "log: end";
+	if (lab.snippet->refused)
+		return NULL;
+	if (event_addr(next) != e->pc)
+		return "log: pc in a post_handler";
+	if (!same_regs(e, next))
+		return "log: registers in a post_handler";
+	return NULL;
+}
+
+static const char *check_log_both(void)
+{
+	const char *wrong = check_start();
+	unsigned int i;
+
+	if (lab.nr_events % 2)
+		return "log: odd";
+
+	for (i = 0; !wrong && i < lab.nr_events; i += 2) {
+		struct event *e = &lab.event[i];
+
+		wrong = check_pre(e);
+		if (!wrong)
+			wrong = check_post(e + 1, e, i + 2 < lab.nr_events ? e + 2 : NULL);
+	}
+	return wrong;
+}
+
+static const char *check_log_pre(void)
+{
+	const char *wrong = check_start();
+	unsigned int i;
+
+	for (i = 0; !wrong && i < lab.nr_events; i++)
+		wrong = check_pre(&lab.event[i]);
+	return wrong;
+}
+
+static u32 digest_log(unsigned int *nr_hits)
+{
+	unsigned int i;
+	u32 digest = 0;
+
+	*nr_hits = 0;
+	for (i = 0; i < lab.nr_events; i++) {
+		if (lab.event[i].post)
+			continue;
+		digest = digest_event(&lab.event[i], digest);
+		++*nr_hits;
+	}
+	return digest;
+}
+
+/* -- the modes in which a snippet runs -- */
+
+enum mode {
+	BARE,		/* no probes: the measure for the others */
+	BOTH,		/* pre_handlers and post_handlers */
+	PRE,		/* pre_handlers only */
+	SOME,		/* either, not at every instruction */
+};
+
+static const char *judge_both(struct result *result)
+{
+	result->way = digest_log(&result->nr_hits);
+	return check_log_both();
+}
+
+static const char *judge_pre(struct result *result)
+{
+	unsigned int nr_hits;
+	u32 way = digest_log(&nr_hits);
+
+	if (nr_hits != result->nr_hits || way != result->way)
+		return "log: not the same without post_handlers";
+	return check_log_pre();
+}
+
+static const char *judge(struct result *result, enum mode mode)
+{
+	const char *wrong;
+
+	if (mode == BARE) {
+		result->after = lab.world;
+		return NULL;
+	}
+
+	wrong = check_after(&result->after, &lab.world);
+	if (wrong || mode == SOME)
+		return wrong;
+	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
+		return "log: length";
+	return mode == BOTH ? judge_both(result) : judge_pre(result);
+}
+
+static void run_states(struct kunit *test, enum mode mode)
+{
+	static const char * const names[] = { "bare", "pre+post", "pre", "some" };
+	const char *wrong;
+	unsigned int i;
+
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		lab.before = lab.world;
+		run_in_task();
+		wrong = judge(&lab.result[i], mode);
+		if (wrong)
+			KUNIT_FAIL_AND_ABORT(test, "%s, %s, state %u of seed %u: %s",
+					     lab.snippet->name, names[mode], i, seed, wrong);
+	}
+}
+
+static void run_probed(struct kunit *test, enum mode mode)
+{
+	add_probes(test, mode == BOTH);
+	run_states(test, mode);
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static void choose_snippet(struct kunit *test)
+{
+	lab.snippet = test->param_value;
+	if (lab.snippet->needs & SNIPPET_LSE && !cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS))
+		kunit_skip(test, "this CPU has no such atomics");
+	if (lab.snippet->needs & SNIPPET_PAUTH && !(IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL) &&
+						    system_supports_address_auth()))
+		kunit_skip(test, "this CPU does not sign pointers");
+}
+
+static void release_cpu(void *unused)
+{
+	migrate_enable();
+}
+
+/* Where system registers are the same in each run. */
+static void stay_on_cpu(struct kunit *test)
+{
+	migrate_disable();
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
+}
+
+static void insn_same_with_probes(struct kunit *test)
+{
+	choose_snippet(test);
+	stay_on_cpu(test);
+	run_states(test, BARE);
+	run_probed(test, BOTH);
+	run_probed(test, PRE);
+}
+
+/*
+ * Where the target of a branch has no breakpoint, which would be as good a landing
+ * pad as any, it must be come to in the way that the original branch does.
+ */
+static void insn_same_with_some(struct kunit *test)
+{
+	unsigned int first, stride;
+
+	choose_snippet(test);
+	stay_on_cpu(test);
+	run_states(test, BARE);
+	for (stride = 2; stride < 5; stride++) {
+		for (first = 0; first < stride; first++) {
+			place_probes(test, stride == 3, first, stride);
+			if (!lab.nr_probes)
+				continue;
+			register_placed(test);
+			run_states(test, SOME);
+			kunit_release_action(test, remove_probes, NULL);
+		}
+	}
+}
+
+/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
+
+/* Interrupts stay off here, and a fault within a hit is another matter. */
+#define NOT_NESTED	(SNIPPET_SETS_DAIF | SNIPPET_FAULTS)
+
+static noinline notrace void hit_me(void)
+{
+	barrier();
+}
+
+static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	run_world();
+	return 0;
+}
+
+static struct kprobe outer;
+
+static void remove_outer(void *unused)
+{
+	unregister_kprobe(&outer);
+}
+
+static void add_outer(struct kunit *test)
+{
+	outer = (struct kprobe) {
+		.addr = (kprobe_opcode_t *)hit_me,
+		.pre_handler = run_in_handler,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
+}
+
+static unsigned long count_missed(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < lab.nr_probes; i++)
+		missed += lab.probe[i].nmissed;
+	return missed;
+}
+
+static noinline void run_nested(unsigned int state)
+{
+	make_world(state);
+	kernel_neon_begin();
+	hit_me();
+	kernel_neon_end();
+}
+
+static const char *judge_missed(const struct world *after, unsigned long hits,
+				unsigned long missed)
+{
+	const char *wrong = check_after(after, &lab.world);
+
+	if (wrong)
+		return wrong;
+	if (lab.nr_events)
+		return "a handler ran";
+	if (missed != hits)
+		return "missed hits, miscounted";
+	return NULL;
+}
+
+/* How many hits there are is known from a run that is not nested. */
+static void count_hits(struct kunit *test)
+{
+	unsigned int i;
+
+	add_probes(test, false);
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		run_in_task();
+		digest_log(&lab.result[i].nr_hits);
+	}
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_when_missed(struct kunit *test)
+{
+	unsigned long missed;
+	const char *wrong;
+	unsigned int i;
+
+	choose_snippet(test);
+	if (lab.snippet->needs & NOT_NESTED)
+		kunit_skip(test, "not within a handler");
+
+	stay_on_cpu(test);
+	count_hits(test);
+	add_outer(test);
+	for (i = 0; i < NR_STATES; i++) {
+		run_nested(i);
+		lab.result[i].after = lab.world;
+	}
+
+	add_probes(test, true);
+	for (i = 0; i < NR_STATES; i++) {
+		missed = count_missed();
+		run_nested(i);
+		wrong = judge_missed(&lab.result[i].after, lab.result[i].nr_hits,
+				     count_missed() - missed);
+		if (wrong)
+			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
+					     lab.snippet->name, i, seed, wrong);
+	}
+}
+
+/* -- what must be refused -- */
+
+static void expect_refused(struct kunit *test, void *addr, int err)
+{
+	struct kprobe kp = { .addr = addr, .pre_handler = log_pre };
+	int ret = register_kprobe(&kp);
+
+	KUNIT_EXPECT_EQ_MSG(test, ret, err, "%pS", addr);
+	if (!ret)
+		unregister_kprobe(&kp);
+}
+
+/* Whether or not the instructions around have probes. */
+static void refuse_all(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < BITS_PER_LONG; i++) {
+		if (lab.snippet->refused & BIT(i))
+			expect_refused(test, lab.snippet->start + i, -EOPNOTSUPP);
+	}
+	for (i = 1; i < AARCH64_INSN_SIZE; i++)
+		expect_refused(test, (void *)lab.snippet->start + i, -EILSEQ);
+}
+
+static void insn_refused_places(struct kunit *test)
+{
+	choose_snippet(test);
+	refuse_all(test);
+	add_probes(test, false);
+	refuse_all(test);
+}
+
+/* A function that ftrace can attach to. */
+static noinline void traced(void)
+{
+	barrier();
+}
+
+static void insn_refused_data(struct kunit *test)
+{
+	void *before = (void *)traced - AARCH64_INSN_SIZE;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && !IS_ENABLED(CONFIG_CFI_CLANG))
+		kunit_skip(test, "no data in front of functions");
+
+	traced();
+	expect_refused(test, before, -EINVAL);
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS))
+		expect_refused(test, before - AARCH64_INSN_SIZE, -EINVAL);
+}
+
+/* How instructions are to be decoded, some that this CPU need not have among them. */
+static const struct decoded {
+	u32 insn;
+	enum probe_insn user;
+	probes_handler_t *kernel;	/* NULL when the kernel's own is not simulated */
+	bool copied;			/* when it is not */
+	const char *name;
+} decoded[] = {
+	{ 0xd503201f, INSN_GOOD_NO_SLOT, simulate_nop, false, "nop" },
+	{ 0xd503245f, INSN_GOOD_NO_SLOT, simulate_nop, false, "bti c" },
+	{ 0xd503233f, INSN_GOOD, NULL, true, "paciasp" },
+	{ 0x14000001, INSN_GOOD_NO_SLOT, simulate_b_bl, false, "b" },
+	{ 0x94000001, INSN_GOOD_NO_SLOT, simulate_b_bl, false, "bl" },
+	{ 0x54000041, INSN_GOOD_NO_SLOT, simulate_b_cond, false, "b.ne" },
+	{ 0x54000051, INSN_GOOD_NO_SLOT, simulate_b_cond, false, "bc.ne" },
+	{ 0xd61f0200, INSN_GOOD_NO_SLOT, simulate_br_blr_ret, false, "br" },
+	{ 0xd63f0200, INSN_GOOD_NO_SLOT, simulate_br_blr_ret, false, "blr" },
+	{ 0xd65f03c0, INSN_GOOD_NO_SLOT, simulate_br_blr_ret, false, "ret" },
+	{ 0xd71f0801, INSN_REJECTED, simulate_br_blr_ret_auth, false, "braa" },
+	{ 0xd63f0c1f, INSN_REJECTED, simulate_br_blr_ret_auth, false, "blrabz" },
+	{ 0xd65f0bff, INSN_REJECTED, simulate_br_blr_ret_auth, false, "retaa" },
+	{ 0x58000040, INSN_REJECTED, simulate_ldr_literal, false, "ldr x" },
+	{ 0x18000040, INSN_REJECTED, simulate_ldr_literal, false, "ldr w" },
+	{ 0x98000040, INSN_REJECTED, simulate_ldrsw_literal, false, "ldrsw" },
+	{ 0xd8000040, INSN_GOOD_NO_SLOT, simulate_nop, false, "prfm" },
+	{ 0x1c000040, INSN_REJECTED, NULL, false, "ldr s" },
+	{ 0x9c000040, INSN_REJECTED, NULL, false, "ldr q" },
+	{ 0xd53b4220, INSN_REJECTED, simulate_mrs_daif, false, "mrs daif" },
+	{ 0xd51b4220, INSN_REJECTED, simulate_msr_daif, false, "msr daif" },
+	{ 0xd50342df, INSN_REJECTED, simulate_msr_daif_imm, false, "msr daifset" },
+	{ 0xd50342ff, INSN_REJECTED, simulate_msr_daif_imm, false, "msr daifclr" },
+	{ 0x00000000, INSN_REJECTED, NULL, false, "udf" },
+	{ 0x464c457f, INSN_GOOD, NULL, false, "start of an ELF file" },
+	{ 0xd4000001, INSN_REJECTED, NULL, false, "svc" },
+	{ 0xd4000002, INSN_REJECTED, NULL, false, "hvc" },
+	{ 0xd4000003, INSN_REJECTED, NULL, false, "smc" },
+	{ 0xd4210000, INSN_REJECTED, NULL, false, "brk" },
+	{ 0xd4400000, INSN_REJECTED, NULL, false, "hlt" },
+	{ 0xd69f03e0, INSN_REJECTED, NULL, false, "eret" },
+	{ 0xd69f0bff, INSN_REJECTED, NULL, false, "eretaa" },
+	{ 0xd6bf03e0, INSN_REJECTED, NULL, false, "drps" },
+	{ 0xd5384000, INSN_REJECTED, NULL, false, "mrs spsr_el1" },
+	{ 0xd5384020, INSN_REJECTED, NULL, false, "mrs elr_el1" },
+	{ 0xd5385200, INSN_REJECTED, NULL, false, "mrs esr_el1" },
+	{ 0xd5386000, INSN_REJECTED, NULL, false, "mrs far_el1" },
+	{ 0xd5384100, INSN_GOOD, NULL, true, "mrs sp_el0" },
+	{ 0xd538d080, INSN_GOOD, NULL, true, "mrs tpidr_el1" },
+	{ 0xd5184020, INSN_REJECTED, NULL, false, "msr elr_el1" },
+	{ 0xd5184100, INSN_REJECTED, NULL, false, "msr sp_el0" },
+	{ 0xd518d080, INSN_REJECTED, NULL, false, "msr tpidr_el1" },
+	{ 0xd5182000, INSN_REJECTED, NULL, false, "msr ttbr0_el1" },
+	{ 0xd5181000, INSN_REJECTED, NULL, false, "msr sctlr_el1" },
+	{ 0xd518c000, INSN_REJECTED, NULL, false, "msr vbar_el1" },
+	{ 0xd518c120, INSN_REJECTED, NULL, false, "msr disr_el1" },
+	{ 0xd518cc20, INSN_GOOD, NULL, true, "msr icc_eoir1_el1" },
+	{ 0xd51b4200, INSN_GOOD, NULL, true, "msr nzcv" },
+	{ 0xd51b4420, INSN_GOOD, NULL, true, "msr fpsr" },
+	{ 0xd51be320, INSN_GOOD, NULL, true, "msr cntv_ctl_el0" },
+	{ 0xd50040bf, INSN_REJECTED, NULL, false, "msr spsel" },
+	{ 0xd500419f, INSN_GOOD, NULL, true, "msr pan" },
+	{ 0xd503477f, INSN_REJECTED, NULL, false, "smstart" },
+	{ 0xd50b7a20, INSN_GOOD, NULL, true, "dc cvac" },
+	{ 0xd508871f, INSN_GOOD, NULL, true, "tlbi vmalle1" },
+	{ 0xd50b7700, INSN_REJECTED, NULL, false, "gcspushm" },
+	{ 0xd5033fdf, INSN_GOOD, NULL, true, "isb" },
+	{ 0xc85f7c00, INSN_REJECTED, NULL, false, "ldxr" },
+	{ 0xc8017c00, INSN_REJECTED, NULL, false, "stxr" },
+	{ 0xc87f0400, INSN_REJECTED, NULL, false, "ldxp" },
+	{ 0x48207c82, INSN_GOOD, NULL, true, "casp" },
+	{ 0xc8dffc00, INSN_GOOD, NULL, true, "ldar" },
+	{ 0xc8a07c01, INSN_GOOD, NULL, true, "cas" },
+	{ 0x1d010440, INSN_REJECTED, NULL, false, "cpyfp" },
+	{ 0x19c10440, INSN_REJECTED, NULL, false, "setp" },
+	{ 0xf380001f, INSN_REJECTED, NULL, false, "autiasppc" },
+	{ 0xdac1a3fe, INSN_REJECTED, NULL, false, "paciasppc" },
+	{ 0x5500001f, INSN_REJECTED, NULL, false, "retaasppc" },
+	{ 0x74000000, INSN_REJECTED, NULL, false, "cbgt" },
+	{ 0x91000400, INSN_GOOD, NULL, true, "add" },
+	{ 0xf9400000, INSN_GOOD, NULL, true, "ldr" },
+	{ 0xdac10000, INSN_GOOD, NULL, true, "pacia" },
+	{ 0x4e20d400, INSN_GOOD, NULL, true, "fadd" },
+	{ 0x04200000, INSN_GOOD, NULL, true, "add z" },
+};
+
+static void insn_decoded(struct kunit *test)
+{
+	const struct decoded *d = test->param_value;
+	struct arch_probe_insn api = {};
+	enum probe_insn how = arm_probe_decode_insn(d->insn, &api);
+	probes_handler_t *kernel = how == INSN_GOOD_NO_SLOT ? api.handler :
+				   find_kernel_simulation(d->insn);
+
+	KUNIT_EXPECT_EQ(test, how, d->user);
+	KUNIT_EXPECT_PTR_EQ(test, kernel, d->kernel);
+	if (!d->kernel)
+		KUNIT_EXPECT_EQ(test, !insn_refusal(d->insn), d->copied);
+}
+
+/* -- the suite -- */
+
+static const void *next_snippet(const void *prev, char *desc)
+{
+	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_snippets;
+
+	if (s >= insn_snippets_end)
+		return NULL;
+	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
+	return s;
+}
+
+static const void *next_decoded(const void *prev, char *desc)
+{
+	const struct decoded *d = prev ? (const struct decoded *)prev + 1 : decoded;
+
+	if (d == decoded + ARRAY_SIZE(decoded))
+		return NULL;
+	strscpy(desc, d->name, KUNIT_PARAM_DESC_SIZE);
+	return d;
+}
+
+static u8 *text_copy;
+
+static size_t text_size(void)
+{
+	struct snippet *last = insn_snippets_end - 1;
+
+	return (void *)last->start + last->size - (void *)insn_snippets[0].start;
+}
+
+static int insn_suite_init(struct kunit_suite *suite)
+{
+	pr_info("seed %u\n", seed);
+	text_copy = kmemdup(insn_snippets[0].start, text_size(), GFP_KERNEL);
+
+	return text_copy ? 0 : -ENOMEM;
+}
+
+static void insn_suite_exit(struct kunit_suite *suite)
+{
+	kfree(text_copy);
+	text_copy = NULL;
+}
+
+static void check_text(void *context)
+{
+	struct kunit *test = context;
+
+	KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(text_copy, insn_snippets[0].start, text_size()),
+			    "text left changed");
+}
+
+/* The first action to be added is the last to run: when all probes are gone. */
+static int insn_test_init(struct kunit *test)
+{
+	return kunit_add_action(test, check_text, test);
+}
+
+static struct kunit_case insn_test_cases[] = {
+	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
+	KUNIT_CASE_PARAM(insn_same_with_some, next_snippet),
+	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
+	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
+	KUNIT_CASE(insn_refused_data),
+	KUNIT_CASE_PARAM(insn_decoded, next_decoded),
+	{}
+};
+
+static struct kunit_suite insn_test_suite = {
+	.name = "kprobes_arm64_insn",
+	.suite_init = insn_suite_init,
+	.suite_exit = insn_suite_exit,
+	.init = insn_test_init,
+	.test_cases = insn_test_cases,
+};
+
+kunit_test_suite(insn_test_suite);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
+ * snippet is written and what it may use.
+ */
+#ifndef _ARM64_KERNEL_PROBES_INSN_TEST_H
+#define _ARM64_KERNEL_PROBES_INSN_TEST_H
+
+/* Bytes of the stack that a snippet starts with. */
+#define INSN_TEST_STACK		256
+
+#define INSN_TEST_GPRS		31
+
+/* Offsets in struct machine. */
+#define MACHINE_SP		248
+#define MACHINE_FLAGS		256
+#define MACHINE_VREG		272
+#define MACHINE_STACK		336
+
+/* What a snippet needs or does. */
+#define SNIPPET_VOLATILE	0x01	/* leaves values that differ from run to run */
+#define SNIPPET_SETS_DAIF	0x02	/* may not run where interrupts must stay off */
+#define SNIPPET_FAULTS		0x04	/* takes an exception on purpose */
+#define SNIPPET_LSE		0x08	/* CPU features */
+#define SNIPPET_PAUTH		0x10
+
+#ifndef __ASSEMBLY__
+
+#include <linux/types.h>
+
+struct snippet {
+	u32 *start;
+	unsigned long size;
+	const char *name;
+	unsigned long needs;
+	unsigned long refused;		/* bit N: instruction N must not be probed */
+};
+
+/* All that a snippet can read or write, but for the global memory. */
+struct machine {
+	unsigned long gpr[INSN_TEST_GPRS];
+	unsigned long sp;
+	unsigned long flags;
+	unsigned long unused;
+	u8 vreg[4][16];
+	u8 stack[INSN_TEST_STACK];
+};
+
+extern struct snippet insn_snippets[], insn_snippets_end[];
+extern u64 insn_test_mem[];
+
+asmlinkage void insn_test_run(struct machine *m);
+extern u32 insn_test_exit[];
+
+#endif /* __ASSEMBLY__ */
+#endif /* _ARM64_KERNEL_PROBES_INSN_TEST_H */
