@@ -22,8 +22,11 @@ EXCEPTIONS = {
     # A return with no address to go to has nowhere to recover.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
 }
-SPARSE = ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
-          "samples/kprobes/"]
+SPARSE = {
+    "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
+               "samples/kprobes/"],
+    "arm64": ["arch/arm64/kernel/probes/"],
+}
 
 
 def findings(source, argv):
@@ -42,24 +45,24 @@ def each(title, files, argv, source, results):
             results.check(f"{title} {name}", not found, found.replace("\n", "\n    "))
 
 
-def sparse(source, results):
+def sparse(arch, source, results):
     """Sparse warns about the kernel's headers too: only what it says of our files counts."""
-    made = guesttest.build(configs.default("x86_64"), source)
+    made = guesttest.build(configs.default(arch), source)
     ours = tree.our_files()
-    targets = [t for t in SPARSE if any(n.startswith(t.removesuffix(".o")) for n in ours)]
+    targets = [t for t in SPARSE[arch] if any(n.startswith(t.removesuffix(".o")) for n in ours)]
     try:
         made.kernel()
         with ui.Step(f"sparse {' '.join(targets)}") as step:
             made.make("sparse", "C=2", *targets, step=step)
     except ui.Failure as failure:
-        results.fail("sparse", str(failure))
+        results.fail(f"sparse {arch}", str(failure))
         return
     found = set()
     for line in open(log_file(f"{made.label}-sparse"), errors="replace"):
         place = re.match(r"(?:\S*/tree/|\.\./)*([\w./-]+\.[chS]):\d+:\d+: (?:warning|error)", line)
         if place and any(place[1].endswith(name) for name in ours):
             found.add(line.strip())
-    results.check("sparse", not found, "\n    ".join(sorted(found)))
+    results.check(f"sparse {arch}", not found, "\n    ".join(sorted(found)))
 
 
 def python(results):
@@ -103,4 +106,5 @@ def everything(source, results):
     each("kernel-doc", code, kernel_doc, source, results)
     python(results)
     spdx(results)
-    sparse(source, results)
+    for arch in SPARSE:
+        sparse(arch, source, results)

@@ -53,15 +53,22 @@ def arch_config(name):
     return config
 
 
+def need_guests(guests, more=()):
+    """All packages that it takes to build and boot these configurations."""
+    packages.need([*packages.tree_packages(), *packages.BUILD, *more,
+                   *(packages.BOOT if guests else []),
+                   *(p for config in guests for p in config.packages)])
+
+
 def cmd_run(args):
     config = arch_config(args.arch)
-    packages.need(packages.tree_packages() + packages.BUILD + packages.BOOT)
+    need_guests([config])
     return guesttest.run(config, tree.cached())
 
 
 def cmd_shell(args):
     config = arch_config(args.arch)
-    packages.need(packages.tree_packages() + packages.BUILD + packages.BOOT)
+    need_guests([config])
     made = guesttest.build(config, tree.cached())
     modules = made.kernel(args.module)
     return qemu.interactive(config, made, modules)
@@ -71,7 +78,7 @@ def cmd_share(args):
     config = next((c for c in configs.CONFIGS if c.label == args.config), None)
     if not config:
         raise ui.Failure(f"no configuration {args.config}; ./kp lists them")
-    packages.need(packages.tree_packages() + packages.BUILD + packages.BOOT)
+    need_guests([config])
     return share.run(config, args.count, args.seed)
 
 
@@ -82,7 +89,7 @@ def cmd_tree(args):
 
 
 def cmd_check(args):
-    packages.need(packages.tree_packages() + packages.BUILD + ["sparse"])
+    packages.need(packages.tree_packages() + packages.BUILD + ["sparse", "gcc-aarch64-linux-gnu"])
     results = Results()
     check.everything(tree.cached(), results)
     return results.finish()
@@ -110,9 +117,7 @@ def selected(what, kasan):
 def cmd_test(args):
     guests, ours, harness = selected(args.what, args.kasan)
     results = Results()
-    need = packages.tree_packages() + packages.BUILD
-    need += packages.BOOT if guests else []
-    packages.need(need + [p for port in ours for p in port.packages])
+    need_guests(guests, [p for port in ours for p in port.packages])
     if harness:
         selftest.run(results)
     if guests or ours:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from .paths import HARNESS
 
 
+LLVM = ("clang-19", "lld-19", "llvm-19")
+
+
 @dataclass(frozen=True)
 class Arch:
     name: str
@@ -13,8 +16,9 @@ class Arch:
     qemu: tuple
     cross: str = ""
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
-    unsupported: tuple = () # ftrace selftests that say so themselves
+    unsupported: tuple = () # ftrace selftests that cannot pass there
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
+    packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,13 @@ class Config:
     toggle: int = 15        # seconds for which probes change while they are hit
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
+    qemu: tuple = ()        # more for the command line, and for the machine
+    llvm: str = ""          # built by the clang of this suffix
+
+    @property
+    def packages(self):
+        """What it takes to build and to boot it."""
+        return self.arch.packages + (LLVM if self.llvm else ())
 
     @property
     def label(self):
@@ -48,6 +59,18 @@ I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
             suites=("fprobe_test", "longest-symbol"), debian="i386",
             unsupported=("kprobe/kprobe_opt_types.tc",))
 
+ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
+             ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
+             suites=("longest-symbol",), debian="arm64", unsupported=(
+                 "kprobe/kprobe_opt_types.tc",
+                 # FPROBE is not for arm64, and events at tracepoints are among its users.
+                 "dynevent/add_remove_fprobe.tc", "dynevent/add_remove_tprobe.tc",
+                 "dynevent/fprobe_args_vfs.tc", "dynevent/fprobe_entry_arg.tc",
+                 "dynevent/fprobe_syntax_errors.tc", "dynevent/tprobe_syntax_errors.tc",
+                 # Probes the start of the shell's file, which here is no code. See uprobes.sh.
+                 "dynevent/add_remove_uprobe.tc"),
+             packages=("gcc-aarch64-linux-gnu", "qemu-system-arm"))
+
 CONFIGS = [
     Config(X86_64, "none"),
     Config(X86_64, "preempt"),
@@ -56,6 +79,12 @@ CONFIGS = [
            options="kprobes-core"),
     Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3),
+    Config(ARM64, "none", slow=2, qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "preempt", slow=4, qemu=("-cpu", "max,pauth-impdef=on"),
+           parts=("kunit", "scripts", "toggle"), options="kprobes-core"),
+    # The kernel has no landing pads when gcc compiles it.
+    Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
+           options="kprobes-core", llvm="-19"),
 ]
 
 

@@ -10,7 +10,8 @@ from .build import Build
 from .paths import HARNESS
 
 # Whose data races are ours: the functions of these objects in the build folder.
-OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o", "kp-modules/*/*.o"]
+OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
+               "arch/*/kernel/probes/*.o", "kp-modules/*/*.o"]
 RACE = re.compile(r".*BUG: KCSAN: [\w-]+ in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
@@ -26,7 +27,8 @@ NOT_RUN = {
 
 
 def build(config, source):
-    return Build(config.label, source, config.fragments, config.arch.name)
+    return Build(config.label, source, config.fragments, config.arch.name,
+                 "" if config.llvm else config.arch.cross, config.llvm)
 
 
 def our_functions(folder):
@@ -60,10 +62,11 @@ def judge(config, what, outcome, results):
                   f"in {outcome.log}:\n    " + "\n    ".join(outcome.complaints[:10]))
 
 
-def our_suites(source):
-    """The suites of the test files we laid into the tree."""
-    names = [n for n in tree.our_files() if re.search(r"(_test|/test_\w+|_kunit)\.c$", n)]
-    return ktap.suites_in(source / n for n in names)
+def our_suites(made):
+    """The suites of the test files we laid into the tree, as far as they were built."""
+    names = [n for n in tree.our_files() if re.search(r"(_test|/test_\w+|_kunit)\.c$", n)
+             and (made.folder / n).with_suffix(".o").exists()]
+    return ktap.suites_in(made.source / n for n in names)
 
 
 def kunit(config, made, modules, results):
@@ -77,7 +80,7 @@ def kunit(config, made, modules, results):
             results.skip(name, "KUnit says so")
         else:
             results.check(name, status == "SUCCESS", f"{status}, see {outcome.log}")
-    for suite in sorted((our_suites(made.source) | set(config.arch.suites)) - seen):
+    for suite in sorted((our_suites(made) | set(config.arch.suites)) - seen):
         results.fail(f"{config.label} kunit {suite}", "the suite never ran")
 
 
@@ -139,7 +142,7 @@ def selftests(config, made, modules, results):
              ("kp/ftrace/test.d/functions", folder / "test.d/functions")]
     tests = [f"{name}/{path.name}" for name in config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
-    not_run = {tc: "is for other architectures" for tc in config.arch.unsupported} | NOT_RUN
+    not_run = {tc: "not on this architecture" for tc in config.arch.unsupported} | NOT_RUN
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
         if tc.startswith(config.selftests):

@@ -17,6 +17,8 @@ PROBES = {
     "libssl-dev": "/usr/include/openssl/opensslv.h",
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
     "qemu-system-x86": "qemu-system-x86_64",
+    "qemu-system-arm": "qemu-system-aarch64",
+    "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
     "gcc-arm-linux-gnueabihf": "arm-linux-gnueabihf-gcc",
     "gcc-mipsel-linux-gnu": "mipsel-linux-gnu-gcc",
     "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
@@ -25,7 +27,7 @@ PROBES = {
 }
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
          "make", "perl"]
-BOOT = ["busybox-static", "qemu-system-x86"]
+BOOT = ["busybox-static"]
 
 
 def tree_packages():

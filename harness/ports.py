@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compiles our core for the kernel's own ports, and x86 without kprobes.
+"""Compiles our core for the kernel's own ports, and ours without kprobes.
 
 These ports keep their own files.  They must go on compiling against our headers, and our
 core against theirs, so each is configured as small as it goes and only these objects are
@@ -24,6 +24,7 @@ class Port:
     llvm: str = ""
     objects: tuple = ()     # the port's own files
     core: tuple = CORE
+    options: tuple = ("port",)      # fragments for all who are cross compiled
 
     @property
     def label(self):
@@ -31,7 +32,7 @@ class Port:
 
     @property
     def fragments(self):
-        names = [f"port-{self.name}"] + (["port"] if self.cross or self.llvm else [])
+        names = [f"port-{self.name}"] + ([*self.options] if self.cross or self.llvm else [])
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
@@ -54,6 +55,10 @@ PORTS = [
     Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
     # Who includes linux/kprobes.h must build and link without kprobes.
     Port("x86_64-off", "x86_64", objects=("vmlinux",), core=()),
+    # Uprobes decode by our files, with kprobes or without.
+    Port("arm64-off", "arm64", ("gcc-aarch64-linux-gnu",), "aarch64-linux-gnu-",
+         objects=("arch/arm64/kernel/probes/", "arch/arm64/kernel/debug-monitors.o",
+                  "arch/arm64/mm/"), core=(), options=()),
 ]
 
 

@@ -68,7 +68,7 @@ def pack(config, build, modules, order, extra=()):
 
 def command(config, build, initramfs, args=(), cpus=2, threads="multi"):
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
-    return [*config.arch.qemu, "-accel", f"tcg,thread={threads}", "-smp", str(cpus),
+    return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads}", "-smp", str(cpus),
             "-m", str(config.memory), "-nographic", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]

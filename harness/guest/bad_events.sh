@@ -36,17 +36,22 @@ check "offset far beyond" refused "p:bad vfs_read+0x40000000"
 check "offset that overflows" refused "p:bad vfs_read+0xffffffffffffffff"
 check "address 0" refused "p:bad 0x0"
 check "blacklisted function" refused "p:bad register_kprobe"
-check "what ftrace sites call" refused "p:bad ftrace_regs_call"
+check "what ftrace sites call" refused "p:bad ftrace_call"
 check "kprobes itself" refused "p:bad get_kprobe"
 check "return probe within a function" refused "r:bad vfs_read+5"
 check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
-check "return probe of __switch_to" refused "r:bad __switch_to"
 check "unknown argument" refused "p:bad vfs_read %nosuchreg"
 case "$(uname -m)" in
 x86_64 | i?86)
+	check "return probe of __switch_to" refused "r:bad __switch_to"
 	# A function begins with a long instruction: the call of ftrace or a landing pad.
 	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
 	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
+	;;
+aarch64)
+	for i in 1 2 3 5; do
+		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "instruction boundary"
+	done
 	;;
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]

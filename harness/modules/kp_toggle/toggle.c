@@ -186,8 +186,8 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 	if (!caller)
 		return 0;
 	caller->hits[container_of(kp, struct probe, kp)->index]++;
-	/* A breakpoint is as an NMI, a jump is not. */
-	if (in_nmi())
+	/* Where there are both, a breakpoint is as an NMI, a jump is not. */
+	if (in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES))
 		caller->traps++;
 	else
 		caller->jumps++;

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Where uprobes are decoded by our files: a program with probes from its first
+# instruction on does what it does without.
+. /kp/lib
+
+EVENTS=$TRACE/uprobe_events
+[ "$(uname -m)" = aarch64 ] && [ -e $EVENTS ] || { skip "uprobes # not ours, or not there"; exit; }
+
+field()		# OFFSET BYTES: a number of the ELF header of the shell
+{
+	od -A n -t u$2 -j $1 -N $2 /bin/sh | tr -d ' '
+}
+
+# Where Debian links its busybox to, and the file is mapped from its start.
+START=$(($(field 24 8) - 0x400000))
+
+for i in $(seq 0 11); do
+	echo "p:kp/u$i /bin/sh:$((START + i * 4))" 2>/dev/null >>$EVENTS
+done
+check "all instructions are taken" [ "$(grep -c . $EVENTS)" -eq 12 ]
+echo >$TRACE/trace
+echo 1 >$TRACE/events/kp/enable
+check "a program with probes runs" [ "$(/bin/sh -c 'echo $((6 * 7))')" = 42 ]
+echo 0 >$TRACE/events/kp/enable
+check "they are hit" [ "$(grep -c ' u[0-9]*: ' $TRACE/trace)" -eq 12 ]
+echo >$EVENTS
+check "no event is left" [ -z "$(cat $EVENTS)" ]
