@@ -76,6 +76,8 @@ bool text_is_brk(unsigned long addr);
 void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
 
 /* copy.c */
+extern long copy_reach;
+
 int prepare_copy(struct kprobe *p);
 void remove_copy(struct kprobe *p);
 void enter_copy(struct kprobe *p, struct pt_regs *regs);

@@ -84,12 +84,15 @@ void *alloc_insn_page(void)
 	return page;
 }
 
+/* How far a branch may go. A test makes it less. */
+long copy_reach = SZ_128M;
+
 /* B from @from to @to, or a breakpoint where that does not reach. */
 static __le32 way_back(const __le32 *from, unsigned long to)
 {
 	long distance = to - (unsigned long)from;
 
-	if (distance < -SZ_128M || distance >= SZ_128M)
+	if (distance < -copy_reach || distance >= copy_reach)
 		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
 
 	return cpu_to_le32(aarch64_insn_get_b_value() | ((distance >> 2) & GENMASK(25, 0)));

@@ -21,6 +21,7 @@
 #include <linux/prandom.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/sizes.h>
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
 #include <asm/insn.h>
@@ -467,6 +468,23 @@ static void insn_same_with_some(struct kunit *test)
 	}
 }
 
+/* Copies that are too far away to branch back. */
+static void restore_reach(void *unused)
+{
+	copy_reach = SZ_128M;
+}
+
+static void insn_same_from_afar(struct kunit *test)
+{
+	choose_snippet(test);
+	stay_on_cpu(test);
+	run_states(test, BARE);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, restore_reach, NULL));
+	copy_reach = 0;
+	add_probes(test, false);
+	run_states(test, SOME);
+}
+
 /* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
 
 /* Interrupts stay off here, and a fault within a hit is another matter. */
@@ -788,6 +806,7 @@ static int insn_test_init(struct kunit *test)
 static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_with_some, next_snippet),
+	KUNIT_CASE_PARAM(insn_same_from_afar, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
 	KUNIT_CASE(insn_refused_data),
