@@ -75,6 +75,9 @@ struct kprobe;
 bool text_is_brk(unsigned long addr);
 void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
 
+/* prepare.c */
+bool is_before_function(unsigned long addr);
+
 /* copy.c */
 extern long copy_reach;
 

@@ -425,6 +425,14 @@ SNIPPET fault, SNIPPET_FAULTS
 	_asm_extable_uaccess 3b, 4b
 END fault
 
+/* -- room for instructions of the kernel; must be the last -- */
+
+SNIPPET room
+	.rept	INSN_TEST_ROOM
+	nop
+	.endr
+END room
+
 .pushsection .data
 SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)
 .popsection

@@ -15,17 +15,22 @@
 #define pr_fmt(fmt) "kprobes_arm64_insn: " fmt
 
 #include <kunit/test.h>
+#include <linux/ftrace.h>
 #include <linux/jhash.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/moduleparam.h>
 #include <linux/prandom.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
+#include <linux/string.h>
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
 #include <asm/insn.h>
 #include <asm/neon.h>
+#include <asm/patching.h>
+#include <asm/sections.h>
 
 #include "common.h"
 #include "insn_test.h"
@@ -485,6 +490,120 @@ static void insn_same_from_afar(struct kunit *test)
 	run_states(test, SOME);
 }
 
+/* -- the same with instructions that the kernel consists of -- */
+
+#define NR_FOUND	512
+#define MAX_TRIES	100000
+
+/* What works on registers and flags, and is there on every CPU. */
+static const struct {
+	u32 mask;
+	u32 value;
+} plain[] = {
+	{ 0x1f800000, 0x11000000 },	/* ADD, SUB (immediate) */
+	{ 0x1f800000, 0x12000000 },	/* AND, ORR, EOR (immediate) */
+	{ 0x1f800000, 0x12800000 },	/* MOVN, MOVZ, MOVK */
+	{ 0x1f800000, 0x13000000 },	/* SBFM, BFM, UBFM */
+	{ 0x1fa00000, 0x13800000 },	/* EXTR */
+	{ 0x1f000000, 0x0a000000 },	/* AND, ORR, EOR (shifted register) */
+	{ 0x1f000000, 0x0b000000 },	/* ADD, SUB (shifted or extended register) */
+	{ 0x1fe0fc00, 0x1a000000 },	/* ADC, SBC */
+	{ 0x1fe00410, 0x1a400000 },	/* CCMN, CCMP */
+	{ 0x1fe00800, 0x1a800000 },	/* CSEL, CSINC, CSINV, CSNEG */
+	{ 0x7fe0f800, 0x1ac00800 },	/* UDIV, SDIV */
+	{ 0x7fe0f000, 0x1ac02000 },	/* LSLV, LSRV, ASRV, RORV */
+	{ 0x7fffe000, 0x5ac00000 },	/* RBIT, REV, CLZ, CLS */
+	{ 0x1f000000, 0x1b000000 },	/* MADD, MSUB and the like */
+};
+
+static bool is_plain(u32 insn)
+{
+	unsigned int i, rd = insn & 31;
+
+	/* 31 is the stack pointer, but for what only compares. */
+	if (rd == GPR_PLATFORM || (rd == 31 && (insn >> 29 & 3) != 3))
+		return false;
+
+	for (i = 0; i < ARRAY_SIZE(plain); i++) {
+		if ((insn & plain[i].mask) == plain[i].value)
+			return true;
+	}
+	return false;
+}
+
+static bool is_among(u32 insn, const u32 *insns, unsigned int nr)
+{
+	while (nr--) {
+		if (insns[nr] == insn)
+			return true;
+	}
+	return false;
+}
+
+/* Assembly may have data in its text, which no CPU can execute. */
+static bool is_compiled(unsigned long addr)
+{
+	unsigned long offset;
+
+	return kallsyms_lookup_size_offset(addr, NULL, &offset) &&
+	       ftrace_location(addr - offset) && !is_before_function(addr);
+}
+
+static unsigned int find_in_text(u32 *found, unsigned int max)
+{
+	unsigned int tries, nr = 0;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, seed);
+	for (tries = 0; nr < max && tries < MAX_TRIES; tries++) {
+		u32 i = prandom_u32_state(&rnd) % ((_etext - _stext) / AARCH64_INSN_SIZE);
+		const __le32 *addr = (const __le32 *)_stext + i;
+		u32 insn = le32_to_cpup(addr);
+
+		if (is_plain(insn) && is_compiled((unsigned long)addr) &&
+		    !is_among(insn, found, nr))
+			found[nr++] = insn;
+	}
+	return nr;
+}
+
+static void fill_room(const u32 *insns)
+{
+	unsigned int i;
+
+	for (i = 0; i < INSN_TEST_ROOM; i++)
+		aarch64_insn_patch_text_nosync(lab.snippet->start + i, insns[i]);
+}
+
+static void clear_room(void *unused)
+{
+	u32 nops[INSN_TEST_ROOM];
+
+	memset32(nops, aarch64_insn_gen_nop(), INSN_TEST_ROOM);
+	fill_room(nops);
+}
+
+static void insn_same_as_found(struct kunit *test)
+{
+	u32 *found = kunit_kcalloc(test, NR_FOUND, sizeof(*found), GFP_KERNEL);
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		kunit_skip(test, "nothing tells what is compiled");
+
+	KUNIT_ASSERT_NOT_NULL(test, found);
+	KUNIT_ASSERT_EQ(test, NR_FOUND, find_in_text(found, NR_FOUND));
+	lab.snippet = insn_snippets_end - 1;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, clear_room, NULL));
+	stay_on_cpu(test);
+	for (i = 0; i < NR_FOUND; i += INSN_TEST_ROOM) {
+		fill_room(found + i);
+		run_states(test, BARE);
+		run_probed(test, BOTH);
+		run_probed(test, PRE);
+	}
+}
+
 /* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
 
 /* Interrupts stay off here, and a fault within a hit is another matter. */
@@ -807,6 +926,7 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_with_some, next_snippet),
 	KUNIT_CASE_PARAM(insn_same_from_afar, next_snippet),
+	KUNIT_CASE_SLOW(insn_same_as_found),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
 	KUNIT_CASE(insn_refused_data),

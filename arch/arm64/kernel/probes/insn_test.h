@@ -11,6 +11,9 @@
 
 #define INSN_TEST_GPRS		31
 
+/* Instructions in the last snippet, which a test overwrites. */
+#define INSN_TEST_ROOM		16
+
 /* Offsets in struct machine. */
 #define MACHINE_SP		248
 #define MACHINE_FLAGS		256

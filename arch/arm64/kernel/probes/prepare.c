@@ -153,7 +153,7 @@ static int prepare_simulation(struct kprobe *p)
  * the code that its site calls what to do, and in front of one that is called by
  * pointers one with its type. To kallsyms they are the end of what lies before.
  */
-static bool is_before_function(unsigned long addr)
+bool is_before_function(unsigned long addr)
 {
 	bool has_type = IS_ENABLED(CONFIG_CFI_CLANG);
 	unsigned int i, words = IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? 2 : has_type;
