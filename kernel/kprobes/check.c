@@ -73,21 +73,31 @@ static bool on_cfi_trap(struct probe_request *req)
 	return is_cfi_trap(req->addr);
 }
 
+/*
+ * Probes can be on ftrace sites where they are called by ftrace, and where the
+ * architecture's breakpoints and its ftrace leave each other alone.
+ */
+#ifdef ARCH_KPROBES_SHARE_FTRACE_SITE
+#define CAN_BE_ON_FTRACE_SITE	1
+#else
+#define CAN_BE_ON_FTRACE_SITE	IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
+#endif
+
 /* Only the first byte of an ftrace site is an instruction boundary. */
 static bool inside_ftrace_site(struct probe_request *req)
 {
 	unsigned long site = ftrace_location(req->addr);
 
-	if (!site || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+	if (!site || !CAN_BE_ON_FTRACE_SITE)
 		return false;
-	req->on_ftrace = req->addr == site;
+	req->on_ftrace = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && req->addr == site;
 
 	return req->addr > site;
 }
 
 static bool is_bare_ftrace_site(struct probe_request *req)
 {
-	return !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && ftrace_location(req->addr) == req->addr;
+	return !CAN_BE_ON_FTRACE_SITE && ftrace_location(req->addr) == req->addr;
 }
 
 static const struct reservation {
