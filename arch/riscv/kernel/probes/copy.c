@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies of probed instructions, and the ways out of them.
+ *
+ * A slot holds two copies of one instruction, each with an ebreak behind it. The
+ * trap of the first is the end of the hit, that of the second calls the
+ * post_handler.
+ *
+ * The first copy runs with nothing held: the task may be preempted in it, even
+ * migrate, and an RCU-tasks grace period keeps the slot until it has left. All
+ * that the trap needs is in the slot. The second runs with interrupts off and
+ * the probe current, so that the hit stays on its CPU and is the only one there
+ * between the handlers.
+ *
+ * An instruction that faults in a copy is moved to the original place before
+ * the fault is handled, since the kernel has its fixups for that address, and
+ * since a task that sleeps until the page is there must not do so in a copy.
+ * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <asm/csr.h>
+#include <asm/patch.h>
+#include <asm/pgtable.h>
+
+#include "common.h"
+
+#define COPY_PARCELS	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t) / sizeof(u16))
+
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: the original instruction
+ * @back: copy, and an ebreak that leads behind the original
+ * @post: copy, and an ebreak that leads to the post_handler
+ */
+struct slot {
+	unsigned long addr;
+	u16 back[COPY_PARCELS];
+	u16 post[COPY_PARCELS];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+static __always_inline struct slot *slot_of_copy(probe_opcode_t *insn)
+{
+	return container_of((void *)insn, struct slot, back);
+}
+
+/* Slots lie one behind the other from the start of a page. */
+static __always_inline struct slot *slot_at(unsigned long pc)
+{
+	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
+}
+
+static __always_inline unsigned int slot_insn_len(const struct slot *slot)
+{
+	return GET_INSN_LENGTH(slot->back[0]);
+}
+
+static void fill_copy(u16 *copy, u32 insn)
+{
+	u32 ebreak = __BUG_INSN_32;
+
+	memcpy(copy, &insn, insn_len(insn));
+	memcpy((void *)copy + insn_len(insn), &ebreak, sizeof(ebreak));
+}
+
+/*
+ * Make the copies of an instruction that is not emulated. Other CPUs see them
+ * when they get to see the breakpoint.
+ */
+int prepare_copy(struct kprobe *p)
+{
+	struct slot image = { .addr = (unsigned long)p->addr };
+	struct slot *slot;
+
+	slot = (struct slot *)get_insn_slot();
+	if (!slot)
+		return -ENOMEM;
+
+	fill_copy(image.back, p->opcode);
+	fill_copy(image.post, p->opcode);
+	if (patch_insn_write(slot, &image, sizeof(image))) {
+		free_insn_slot((kprobe_opcode_t *)slot, 0);
+		return -EFAULT;
+	}
+	p->ainsn.api.insn = (probe_opcode_t *)slot->back;
+
+	return 0;
+}
+
+void remove_copy(struct kprobe *p)
+{
+	if (!p->ainsn.api.insn)
+		return;
+
+	free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.api.insn), 1);
+	p->ainsn.api.insn = NULL;
+}
+
+/* Leave the trap for the first copy. */
+void enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->epc = (unsigned long)p->ainsn.api.insn;
+}
+
+NOKPROBE_SYMBOL(enter_copy);
+
+/* Leave the trap for the second copy; @p stays current. */
+void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
+
+	ctlblk->kprobe_status = KPROBE_HIT_SS;
+	ctlblk->saved_pie = regs->status & SR_PIE;
+	regs->status &= ~SR_PIE;
+	regs->epc = (unsigned long)slot_of_copy(p->ainsn.api.insn)->post;
+}
+
+NOKPROBE_SYMBOL(enter_post_copy);
+
+/* The code at @pc has just run, so all of its page can be read. */
+static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)slot->addr);
+
+	if (likely(p && p->ainsn.api.insn == (probe_opcode_t *)slot->back))
+		return true;
+
+	/* The probe may have gone while a task was preempted in the copy. */
+	return is_kprobe_insn_slot(pc);
+}
+
+static void finish_post_copy(struct slot *slot, struct pt_regs *regs)
+{
+	struct kprobe *p = kprobe_running();
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+
+	/* Its last user may have gone while the copy ran. */
+	if (post)
+		run_post_handler(p, post, regs);
+	else
+		reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(finish_post_copy);
+
+/**
+ * kprobe_single_step_handler() - a breakpoint trap may be the end of a copy
+ * @regs: registers at the trap, epc at the breakpoint
+ *
+ * Context: The breakpoint exception in the kernel, as in an NMI.
+ * Return: true when it is, and the hit is over.
+ */
+bool kprobe_single_step_handler(struct pt_regs *regs)
+{
+	struct slot *slot = slot_at(regs->epc);
+	unsigned long back, post, pc = regs->epc;
+
+	/* Most other breakpoints are in the kernel's image, which has no slots. */
+	if (pc < VMALLOC_START || pc >= VMALLOC_END || !is_slot(slot, pc))
+		return false;
+
+	back = (unsigned long)slot->back + slot_insn_len(slot);
+	post = (unsigned long)slot->post + slot_insn_len(slot);
+	if (pc != back && pc != post)
+		return false;
+
+	regs->epc = slot->addr + slot_insn_len(slot);
+	if (pc == post)
+		finish_post_copy(slot, regs);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(kprobe_single_step_handler);
+
+/**
+ * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+	struct slot *slot = slot_at(regs->epc);
+	unsigned long pc = regs->epc;
+
+	if (likely(!is_kprobe_insn_slot(pc)))
+		return;
+
+	if (pc == (unsigned long)slot->post) {
+		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+		reset_current_kprobe();
+	} else if (pc != (unsigned long)slot->back) {
+		return;
+	}
+	regs->epc = slot->addr;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
+
+static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	if (!post)
+		return;
+
+	/* A probe hit by an interrupt must not be missed because of this one. */
+	guard(irqsave)();
+	__this_cpu_write(current_kprobe, p);
+	run_post_handler(p, post, regs);
+}
+
+NOKPROBE_SYMBOL(post_after_fixup);
+
+/**
+ * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * @regs: registers after the fixup
+ * @addr: instruction that faulted, not its copy
+ *
+ * To the probed code the instruction is over, so it is to a post_handler. When
+ * another hit is under way on this CPU this one has been counted as missed.
+ *
+ * Context: An exception.
+ */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (unlikely(p) && !kprobe_running() && text_is_ebreak(addr))
+		post_after_fixup(p, regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preparing a probe: is its address the start of an instruction, may that be
+ * probed, and how will a hit get it done?
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "common.h"
+
+/* What a point without a breakpoint has as opcode is what the text has as well. */
+static bool read_from_probe(u32 *insn, unsigned long addr)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (p)
+		*insn = p->opcode;
+
+	return p;
+}
+
+/*
+ * Read an instruction as it is without its probe. It may be the last on a page
+ * with nothing behind that, so what is not part of it must not be read.
+ */
+static int read_original(u32 *insn, unsigned long addr)
+{
+	u16 first, second = 0;
+
+	if (read_from_probe(insn, addr))
+		return 0;
+
+	if (get_kernel_nofault(first, (u16 *)addr))
+		return -EFAULT;
+	if (GET_INSN_LENGTH(first) == 4 && get_kernel_nofault(second, (u16 *)addr + 1))
+		return -EFAULT;
+	*insn = second << 16 | first;
+
+	return 0;
+}
+
+/* How far a load-reserved reaches that has no store-conditional behind it. */
+#define RESERVATION_INSNS	16
+
+/**
+ * struct scan - the instructions of a function up to a probe
+ * @insn: the last one read
+ * @reserved: how many from it on may have a reservation that a trap would break
+ */
+struct scan {
+	u32 insn;
+	unsigned int reserved;
+};
+
+static int scan_insn(struct scan *scan, unsigned long addr)
+{
+	/* Once the store-conditional is done nothing is reserved. */
+	if (insn_is_sc(scan->insn))
+		scan->reserved = 0;
+	else if (scan->reserved)
+		scan->reserved--;
+
+	if (read_original(&scan->insn, addr)) {
+		pr_debug("%pS: cannot be read\n", (void *)addr);
+		return -EILSEQ;
+	}
+	if (insn_is_lr(scan->insn))
+		scan->reserved = RESERVATION_INSNS;
+
+	return 0;
+}
+
+/* Read what is at @addr, if an instruction of its function starts there. */
+static int scan_to(struct scan *scan, unsigned long addr)
+{
+	unsigned long size, offset, at;
+	int ret;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset)) {
+		pr_debug("%pS: not in a function\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	for (at = addr - offset;; at += insn_len(scan->insn)) {
+		if (at > addr) {
+			pr_debug("%pS: inside an instruction\n", (void *)addr);
+			return -EILSEQ;
+		}
+		ret = scan_insn(scan, at);
+		if (ret || at == addr)
+			return ret;
+	}
+}
+
+static int check_insn(struct kprobe *p, struct scan *scan)
+{
+	const char *why = refusal_reason(scan->insn);
+
+	if (!why && scan->reserved)
+		why = "between load-reserved and store-conditional";
+	if (!why)
+		return 0;
+
+	pr_debug("%pS: %s\n", p->addr, why);
+
+	return -EOPNOTSUPP;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	struct scan scan = {};
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	ret = scan_to(&scan, (unsigned long)p->addr);
+	if (ret)
+		return ret;
+
+	ret = check_insn(p, &scan);
+	if (ret)
+		return ret;
+
+	p->opcode = scan.insn;
+	memset(&p->ainsn, 0, sizeof(p->ainsn));
+	p->ainsn.api.restore = (unsigned long)p->addr + insn_len(p->opcode);
+	if (is_ftrace_site((unsigned long)p->addr))
+		p->ainsn.api.handler = emulate_site;
+	else
+		p->ainsn.api.handler = find_kernel_emulation(p->opcode);
+
+	return p->ainsn.api.handler ? 0 : prepare_copy(p);
+}
+
+void arch_remove_kprobe(struct kprobe *p)
+{
+	remove_copy(p);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The instruction that a probe shares with ftrace.
+ *
+ * An ftrace site is the first 8 bytes of a function, two instructions: nops, or
+ * auipc and jalr, which call ftrace with t0 as the link register. ftrace always
+ * writes both of them. A probe on the entry has its breakpoint on the first,
+ * which is then in the probe's opcode: ftrace reads and writes it there, and the
+ * second instruction in the text, all with the CPUs standing still. A hit does
+ * the first instruction as it is at that time, nop or auipc, and goes on at the
+ * second. So each of the two can come and go while the other is there.
+ */
+#include <linux/cleanup.h>
+#include <linux/compiler.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+
+#include "common.h"
+
+/**
+ * arch_kprobe_site_read() - what ftrace would find at a site without the probe
+ * @site: address of the site
+ * @insn: its first instruction, as read from the text
+ *
+ * Context: text_mutex held, or all other CPUs stopped by who holds it.
+ */
+notrace void arch_kprobe_site_read(unsigned long site, u32 *insn)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)site);
+	if (unlikely(p))
+		*insn = p->opcode;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_site_read);
+
+/**
+ * arch_kprobe_site_write() - what ftrace is to write to a site with the probe
+ * @site: address of the site
+ * @insn: the first instruction that ftrace wants there; replaced by a breakpoint
+ *	when the probe has one there
+ *
+ * Context: text_mutex held, or all other CPUs stopped by who holds it.
+ */
+notrace void arch_kprobe_site_write(unsigned long site, u32 *insn)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)site);
+	if (likely(!p))
+		return;
+
+	WRITE_ONCE(p->opcode, *insn);
+	if (text_is_ebreak(site))
+		*insn = __BUG_INSN_32;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_site_write);
+
+/* The first instruction of the site, of which a hit sees what it is by then. */
+bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	return find_emulation(insn)(insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(emulate_site);
+
+/* Is @addr the first instruction of a site? */
+bool is_ftrace_site(unsigned long addr)
+{
+	return ftrace_location(addr) == addr;
+}
+
+/*
+ * What ftrace sites call has inner symbols that look like functions and are
+ * rewritten in place. return_to_handler() has no return address that a return
+ * probe could divert.
+ */
+int __init blacklist_ftrace(void)
+{
+	int ret = 0;
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+	ret = kprobe_add_area_blacklist((unsigned long)ftrace_caller,
+					(unsigned long)ftrace_stub_direct_tramp);
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (ret >= 0)
+		ret = kprobe_add_ksym_blacklist((unsigned long)return_to_handler);
+#endif
+
+	return min(ret, 0);
+}

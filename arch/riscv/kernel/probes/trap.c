@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Breakpoints: writing them, and what happens when one is hit.
+ *
+ * A hit calls the pre_handler and then has the instruction done in one of two
+ * ways, chosen when the probe was prepared: emulated here, or run as a copy that
+ * ends in an ebreak. No register is free for a jump from the copy back to the
+ * original, which is far away, so the second trap is what it takes.
+ */
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/memory.h>
+#include <linux/preempt.h>
+#include <linux/stop_machine.h>
+#include <linux/uaccess.h>
+#include <asm/cacheflush.h>
+#include <asm/patch.h>
+
+#include "common.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/* The breakpoint that has the length of @insn. */
+u32 ebreak_for(u32 insn)
+{
+	return insn_len(insn) == 2 ? __BUG_INSN_16 : __BUG_INSN_32;
+}
+
+/**
+ * struct patch_round - text of several probes, written while all CPUs stand still
+ * @kps: the probes, linked by their list
+ * @arm: whether they get their breakpoints, or their instructions back
+ * @taken: set by the CPU that does the writing
+ * @done: set when it has
+ */
+struct patch_round {
+	struct list_head *kps;
+	bool arm;
+	atomic_t taken;
+	bool done;
+};
+
+static void write_text(struct patch_round *round)
+{
+	struct kprobe *p;
+	u32 insn;
+
+	list_for_each_entry(p, round->kps, list) {
+		insn = round->arm ? ebreak_for(p->opcode) : p->opcode;
+		WARN_ON_ONCE(patch_insn_write(p->addr, &insn, insn_len(insn)));
+	}
+}
+
+/* On every CPU. An instruction may lie across cache lines, so they all empty theirs. */
+static int patch_text_stopped(void *data)
+{
+	struct patch_round *round = data;
+
+	if (!atomic_xchg(&round->taken, 1)) {
+		write_text(round);
+		/* Pairs with the wait of the others: they fetch what was written. */
+		smp_store_release(&round->done, true);
+	} else {
+		smp_cond_load_acquire(&round->done, VAL);
+	}
+	local_flush_icache_all();
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(patch_text_stopped);
+
+static void patch_all(struct list_head *kps, bool arm)
+{
+	struct patch_round round = { .kps = kps, .arm = arm };
+
+	lockdep_assert_held(&text_mutex);
+
+	/* Says that the caller of stop_machine() holds text_mutex. */
+	riscv_patch_in_stop_machine = true;
+	stop_machine_cpuslocked(patch_text_stopped, &round, cpu_online_mask);
+	riscv_patch_in_stop_machine = false;
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, true);
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, false);
+}
+
+static void patch_one(struct kprobe *p, bool arm)
+{
+	LIST_HEAD(kps);
+
+	list_add(&p->list, &kps);
+	patch_all(&kps, arm);
+	list_del_init(&p->list);
+}
+
+void arch_arm_kprobe(struct kprobe *p)
+{
+	patch_one(p, true);
+}
+
+void arch_disarm_kprobe(struct kprobe *p)
+{
+	patch_one(p, false);
+}
+
+void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+	handler(p, regs, 0);
+	reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(run_post_handler);
+
+/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+bool text_is_ebreak(unsigned long addr)
+{
+	u16 first, second;
+
+	__get_kernel_nofault(&first, (u16 *)addr, u16, gone);
+	if (first == __BUG_INSN_16)
+		return true;
+	if (first != (u16)__BUG_INSN_32)
+		return false;
+	__get_kernel_nofault(&second, (u16 *)(addr + 2), u16, gone);
+	return second == __BUG_INSN_32 >> 16;
+gone:
+	return false;
+}
+
+NOKPROBE_SYMBOL(text_is_ebreak);
+
+/* The opcode is read at every hit: ftrace may have changed the one of its site. */
+static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	probes_handler_t *handler = p->ainsn.api.handler;
+
+	return handler && handler(READ_ONCE(p->opcode), (unsigned long)p->addr, regs);
+}
+
+static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post;
+
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+
+	if (hit_pre_handler(p, regs)) {
+		reset_current_kprobe();
+		return;
+	}
+
+	/* A user may add or remove the last post_handler at any time. */
+	post = READ_ONCE(p->post_handler);
+	if (try_emulate(p, regs)) {
+		if (post)
+			run_post_handler(p, post, regs);
+		else
+			reset_current_kprobe();
+	} else if (post) {
+		enter_post_copy(p, regs);
+	} else {
+		reset_current_kprobe();
+		enter_copy(p, regs);
+	}
+}
+
+/*
+ * A hit while this CPU handles another: no handler is called, and nothing of the
+ * other hit is touched.
+ */
+static void nested_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobes_inc_nmissed_count(p);
+	if (!try_emulate(p, regs))
+		enter_copy(p, regs);
+}
+
+NOKPROBE_SYMBOL(nested_hit);
+
+/**
+ * kprobe_breakpoint_handler() - a breakpoint trap may be the hit of a probe
+ * @regs: registers at the trap, epc at the breakpoint
+ *
+ * Text changes only while all CPUs stand still, but an emulator may have kept
+ * its translation of a breakpoint that is gone: the text is to be executed then.
+ *
+ * Context: The breakpoint exception in the kernel, as in an NMI.
+ * Return: true when the trap is dealt with, false when it has to do with no
+ * probe.
+ */
+bool kprobe_breakpoint_handler(struct pt_regs *regs)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
+
+	if (unlikely(!p)) {
+		if (text_is_ebreak(regs->epc))
+			return false;
+		local_flush_icache_all();
+		return true;
+	}
+
+	if (unlikely(kprobe_running()))
+		nested_hit(p, regs);
+	else
+		first_hit(p, regs);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(kprobe_breakpoint_handler);
+
+/*
+ * A handler has faulted: the exception tables have the fixup, if there is one.
+ * Faults of copies were moved to their instruction before.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+asmlinkage void riscv_v_context_nesting_start(struct pt_regs *regs);
+asmlinkage void riscv_v_context_nesting_end(struct pt_regs *regs);
+
+/* Called at the start and at the end of each trap, that of a breakpoint as well. */
+static int __init blacklist_trap_entry(void)
+{
+	int ret = kprobe_add_ksym_blacklist((unsigned long)riscv_v_context_nesting_start);
+
+	if (ret < 0)
+		return ret;
+
+	return kprobe_add_ksym_blacklist((unsigned long)riscv_v_context_nesting_end);
+}
+#else
+static int __init blacklist_trap_entry(void)
+{
+	return 0;
+}
+#endif
+
+/* A hit on the way to be preempted would be preempted at its own end, for ever. */
+static int __init blacklist_preemption(void)
+{
+#ifdef CONFIG_PREEMPTION
+	return kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
+#else
+	return 0;
+#endif
+}
+
+int __init arch_populate_kprobe_blacklist(void)
+{
+	int ret;
+
+	ret = blacklist_trap_entry();
+	if (ret >= 0)
+		ret = blacklist_ftrace();
+	if (ret >= 0)
+		ret = blacklist_preemption();
+
+	return min(ret, 0);
+}
