@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Return probes: diverting a function's return, and what happens when it comes
+ * in at __kretprobe_trampoline, see entry.S.
+ */
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+
+#include "common.h"
+
+/* Returns on another stack than it was called on. */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ "__switch_to" },
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
+
+/*
+ * At a function's entry its return address is in ra. The stack pointer tells
+ * calls apart: it is where the frame pointer of the function will point, and what
+ * the stack pointer is again when it returns.
+ */
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	ri->ret_addr = (kprobe_opcode_t *)regs->ra;
+	ri->fp = (void *)regs->sp;
+	regs->ra = (unsigned long)__kretprobe_trampoline;
+}
+
+NOKPROBE_SYMBOL(arch_prepare_kretprobe);
+
+__visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
+{
+	return kretprobe_trampoline_handler(regs, (void *)regs->sp);
+}
+
+NOKPROBE_SYMBOL(kretprobe_trampoline_return);
+
+/* The trampoline is no probe. */
+int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(arch_trampoline_kprobe);
