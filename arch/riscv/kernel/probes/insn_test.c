@@ -1,0 +1,783 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a probe change what the probed code does?
+ *
+ * Each snippet of insn_snippets.S runs from random states, first as it is and
+ * then with a probe on every one of its instructions. What comes out must be
+ * the same: registers, stack and memory. The handlers keep a log, which must be
+ * a gapless account of the way through the snippet: each instruction is announced
+ * by its pre_handler, its post_handler tells which one is next, and between the
+ * two calls at that place no register changes.
+ *
+ * The same is done with instructions that the kernel's own text has, one at a
+ * time, of those that copies do.
+ *
+ * The states depend on the snippet and on the seed, which the kernel parameter
+ * insn_test.seed sets: the run that failed can be repeated.
+ */
+#define pr_fmt(fmt) "kprobes_riscv_insn: " fmt
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/hash.h>
+#include <linux/irqflags.h>
+#include <linux/jhash.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/ptrace.h>
+#include <asm/bug.h>
+#include <asm/csr.h>
+#include <asm/patch.h>
+#include <asm/sections.h>
+
+#include "common.h"
+#include "insn_test.h"
+
+#define NR_STATES	INSN_TEST_PLACES
+#define MAX_INSNS	64
+#define MAX_EVENTS	256
+#define MEM_WORDS	128
+
+/* The registers that a snippet finds something in, see insn_snippets.S. */
+#define GPR_SP		2
+#define GPR_GP		3
+#define GPR_TP		4
+#define GPR_MEM		9
+#define GPR_A2		12
+#define GPR_A3		13
+#define GPR_A4		14
+#define GPR_A5		15
+#define GPR_START	31
+
+static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
+
+static unsigned int seed = 20241117;
+module_param(seed, uint, 0444);
+MODULE_PARM_DESC(seed, "where the random states start from");
+
+/* The memory that the snippets work on. */
+static u64 insn_test_mem[MEM_WORDS];
+
+/* Everything that a run starts from, and that is left of it. */
+struct world {
+	struct machine machine;
+	u64 mem[MEM_WORDS];
+};
+
+/* What the first run from a state has shown. */
+struct result {
+	struct world after;
+	unsigned int nr_hits;	/* known after the run with both handlers */
+	u32 way;		/* digest of the log of pre_handlers */
+};
+
+/* One call of a handler. */
+struct event {
+	unsigned int index;
+	bool post;
+	bool irqs_on;
+	unsigned long epc;
+	unsigned long gpr[INSN_TEST_GPRS];
+};
+
+/* One test at a time, one run at a time. */
+static struct {
+	const struct snippet *snippet;
+	unsigned int base;	/* the register that has the address of the memory, */
+	long offset;		/* less this */
+	struct kprobe probe[MAX_INSNS];
+	struct kprobe *array[MAX_INSNS];
+	unsigned int nr_probes;
+	struct event event[MAX_EVENTS];
+	unsigned int nr_events;
+	struct world world;
+	struct world before;
+	struct result result[NR_STATES];
+} lab;
+
+/* -- the handlers and their log -- */
+
+static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
+{
+	struct event *e;
+
+	if (lab.nr_events == MAX_EVENTS)
+		return;
+
+	e = &lab.event[lab.nr_events++];
+	e->index = kp - lab.probe;
+	e->post = post;
+	e->irqs_on = !regs_irqs_disabled(regs);
+	e->epc = regs->epc;
+	memcpy(e->gpr, regs, sizeof(e->gpr));
+	e->gpr[0] = 0;
+}
+
+static int log_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	log_event(kp, regs, false);
+	return 0;
+}
+
+static void log_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	log_event(kp, regs, true);
+}
+
+static unsigned long event_addr(const struct event *e)
+{
+	return (unsigned long)lab.probe[e->index].addr;
+}
+
+static bool same_regs(const struct event *a, const struct event *b)
+{
+	return a->irqs_on == b->irqs_on && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
+}
+
+/* -- the probes -- */
+
+static void place_probe(void *addr, bool post)
+{
+	struct kprobe *kp = &lab.probe[lab.nr_probes];
+
+	memset(kp, 0, sizeof(*kp));
+	kp->addr = addr;
+	kp->pre_handler = log_pre;
+	kp->post_handler = post ? log_post : NULL;
+	lab.array[lab.nr_probes++] = kp;
+}
+
+static u32 read_insn(const void *addr)
+{
+	const u16 *parcel = addr;
+
+	return GET_INSN_LENGTH(*parcel) == 2 ? *parcel : (u32)parcel[1] << 16 | *parcel;
+}
+
+/* Every instruction of the snippet, but for those that a reservation reaches over. */
+static void place_probes(struct kunit *test, bool post)
+{
+	void *addr = lab.snippet->start, *end = addr + lab.snippet->size;
+	bool reserved = false;
+	u32 insn;
+
+	lab.nr_probes = 0;
+	for (; addr < end; addr += insn_len(insn)) {
+		insn = read_insn(addr);
+		KUNIT_ASSERT_LT(test, lab.nr_probes, MAX_INSNS);
+		reserved |= insn_is_lr(insn);
+		if (!reserved)
+			place_probe(addr, post);
+		reserved &= !insn_is_sc(insn);
+	}
+	KUNIT_ASSERT_PTR_EQ(test, addr, end);
+}
+
+static void remove_probes(void *unused)
+{
+	unregister_kprobes(lab.array, lab.nr_probes);
+}
+
+static void add_placed(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
+			    "the probes of %s", lab.snippet->name);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+}
+
+static void add_probes(struct kunit *test, bool post)
+{
+	place_probes(test, post);
+	add_placed(test);
+}
+
+/* -- a run -- */
+
+static void make_world(unsigned int state)
+{
+	unsigned long *gpr = lab.world.machine.gpr;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, (u64)seed * 1000003 +
+			   (lab.snippet->start - (void *)insn_test_run) * 1000 + state);
+	prandom_bytes_state(&rnd, &lab.world, sizeof(lab.world));
+	gpr[0] = 0;
+	gpr[GPR_A2] &= 3;
+	gpr[GPR_A3] &= 3;
+	if (state & 1)
+		gpr[GPR_A5] = gpr[GPR_A4];
+	gpr[lab.base] = (unsigned long)&insn_test_mem[MEM_WORDS / 2] - lab.offset;
+}
+
+/*
+ * From lab.world into lab.world. Always called from the same place of the same
+ * function, so that the stack of the snippet is at the same address each time.
+ */
+static noinline void run_world(void)
+{
+	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
+	lab.nr_events = 0;
+	insn_test_run(&lab.world.machine, lab.snippet->start);
+	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
+}
+
+static bool irqs_off_in(unsigned int state)
+{
+	return state & 2;
+}
+
+static noinline void run_in_task(unsigned int state)
+{
+	unsigned long flags = 0;
+
+	if (irqs_off_in(state))
+		local_irq_save(flags);
+	run_world();
+	if (irqs_off_in(state))
+		local_irq_restore(flags);
+}
+
+/* -- the checks: each returns what is wrong, or NULL -- */
+
+static const char *check_after(const struct world *want, const struct world *have)
+{
+	static char text[64];
+	unsigned int i;
+
+	for (i = 0; i < INSN_TEST_GPRS; i++) {
+		if (want->machine.gpr[i] == have->machine.gpr[i])
+			continue;
+		snprintf(text, sizeof(text), "x%u is %lx, not %lx", i, have->machine.gpr[i],
+			 want->machine.gpr[i]);
+		return text;
+	}
+	if (memcmp(want->machine.stack, have->machine.stack, sizeof(want->machine.stack)))
+		return "stack";
+	if (memcmp(want->mem, have->mem, sizeof(want->mem)))
+		return "memory";
+	return NULL;
+}
+
+/* The first pre_handler must see the state that the run started from. */
+static const char *check_start(unsigned int state)
+{
+	const struct event *first = &lab.event[0];
+	unsigned long *start = lab.before.machine.gpr;
+
+	start[GPR_SP] = first->gpr[GPR_SP];
+	start[GPR_GP] = first->gpr[GPR_GP];
+	start[GPR_TP] = (unsigned long)current;
+	start[GPR_START] = (unsigned long)lab.snippet->start;
+	if (memcmp(start, first->gpr, sizeof(first->gpr)))
+		return "log: registers at the start";
+	if (first->irqs_on == irqs_off_in(state))
+		return "log: interrupts at the start";
+	if (event_addr(first) != (unsigned long)lab.snippet->start)
+		return "log: start";
+	return NULL;
+}
+
+static const char *check_pre(const struct event *e)
+{
+	if (e->post)
+		return "log: two post_handlers in a row";
+	if (e->epc != event_addr(e))
+		return "log: epc in a pre_handler";
+	return NULL;
+}
+
+/* @next is NULL at the end of the log. */
+static const char *check_post(const struct event *e, const struct event *pre,
+			      const struct event *next)
+{
+	unsigned long end = (unsigned long)lab.snippet->start + lab.snippet->size;
+
+	if (!e->post || e->index != pre->index)
+		return "log: no post_handler after a pre_handler";
+	if (lab.snippet->needs & SNIPPET_GAPS)
+		return NULL;
+	if (!next)
+		return e->epc == end ? NULL : "log: end";
+	if (event_addr(next) != e->epc)
+		return "log: epc in a post_handler";
+	if (!same_regs(e, next))
+		return "log: registers in a post_handler";
+	return NULL;
+}
+
+static const char *check_log_both(unsigned int state)
+{
+	const char *wrong = check_start(state);
+	unsigned int i;
+
+	if (lab.nr_events % 2)
+		return "log: odd";
+
+	for (i = 0; !wrong && i < lab.nr_events; i += 2) {
+		struct event *e = &lab.event[i];
+
+		wrong = check_pre(e);
+		if (!wrong)
+			wrong = check_post(e + 1, e, i + 2 < lab.nr_events ? e + 2 : NULL);
+	}
+	return wrong;
+}
+
+static const char *check_log_pre(unsigned int state)
+{
+	const char *wrong = check_start(state);
+	unsigned int i;
+
+	for (i = 0; !wrong && i < lab.nr_events; i++)
+		wrong = check_pre(&lab.event[i]);
+	return wrong;
+}
+
+static u32 digest_log(unsigned int *nr_hits)
+{
+	unsigned int i;
+	u32 digest = 0;
+
+	*nr_hits = 0;
+	for (i = 0; i < lab.nr_events; i++) {
+		const struct event *e = &lab.event[i];
+
+		if (e->post)
+			continue;
+		digest = jhash(&e->index, sizeof(e->index), digest);
+		digest = jhash(e->gpr, sizeof(e->gpr), digest);
+		++*nr_hits;
+	}
+	return digest;
+}
+
+/* -- the modes in which a snippet runs -- */
+
+enum mode {
+	BARE,		/* no probes: the measure for the others */
+	BOTH,		/* pre_handlers and post_handlers */
+	PRE,		/* pre_handlers only */
+};
+
+static const char *judge_log(struct result *result, enum mode mode, unsigned int state)
+{
+	unsigned int nr_hits;
+	u32 way = digest_log(&nr_hits);
+
+	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
+		return "log: length";
+	if (mode == BOTH) {
+		result->way = way;
+		result->nr_hits = nr_hits;
+		return check_log_both(state);
+	}
+	if (nr_hits != result->nr_hits || way != result->way)
+		return "log: not the same without post_handlers";
+	return check_log_pre(state);
+}
+
+static const char *judge(enum mode mode, unsigned int state)
+{
+	struct result *result = &lab.result[state];
+	const char *wrong;
+
+	if (mode == BARE) {
+		result->after = lab.world;
+		return NULL;
+	}
+	wrong = check_after(&result->after, &lab.world);
+
+	return wrong ?: judge_log(result, mode, state);
+}
+
+static void run_state(struct kunit *test, enum mode mode, unsigned int state)
+{
+	static const char * const names[] = { "bare", "pre+post", "pre" };
+	const char *wrong;
+
+	make_world(state);
+	lab.before = lab.world;
+	run_in_task(state);
+	wrong = judge(mode, state);
+	if (wrong)
+		KUNIT_FAIL_AND_ABORT(test, "%s, %s, state %u of seed %u: %s",
+				     lab.snippet->name, names[mode], state, seed, wrong);
+}
+
+/* For every mode, so that the stack is as deep in each of them. */
+static noinline void run_mode(struct kunit *test, enum mode mode)
+{
+	unsigned int i;
+
+	if (mode != BARE)
+		add_probes(test, mode == BOTH);
+	for (i = 0; i < NR_STATES; i++)
+		run_state(test, mode, i);
+	if (mode != BARE)
+		kunit_release_action(test, remove_probes, NULL);
+}
+
+static void use_snippet(const struct snippet *snippet)
+{
+	lab.snippet = snippet;
+	lab.base = GPR_MEM;
+	lab.offset = 0;
+}
+
+static void insn_same_with_probes(struct kunit *test)
+{
+	use_snippet(test->param_value);
+	run_mode(test, BARE);
+	run_mode(test, BOTH);
+	run_mode(test, PRE);
+}
+
+/* -- the same for instructions picked from the kernel -- */
+
+/* Not all of them: those are enough that differ in this number of bits. */
+#define PICK_BITS	10
+#define MIN_PICKS	200
+
+#define C_NOP		0x0001
+
+/* An instruction, and the place of insn_snippets.S that it is put to. */
+struct pick {
+	struct snippet snippet;
+	char name[16];
+	u32 insn;
+	unsigned int rd;	/* register written, if any */
+	unsigned int base;	/* register with an address */
+	long offset;
+};
+
+static struct pick picks[INSN_TEST_PLACES];
+static unsigned int nr_picks;
+
+/* Loads, stores, atomic accesses, multiplication and division. */
+static bool find_operands(struct pick *pick)
+{
+	u32 insn = pick->insn;
+
+	pick->rd = insn >> 7 & 0x1f;
+	pick->base = insn >> 15 & 0x1f;
+	pick->offset = 0;
+
+	switch (insn & 0x7f) {
+	case 0x03:
+		pick->offset = (s32)insn >> 20;
+		return true;
+	case 0x23:
+		pick->offset = (long)((s32)insn >> 25) * 32 + pick->rd;
+		pick->rd = 0;
+		return true;
+	case 0x2f:
+		return true;
+	case 0x33:
+	case 0x3b:
+		return insn >> 25 == 1;
+	default:
+		return false;
+	}
+}
+
+/* Loads and stores of 2 bytes; their offset is small. */
+static bool find_c_operands(struct pick *pick)
+{
+	unsigned int width = pick->insn >> 13 & 3;
+
+	pick->rd = 0;
+	pick->base = 8 + (pick->insn >> 7 & 7);
+	pick->offset = 0;
+
+	return !(pick->insn & 3) && (width == 2 || (width == 3 && IS_ENABLED(CONFIG_64BIT)));
+}
+
+static bool may_pick(struct pick *pick)
+{
+	const u32 fixed = BIT(GPR_SP) | BIT(GPR_GP) | BIT(GPR_TP) | BIT(GPR_START);
+
+	if (refusal_reason(pick->insn) || find_kernel_emulation(pick->insn))
+		return false;
+	if (!(insn_len(pick->insn) == 2 ? find_c_operands(pick) : find_operands(pick)))
+		return false;
+
+	return pick->base && !(fixed & (BIT(pick->base) | BIT(pick->rd)));
+}
+
+/* Fill the places with instructions from @at on, those not in @seen. */
+static const void *fill_picks(const void *at, unsigned long *seen)
+{
+	for (nr_picks = 0; nr_picks < INSN_TEST_PLACES && at < (void *)_etext;) {
+		struct pick *pick = &picks[nr_picks];
+
+		pick->insn = read_insn(at);
+		at += insn_len(pick->insn);
+		if (may_pick(pick) && !__test_and_set_bit(hash_32(pick->insn, PICK_BITS), seen))
+			nr_picks++;
+	}
+
+	return at;
+}
+
+static void write_picks(struct kunit *test)
+{
+	static u32 image[INSN_TEST_PLACES][2];
+	unsigned int i;
+	int err;
+
+	memcpy(image, insn_places, sizeof(image));
+	for (i = 0; i < nr_picks; i++) {
+		struct pick *pick = &picks[i];
+
+		image[i][0] = pick->insn;
+		if (insn_len(pick->insn) == 2)
+			image[i][0] |= C_NOP << 16;
+		snprintf(pick->name, sizeof(pick->name), "%08x", pick->insn);
+		pick->snippet = (struct snippet) {
+			.start = insn_places[i],
+			.size = insn_len(pick->insn),
+			.name = pick->name,
+		};
+	}
+
+	mutex_lock(&text_mutex);
+	err = patch_text_nosync(insn_places, image, sizeof(image));
+	mutex_unlock(&text_mutex);
+	KUNIT_ASSERT_EQ(test, 0, err);
+}
+
+static void add_probes_to_picks(struct kunit *test, bool post)
+{
+	unsigned int i;
+
+	lab.nr_probes = 0;
+	for (i = 0; i < nr_picks; i++)
+		place_probe(insn_places[i], post);
+	add_placed(test);
+}
+
+/* Each has a state of its own. */
+static noinline void run_picks(struct kunit *test, enum mode mode)
+{
+	unsigned int i;
+
+	if (mode != BARE)
+		add_probes_to_picks(test, mode == BOTH);
+	for (i = 0; i < nr_picks; i++) {
+		lab.snippet = &picks[i].snippet;
+		lab.base = picks[i].base;
+		lab.offset = picks[i].offset;
+		run_state(test, mode, i);
+	}
+	if (mode != BARE)
+		kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_as_in_kernel(struct kunit *test)
+{
+	DECLARE_BITMAP(seen, BIT(PICK_BITS)) = {};
+	const void *at = _stext;
+	unsigned int nr = 0;
+
+	for (;;) {
+		at = fill_picks(at, seen);
+		if (!nr_picks)
+			break;
+		write_picks(test);
+		run_picks(test, BARE);
+		run_picks(test, BOTH);
+		run_picks(test, PRE);
+		nr += nr_picks;
+	}
+	kunit_info(test, "%u instructions\n", nr);
+	KUNIT_EXPECT_GE(test, nr, MIN_PICKS);
+}
+
+/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
+
+static noinline notrace void hit_me(void)
+{
+	barrier();
+}
+
+static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	run_world();
+	return 0;
+}
+
+static struct kprobe outer;
+
+static void remove_outer(void *unused)
+{
+	unregister_kprobe(&outer);
+}
+
+static void add_outer(struct kunit *test)
+{
+	outer = (struct kprobe) {
+		.addr = (kprobe_opcode_t *)hit_me,
+		.pre_handler = run_in_handler,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
+}
+
+static unsigned long count_missed(void)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < lab.nr_probes; i++)
+		missed += lab.probe[i].nmissed;
+	return missed;
+}
+
+static const char *judge_missed(const struct result *result, unsigned long missed)
+{
+	const char *wrong = check_after(&result->after, &lab.world);
+
+	if (wrong)
+		return wrong;
+	if (lab.nr_events)
+		return "a handler ran";
+	if (missed != result->nr_hits)
+		return "missed hits, miscounted";
+	return NULL;
+}
+
+/* How many hits there are is known from a run that is not nested. */
+static void count_hits(struct kunit *test)
+{
+	unsigned int i;
+
+	add_probes(test, false);
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		run_in_task(i);
+		digest_log(&lab.result[i].nr_hits);
+	}
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_when_missed(struct kunit *test)
+{
+	unsigned long missed;
+	const char *wrong;
+	unsigned int i;
+
+	use_snippet(test->param_value);
+	if (lab.snippet->needs & (SNIPPET_SETS_IE | SNIPPET_FAULTS))
+		kunit_skip(test, "not within a handler");
+
+	count_hits(test);
+	add_outer(test);
+	for (i = 0; i < NR_STATES; i++) {
+		make_world(i);
+		hit_me();
+		lab.result[i].after = lab.world;
+	}
+
+	add_probes(test, true);
+	for (i = 0; i < NR_STATES; i++) {
+		missed = count_missed();
+		make_world(i);
+		hit_me();
+		wrong = judge_missed(&lab.result[i], count_missed() - missed);
+		if (wrong)
+			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
+					     lab.snippet->name, i, seed, wrong);
+	}
+}
+
+/* -- where a probe must not be -- */
+
+static void insn_refused_for_reason(struct kunit *test)
+{
+	const struct refused_insn *refused = test->param_value;
+	struct kprobe kp = { .addr = refused->addr, .flags = KPROBE_FLAG_DISABLED };
+	int ret = register_kprobe(&kp);
+
+	if (!ret)
+		unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ(test, refused->err, ret);
+}
+
+/* -- uprobes are served too -- */
+
+struct user_insn {
+	u32 insn;
+	enum probe_insn how;
+};
+
+static const struct user_insn user_insns[] = {
+	{ 0x00000517, INSN_GOOD_NO_SLOT },	/* auipc a0, 0 */
+	{ 0x0080006f, INSN_GOOD_NO_SLOT },	/* jal zero, 8 */
+	{ 0x00008067, INSN_GOOD_NO_SLOT },	/* ret */
+	{ 0x00b50463, INSN_GOOD_NO_SLOT },	/* beq a0, a1, 8 */
+	{ 0xffffa001, INSN_GOOD_NO_SLOT },	/* c.j, and what follows it */
+	{ 0x12348082, INSN_GOOD_NO_SLOT },	/* c.jr ra, the same */
+	{ 0x02b50533, INSN_GOOD },		/* mul a0, a0, a1 */
+	{ 0x0005b503, INSN_GOOD },		/* ld a0, 0(a1) */
+	{ 0x1234e406, INSN_GOOD },		/* c.sdsp ra, 8(sp) */
+	{ 0x00000073, INSN_REJECTED },		/* ecall */
+	{ 0x00100073, INSN_REJECTED },		/* ebreak */
+	{ 0x12349002, INSN_REJECTED },		/* c.ebreak */
+	{ 0x1005252f, INSN_REJECTED },		/* lr.w a0, (a0) */
+};
+
+static void insn_decoded_for_uprobes(struct kunit *test)
+{
+	struct arch_probe_insn asi;
+	u32 insn;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(user_insns); i++) {
+		insn = user_insns[i].insn;
+		KUNIT_EXPECT_EQ_MSG(test, user_insns[i].how, riscv_probe_decode_insn(&insn, &asi),
+				    "%08x", insn);
+		KUNIT_EXPECT_EQ_MSG(test, user_insns[i].how == INSN_GOOD_NO_SLOT, !!asi.handler,
+				    "%08x", insn);
+	}
+}
+
+/* -- the parameters -- */
+
+static const void *next_snippet(const void *prev, char *desc)
+{
+	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_snippets;
+
+	if (s == insn_snippets_end)
+		return NULL;
+	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
+	return s;
+}
+
+static const void *next_refused(const void *prev, char *desc)
+{
+	const struct refused_insn *r = prev ? (const struct refused_insn *)prev + 1 : insn_refused;
+
+	if (r == insn_refused_end)
+		return NULL;
+	strscpy(desc, r->name, KUNIT_PARAM_DESC_SIZE);
+	return r;
+}
+
+static struct kunit_case insn_cases[] = {
+	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
+	KUNIT_CASE_SLOW(insn_same_as_in_kernel),
+	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
+	KUNIT_CASE_PARAM(insn_refused_for_reason, next_refused),
+	KUNIT_CASE(insn_decoded_for_uprobes),
+	{}
+};
+
+static struct kunit_suite insn_suite = {
+	.name = "kprobes_riscv_insn",
+	.test_cases = insn_cases,
+};
+
+kunit_test_suite(insn_suite);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
+ * snippet is written and what it may use.
+ */
+#ifndef _RISCV_PROBES_INSN_TEST_H
+#define _RISCV_PROBES_INSN_TEST_H
+
+#include <asm/asm.h>
+
+#define INSN_TEST_GPRS		32
+
+/* Bytes of the stack that a snippet starts with. */
+#define INSN_TEST_STACK		256
+
+/* Places for an instruction that the test picks, and for the way out behind it. */
+#define INSN_TEST_PLACES	32
+
+/* Offset in struct machine. */
+#define MACHINE_STACK		(INSN_TEST_GPRS * __SIZEOF_POINTER__)
+
+/* What a snippet does. */
+#define SNIPPET_FAULTS		0x01	/* takes an exception on purpose */
+#define SNIPPET_SETS_IE		0x02	/* enables and disables interrupts */
+#define SNIPPET_GAPS		0x04	/* has places where no probe may be */
+
+#ifndef __ASSEMBLY__
+
+#include <linux/types.h>
+
+struct snippet {
+	void *start;
+	unsigned long size;
+	const char *name;
+	unsigned long needs;
+};
+
+/* A place where a probe must not be. */
+struct refused_insn {
+	void *addr;
+	long err;
+	const char *name;
+};
+
+/* All that a snippet can read or write, but for the global memory. */
+struct machine {
+	unsigned long gpr[INSN_TEST_GPRS];	/* by register number, x0 is not used */
+	u8 stack[INSN_TEST_STACK];
+};
+
+extern struct snippet insn_snippets[], insn_snippets_end[];
+extern struct refused_insn insn_refused[], insn_refused_end[];
+
+void insn_test_run(struct machine *m, void *code);
+extern u8 insn_test_exit[];
+extern u32 insn_places[INSN_TEST_PLACES][2];
+
+#endif /* __ASSEMBLY__ */
+#endif /* _RISCV_PROBES_INSN_TEST_H */
