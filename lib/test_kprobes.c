@@ -1211,7 +1211,7 @@ static void kretprobe_on_switch_to(struct kunit *test)
 {
 	struct return_watch *w = new_return_watch(test, PLAIN);
 
-	if (!IS_ENABLED(CONFIG_X86))
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_RISCV))
 		kunit_skip(test, "another architecture's rule");
 	w->rp.kp.addr = NULL;
 	w->rp.kp.symbol_name = "__switch_to";
@@ -1653,24 +1653,38 @@ static void fill_forbidden_symbol(struct kunit *test, struct kprobe *kp)
 	fill_symbol(kp, FORBIDDEN->name, 0);
 }
 
-#ifdef CONFIG_X86
+/* An instruction of more than two bytes, and how to tell where it is. */
+#if defined(CONFIG_X86)
+#define LONG_INSN	"1:	movl $0x12345678, %0\n"	\
+			"	mov $1b, %1\n"
+#define MID_SITE	((IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0) + 2)
+#elif defined(CONFIG_RISCV)
+#define LONG_INSN	"	.option push\n"		\
+			"	.option norvc\n"		\
+			"1:	lui %0, 0x12345\n"		\
+			"	.option pop\n"			\
+			"	la %1, 1b\n"
+#define MID_SITE	4
+#endif
+
+#ifdef LONG_INSN
 
 static unsigned long long_insn;
 
-/* An instruction that is longer than one byte for sure, and tells where it is. */
 static noinline notrace u32 kprobes_test_long_insn(void)
 {
+	unsigned long at;
 	u32 value;
 
-	asm volatile("1:	movl $0x12345678, %0\n"
-		     "	mov $1b, %1\n" : "=r" (value), "=r" (long_insn));
+	asm volatile(LONG_INSN : "=&r" (value), "=r" (at));
+	long_insn = at;
 	return value;
 }
 
 static void fill_mid_insn(struct kunit *test, struct kprobe *kp)
 {
 	kprobes_test_long_insn();
-	kp->addr = (kprobe_opcode_t *)long_insn + 2;
+	kp->addr = (kprobe_opcode_t *)(long_insn + 2);
 }
 
 static void fill_mid_insn_symbol(struct kunit *test, struct kprobe *kp)
@@ -1680,9 +1694,9 @@ static void fill_mid_insn_symbol(struct kunit *test, struct kprobe *kp)
 		    long_insn + 2 - (unsigned long)kprobes_test_long_insn);
 }
 
-static void fill_mid_site(struct kunit *test, struct kprobe *kp)
+static void __maybe_unused fill_mid_site(struct kunit *test, struct kprobe *kp)
 {
-	fill_symbol(kp, TRACED->name, (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0) + 2);
+	fill_symbol(kp, TRACED->name, MID_SITE);
 }
 
 #endif
@@ -1706,7 +1720,7 @@ static const struct bad_input bad_inputs[] = {
 	{ "vmalloc", fill_vmalloc, -EINVAL, -ENOENT },
 	{ "blacklisted address", fill_forbidden, -EINVAL },
 	{ "blacklisted symbol", fill_forbidden_symbol, -EINVAL },
-#ifdef CONFIG_X86
+#ifdef LONG_INSN
 	{ "within an instruction", fill_mid_insn, -EILSEQ },
 	{ "symbol, within an instruction", fill_mid_insn_symbol, -EILSEQ },
 #ifdef CONFIG_FUNCTION_TRACER
@@ -1980,6 +1994,101 @@ static void rival_while_disabled(struct kunit *test)
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */
 
+/* -- ftrace sites that a tracer is on as well -- */
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+
+static unsigned int nr_traced;
+
+static void notrace count_traced(unsigned long ip, unsigned long parent_ip,
+				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	nr_traced++;
+}
+
+static struct ftrace_ops tracer = {
+	.func = count_traced,
+};
+
+static void drop_tracer(void *unused)
+{
+	unregister_ftrace_function(&tracer);
+	ftrace_set_filter_ip(&tracer, ftrace_location((unsigned long)text_of(TRACED)), 1, 0);
+}
+
+static void add_tracer(struct kunit *test)
+{
+	unsigned long ip = ftrace_location((unsigned long)text_of(TRACED));
+
+	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(&tracer, ip, 0, 1));
+	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&tracer));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_tracer, NULL));
+}
+
+static void expect_at_site(struct kunit *test, struct watch *w, bool probed, bool traced)
+{
+	unsigned int before = nr_traced;
+
+	expect_call(test, TRACED, w, probed, probed);
+	KUNIT_EXPECT_EQ(test, nr_traced - before, traced);
+}
+
+/* Who comes first, and who leaves first? */
+static void share_site(struct kunit *test, bool probe_comes, bool probe_leaves)
+{
+	struct watch *w = new_watch(test, TRACED, true);
+
+	if (probe_comes)
+		must_add(test, w);
+	else
+		add_tracer(test);
+	expect_at_site(test, w, probe_comes, !probe_comes);
+	if (probe_comes)
+		add_tracer(test);
+	else
+		must_add(test, w);
+	expect_at_site(test, w, true, true);
+
+	if (probe_leaves)
+		drop(test, w);
+	else
+		kunit_release_action(test, drop_tracer, NULL);
+	expect_at_site(test, w, !probe_leaves, probe_leaves);
+	if (probe_leaves)
+		kunit_release_action(test, drop_tracer, NULL);
+	else
+		drop(test, w);
+	expect_at_site(test, w, false, false);
+}
+
+static void site_shared(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		share_site(test, i & 1, i & 2);
+}
+
+/* The probe's text is written and restored while the tracer stays. */
+static void site_shared_disabled(struct kunit *test)
+{
+	struct watch *w = added_watch(test, TRACED, true);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w->kp));
+		expect_at_site(test, w, false, false);
+		add_tracer(test);
+		expect_at_site(test, w, false, true);
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w->kp));
+		expect_at_site(test, w, true, true);
+		kunit_release_action(test, drop_tracer, NULL);
+		expect_at_site(test, w, true, false);
+	}
+}
+
+#endif /* CONFIG_DYNAMIC_FTRACE */
+
 /* -- probes that come and go under those who call -- */
 
 #define NR_CALLERS	3
@@ -2241,6 +2350,10 @@ static struct kunit_case kprobes_test_cases[] = {
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(rival_was_first),
 	KUNIT_CASE(rival_while_disabled),
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE
+	KUNIT_CASE(site_shared),
+	KUNIT_CASE(site_shared_disabled),
 #endif
 	KUNIT_CASE_SLOW(probes_come_and_go),
 	{}
