@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes and tracers on the same functions: they come and go in any order, and
+# neither takes the other's place.
+. /kp/lib
+
+FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
+EVENTS=$TRACE/kprobe_events
+symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
+
+if ! grep -qw function_graph $TRACE/available_tracers; then
+	skip "tracers on probed functions # this kernel has none"
+	exit 0
+fi
+insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
+
+add_probes()
+{
+	local f
+	for f in $FUNCTIONS; do
+		echo "p:kp/p_$f $f" >>$EVENTS
+		echo "r:kp/r_$f $f" >>$EVENTS
+	done
+	echo 1 >$TRACE/events/kp/enable
+}
+
+drop_probes()
+{
+	echo 0 >$TRACE/events/kp/enable
+	: >$EVENTS
+}
+
+tracer()	{ echo "$1" >$TRACE/current_tracer; }
+
+work()
+{
+	: >$TRACE/trace
+	cat /proc/version >/tmp/version
+	[ "$(cat /tmp/version)" = "$(cat /proc/version)" ] || return 1
+	echo 0 >$TRACE/tracing_on
+	cat $TRACE/trace >/tmp/trace
+	echo 1 >$TRACE/tracing_on
+}
+
+probed()	{ work && grep -q "p_vfs_read: (vfs_read" /tmp/trace && grep -q "r_vfs_read: (" /tmp/trace; }
+unprobed()	{ work && ! grep -q "vfs_read: (" /tmp/trace; }
+traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
+untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
+
+echo $FUNCTIONS | tr ' ' '\n' >$TRACE/set_ftrace_filter
+for name in function function_graph; do
+	tracer $name
+	tracer nop
+done
+cat /sys/kernel/debug/kp_text >/tmp/before
+
+for name in function function_graph; do
+	add_probes
+	check "$name: probes alone" probed
+	tracer $name
+	check "$name: comes to probes" traced
+	check "$name: probes go on" probed
+	tracer nop
+	check "$name: leaves" untraced
+	check "$name: probes stay" probed
+	tracer $name
+	drop_probes
+	check "$name: probes leave" unprobed
+	check "$name: stays" traced
+	add_probes
+	check "$name: probes come to it" probed
+	check "$name: goes on" traced
+	tracer nop
+	drop_probes
+	check "$name: both have left" unprobed
+	check "$name: and nothing is traced" untraced
+done
+
+# All functions at once, while the probes are there.
+: >$TRACE/set_ftrace_filter
+add_probes
+for name in function function_graph; do
+	tracer $name
+	check "$name on all functions: probes go on" probed
+	tracer nop
+done
+drop_probes
+: >$TRACE/trace
+cat /sys/kernel/debug/kp_text >/tmp/after
+check "text is what it was" cmp -s /tmp/before /tmp/after
+rmmod kp_text
