@@ -18,6 +18,7 @@ class Arch:
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
     unsupported: tuple = () # ftrace selftests that cannot pass there
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
+    release: str = ""       # of Debian that has this architecture, when the host's has not
     packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
 
 
@@ -71,6 +72,18 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-aarch64-linux-gnu", "qemu-system-arm"))
 
+RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
+             ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
+             suites=("longest-symbol",), debian="riscv64", release="trixie", unsupported=(
+                 "kprobe/kprobe_opt_types.tc",
+                 # There is no fprobe without DYNAMIC_FTRACE_WITH_REGS.
+                 "dynevent/add_remove_fprobe.tc", "dynevent/add_remove_tprobe.tc",
+                 "dynevent/fprobe_args_vfs.tc", "dynevent/fprobe_entry_arg.tc",
+                 "dynevent/fprobe_syntax_errors.tc", "dynevent/tprobe_syntax_errors.tc",
+                 # Probes the start of the shell's text, where this one has its ELF header.
+                 "dynevent/add_remove_uprobe.tc"),
+             packages=("gcc-riscv64-linux-gnu", "qemu-system-misc", "qemu-system-data"))
+
 CONFIGS = [
     Config(X86_64, "none"),
     Config(X86_64, "preempt"),
@@ -85,6 +98,9 @@ CONFIGS = [
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
            options="kprobes-core", llvm="-19"),
+    Config(RISCV, "none", slow=3),
+    # The ftrace of this architecture is for kernels without preemption only.
+    Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]
 
 

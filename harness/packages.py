@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The programs a step needs, and their Debian packages."""
 import os
+import platform
 import shutil
+import subprocess
 from pathlib import Path
 
 from . import ui
@@ -23,6 +25,9 @@ PROBES = {
     "gcc-mipsel-linux-gnu": "mipsel-linux-gnu-gcc",
     "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
     "gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc",
+    "gcc-riscv64-linux-gnu": "riscv64-linux-gnu-gcc",
+    "qemu-system-misc": "qemu-system-riscv64",
+    "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
     "clang-19": "clang-19", "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
 }
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
@@ -61,7 +66,18 @@ def need(packages):
                          ", ".join(f"{PROBES[p]} ({p})" for p in still))
 
 
-def fetch(package, arch, folder):
+def sources(release, path):
+    """Writes a source list for a release other than the host's: from where the host's comes."""
+    host = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    found = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
+                            "Created-By: Packages", f"Codename: {host}"],
+                           stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    if not found:
+        raise ui.Failure(f"apt knows no source of {host} to take {release} from")
+    path.write_text(f"deb {found[0]} {release} main\n")
+
+
+def fetch(package, arch, release, folder):
     """Unpacks a package of another architecture, with lists of apt's that are only ours."""
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
@@ -70,6 +86,10 @@ def fetch(package, arch, folder):
         (state / name).mkdir(parents=True, exist_ok=True)
     apt_get = ["apt-get", "-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
                "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}"]
+    if release:
+        sources(release, state / "sources.list")
+        apt_get += ["-o", f"Dir::Etc::SourceList={state}/sources.list",
+                    "-o", "Dir::Etc::SourceParts=-"]
     with ui.Step(f"download {package}:{arch}") as step:
         try:
             ui.run([*apt_get, "update"], log_file(f"apt-update-{arch}"), step)
@@ -86,6 +106,8 @@ def busybox(arch):
     if not arch.debian:
         return Path(shutil.which("busybox"))
     folder = CACHE / f"root-{arch.debian}"
-    if not (folder / "bin/busybox").exists():
-        fetch("busybox-static", arch.debian, folder)
-    return folder / "bin/busybox"
+    # Newer releases have it in /usr.
+    places = [folder / "bin/busybox", folder / "usr/bin/busybox"]
+    if not any(path.exists() for path in places):
+        fetch("busybox-static", arch.debian, arch.release, folder)
+    return next(path for path in places if path.exists())

@@ -51,6 +51,13 @@ PORTS = [
     Port("loongarch", "loongarch", ("clang-19", "lld-19", "llvm-19"), llvm="-19",
          objects=tuple(f"arch/loongarch/kernel/{name}.o" for name in
                        ("kprobes", "rethook", "rethook_trampoline"))),
+    # Its kprobes are ours; these are compiled for what no guest has.
+    Port("riscv32", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-",
+         objects=("arch/riscv/kernel/probes/",)),
+    Port("riscv-off", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-", options=(),
+         objects=("arch/riscv/kernel/probes/", "arch/riscv/mm/extable.o") +
+                 tuple(f"arch/riscv/kernel/{name}.o" for name in
+                       ("ftrace", "patch", "stacktrace", "traps")), core=()),
     # As little around kprobes as can be: no modules, no ftrace, no debugfs.
     Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
     # Who includes linux/kprobes.h must build and link without kprobes.
