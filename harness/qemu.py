@@ -16,6 +16,10 @@ COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
     r"Unable to handle", r"(?:rcu: )?INFO: (?:task|rcu|lockdep|trying)", r"rcu: INFO", r"UBSAN:",
 ]) + ")")
 LINE = re.compile(STAMP + r"kp: (.*)")
+# RISC-V's firmware sometimes starts a second CPU where the first one started, which
+# clears what that has in memory: nothing is ever printed. That is no result.
+BANNER = "Linux version"
+BOOTS = 3
 SCRIPT_END = re.compile(r"end (\S+) (\d+)")
 
 
@@ -81,7 +85,11 @@ def boot(config, build, modules, what, order, limit, args=(), extra=(), step=Non
     argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
     # timeout(1) ends the guest even if we are killed ourselves.
     limit *= config.slow
-    status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step, timeout=limit + 20)
+    for _ in range(BOOTS):
+        status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step,
+                              timeout=limit + 20, sign=(BANNER, 60 * config.slow))
+        if ui.contains(log, BANNER):
+            break
     return read(log, timed_out=status != 0)
 
 

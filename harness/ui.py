@@ -74,12 +74,16 @@ def stop(proc):
     proc.wait()
 
 
-def supervise(argv, log, step=None, timeout=None, cwd=None, env=None):
-    """Runs @argv with its output in @log; returns its exit status, None when time ran out."""
+def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None):
+    """Runs @argv with its output in @log; returns its exit status, None when time ran out.
+
+    @sign: (text, seconds): by then the text has to be in the output.
+    """
     with open(log, "wb") as out:
         proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                 cwd=cwd, env=env, start_new_session=True)
     deadline = time.monotonic() + timeout if timeout else None
+    sign_by = time.monotonic() + sign[1] if sign else None
     try:
         while True:
             try:
@@ -90,10 +94,19 @@ def supervise(argv, log, step=None, timeout=None, cwd=None, env=None):
                 raise Failure("stopped")
             if deadline and time.monotonic() > deadline:
                 return None
+            if sign_by and time.monotonic() > sign_by:
+                if not contains(log, sign[0]):
+                    return None
+                sign_by = None
             if step:
                 step.tick(last_line(log))
     finally:
         stop(proc)
+
+
+def contains(log, text):
+    with open(log, "rb") as f:
+        return text.encode() in f.read()
 
 
 def last_line(log):
