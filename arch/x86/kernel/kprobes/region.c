@@ -461,13 +461,33 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 	return DETOUR_POSSIBLE;
 }
 
-static bool is_reserved(const struct region *region)
+static bool is_rewritten(unsigned long start, unsigned long end)
 {
-	void *first = (void *)region->addr + 1;
-	void *last = (void *)region->addr + region->size - 1;
+	void *first = (void *)start, *last = (void *)end - 1;
 
 	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last) ||
-	       ftrace_text_reserved(first, last) || alternatives_text_reserved(first, last + 1);
+	       ftrace_text_reserved(first, last) ||
+	       alternatives_text_reserved(first, (void *)end);
+}
+
+/* Do others rewrite something that the jump would cover? Note where. */
+static bool is_reserved(struct region *region)
+{
+	unsigned long start = region->addr + 1, end = region->addr + region->size;
+	const struct region_insn *ri;
+
+	if (!is_rewritten(start, end))
+		return false;
+
+	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
+		end = region->addr + ri->at + ri->len;
+		region->why_at = ri->at;
+		if (is_rewritten(start, end))
+			break;
+		start = end;
+	}
+
+	return true;
 }
 
 /* Where calls inside the region return to, as far as that is inside. */
