@@ -202,7 +202,10 @@ static void make_world(unsigned int state)
 	m->gpr[GPR_START] = (unsigned long)lab.snippet->start;
 	m->gpr[GPR_MEM] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
 	m->gpr[GPR_SMALL] &= 7;
-	m->flags = (unsigned long)(state & 15) << 28 | (state & 16 ? PSR_I_BIT : 0);
+	m->flags = (unsigned long)(state & 15) << 28;
+	/* Where nothing may come in between, an interrupt would lead to other hits. */
+	if (state & 16 || lab.snippet->refused)
+		m->flags |= PSR_I_BIT;
 }
 
 /*

@@ -224,9 +224,10 @@ static noinline void run_world(void)
 	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
 
+/* Where nothing may come in between, an interrupt would lead to other hits. */
 static bool irqs_off_in(unsigned int state)
 {
-	return state & 2;
+	return state & 2 || lab.snippet->needs & SNIPPET_GAPS;
 }
 
 static noinline void run_in_task(unsigned int state)
