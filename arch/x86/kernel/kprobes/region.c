@@ -53,6 +53,15 @@
 
 #include "common.h"
 
+/* Somebody may come to @target by other ways than the detour. */
+static void note_target(struct region *region, unsigned long target)
+{
+	unsigned long at = target - region->addr;
+
+	if (at && at < MAX_OPTIMIZED_LENGTH)
+		region->branched |= BIT(at);
+}
+
 /* Is @insn, at @addr, a direct branch, and where to? */
 static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *target)
 {
@@ -142,8 +151,7 @@ static int find_branches(struct region *region, unsigned long start, unsigned lo
 			target = 0;
 		if (may_be_jump_table(&insn, target))
 			region->indirect = true;
-		if (target > region->addr && target < region->addr + MAX_OPTIMIZED_LENGTH)
-			region->branched |= BIT(target - region->addr);
+		note_target(region, target);
 	}
 
 	return 0;
@@ -163,13 +171,8 @@ static int find_branches_from(void *data, unsigned long addr)
 static void find_fixups(struct region *region, const struct exception_table_entry *e,
 			const struct exception_table_entry *end)
 {
-	unsigned long at;
-
-	for (; e < end; e++) {
-		at = (unsigned long)&e->fixup + e->fixup - region->addr;
-		if (at && at < MAX_OPTIMIZED_LENGTH)
-			region->branched |= BIT(at);
-	}
+	for (; e < end; e++)
+		note_target(region, (unsigned long)&e->fixup + e->fixup);
 }
 
 /* What is no branch now may be one the next moment. @mod is NULL for the kernel. */
@@ -177,7 +180,6 @@ static void find_static_branches(struct region *region, const struct module *mod
 {
 #ifdef CONFIG_JUMP_LABEL
 	const struct jump_entry *e = __start___jump_table, *end = __stop___jump_table;
-	unsigned long at;
 
 #ifdef CONFIG_MODULES
 	if (mod) {
@@ -185,11 +187,8 @@ static void find_static_branches(struct region *region, const struct module *mod
 		end = e + mod->num_jump_entries;
 	}
 #endif
-	for (; e < end; e++) {
-		at = jump_entry_target(e) - region->addr;
-		if (at && at < MAX_OPTIMIZED_LENGTH)
-			region->branched |= BIT(at);
-	}
+	for (; e < end; e++)
+		note_target(region, jump_entry_target(e));
 #endif
 }
 
