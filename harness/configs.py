@@ -7,6 +7,11 @@ from .paths import HARNESS
 
 LLVM = ("clang-19", "lld-19", "llvm-19")
 
+# The ftrace selftests of fprobes, and of events at tracepoints, which are among its users.
+FPROBE_TESTS = tuple(f"dynevent/{name}.tc" for name in (
+    "add_remove_fprobe", "add_remove_tprobe", "fprobe_args_vfs", "fprobe_entry_arg",
+    "fprobe_syntax_errors", "tprobe_syntax_errors"))
+
 
 @dataclass(frozen=True)
 class Arch:
@@ -64,10 +69,8 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
              suites=("longest-symbol",), debian="arm64", unsupported=(
                  "kprobe/kprobe_opt_types.tc",
-                 # FPROBE is not for arm64, and events at tracepoints are among its users.
-                 "dynevent/add_remove_fprobe.tc", "dynevent/add_remove_tprobe.tc",
-                 "dynevent/fprobe_args_vfs.tc", "dynevent/fprobe_entry_arg.tc",
-                 "dynevent/fprobe_syntax_errors.tc", "dynevent/tprobe_syntax_errors.tc",
+                 # FPROBE is not for arm64.
+                 *FPROBE_TESTS,
                  # Probes the start of the shell's file, which here is no code. See uprobes.sh.
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-aarch64-linux-gnu", "qemu-system-arm"))
@@ -77,9 +80,7 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              suites=("longest-symbol",), debian="riscv64", release="trixie", unsupported=(
                  "kprobe/kprobe_opt_types.tc",
                  # There is no fprobe without DYNAMIC_FTRACE_WITH_REGS.
-                 "dynevent/add_remove_fprobe.tc", "dynevent/add_remove_tprobe.tc",
-                 "dynevent/fprobe_args_vfs.tc", "dynevent/fprobe_entry_arg.tc",
-                 "dynevent/fprobe_syntax_errors.tc", "dynevent/tprobe_syntax_errors.tc",
+                 *FPROBE_TESTS,
                  # Probes the start of the shell's text, where this one has its ELF header.
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-riscv64-linux-gnu", "qemu-system-misc", "qemu-system-data"))
