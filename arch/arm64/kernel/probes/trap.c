@@ -20,6 +20,7 @@
 #include <linux/processor.h>
 #include <linux/rcupdate.h>
 #include <linux/stop_machine.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/barrier.h>
 #include <asm/debug-monitors.h>
@@ -292,6 +293,7 @@ static int __init blacklist_ftrace(void)
  * What the beginning or the end of a trap calls, so that a hit there would lead to
  * the next one, for ever. The per-CPU variables that a trap looks at are a reason
  * to ask for preemption, and where it hits lockdep, lockdep's state stays as it is.
+ * Who counts preemption and wants to know the caller's caller has to walk the stack.
  */
 static unsigned long traps_call[] __initdata = {
 #ifdef CONFIG_PREEMPTION
@@ -303,6 +305,9 @@ static unsigned long traps_call[] __initdata = {
 #ifdef CONFIG_PROVE_LOCKING
 	(unsigned long)rcu_is_watching,
 	(unsigned long)lockdep_hardirqs_on_prepare,
+#endif
+#if defined(CONFIG_DEBUG_PREEMPT) || defined(CONFIG_TRACE_PREEMPT_TOGGLE)
+	(unsigned long)__memset,
 #endif
 };
 
