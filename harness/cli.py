@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import check, configs, guesttest, packages, ports, qemu, selftest, share, tree, ui
+from . import bench, check, configs, guesttest, packages, ports, qemu, selftest, share, tree, ui
 from .paths import CACHE
 from .results import Results
 
@@ -20,6 +20,8 @@ kp - build, boot and test this kprobes subsystem
   ./kp share             of random instructions, how many can be probed and become a
                          jump, ours and the kernel's own; --count N --seed N
                          --config CONFIGURATION
+  ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
+                         kernels: x86_64:bench-none. --plot FILE draws it
   ./kp check             checkpatch --strict, kernel-doc and sparse over our files
   ./kp tree DIR          only write the overlaid source tree, to build as you like
 
@@ -80,6 +82,15 @@ def cmd_share(args):
         raise ui.Failure(f"no configuration {args.config}; ./kp lists them")
     need_guests([config])
     return share.run(config, args.count, args.seed)
+
+
+def cmd_bench(args):
+    wanted = [c for c in configs.BENCH if args.arch in (c.arch.name, c.label)]
+    if not wanted:
+        raise ui.Failure(f"nothing to measure on {args.arch}")
+    need_guests(wanted)
+    packages.need(["gnuplot-nox"] if args.plot else [])
+    return bench.run(args.arch, args.plot)
 
 
 def cmd_tree(args):
@@ -171,6 +182,9 @@ def parse(argv):
     share_verb.add_argument("--count", type=int, default=5000)
     share_verb.add_argument("--seed", type=int, default=1)
     share_verb.add_argument("--config", default=configs.default("x86_64").label)
+    bench_verb = verb("bench", cmd_bench)
+    bench_verb.add_argument("arch", nargs="?", default="x86_64")
+    bench_verb.add_argument("--plot")
     verb("check", cmd_check)
     verb("tree", cmd_tree).add_argument("dir")
     return parser.parse_args(argv)

@@ -104,6 +104,17 @@ CONFIGS = [
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]
 
+# Those in which costs are compared with the kernel's own, see bench.py.
+BENCH = [
+    Config(X86_64, "bench-none", options="bench"),
+    Config(X86_64, "bench-preempt", options="bench"),
+    Config(ARM64, "bench-none", options="bench", qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "bench-preempt", options="bench", qemu=("-cpu", "cortex-a57")),
+    # With a newer privileged architecture this emulator's cycle counter stands still.
+    Config(RISCV, "bench-none", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
+    Config(RISCV, "bench-preempt", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
+]
+
 
 def default(arch):
     """The configuration that run and shell use: the first of its architecture."""

@@ -13,7 +13,7 @@ from .paths import CACHE, log_file
 PROBES = {
     "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex",
     "gcc": "gcc", "kmod": "depmod", "make": "make", "patch": "patch", "perl": "perl",
-    "xz-utils": "xz", "sparse": "sparse",
+    "xz-utils": "xz", "sparse": "sparse", "gnuplot-nox": "gnuplot",
     "libc6-dev": "/usr/include/stdio.h",
     "libelf-dev": "/usr/include/gelf.h",
     "libssl-dev": "/usr/include/openssl/opensslv.h",

@@ -70,9 +70,12 @@ def pack(config, build, modules, order, extra=()):
     return build.folder / "kp-initramfs.gz"
 
 
-def command(config, build, initramfs, args=(), cpus=2, threads="multi"):
+def command(config, build, initramfs, args=(), cpus=2, threads="multi", count=False):
+    """@count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
-    return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads}", "-smp", str(cpus),
+    machine = ["-icount", "shift=0,sleep=off"] if count else []
+    return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads}", *machine,
+            "-smp", str(cpus),
             "-m", str(config.memory), "-nographic", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]

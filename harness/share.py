@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What share of the kernel's instructions can be probed, and by a jump: ours and the kernel's own.
 
-The kernel's own kprobes are built from the untouched kernel with the same configuration.
-In each of the two the same number of instructions is drawn with the same seed.
+In each of the two kernels the same number of instructions is drawn with the same seed.
 """
 import random
 import re
@@ -10,13 +9,10 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import guesttest, tree, ui
-from .build import Build
+from . import guesttest, rivals, ui
 
 ROUND = 500             # probes at a time
 DISTANCE = 32           # bytes between two probes: no other one is in the way of a jump
-# Tests that only our kernel has.
-OURS_ONLY = ("CONFIG_KPROBES_KUNIT_TEST=", "CONFIG_KPROBES_X86_INSN_TEST=")
 SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
 INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
 KINDS = ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"]
@@ -90,15 +86,6 @@ def draw(vmlinux, count, seed):
     return drawn
 
 
-def fragment(config):
-    """The configuration, less what the kernel's own tree does not have."""
-    text = "".join(f.read_text() for f in config.fragments)
-    path = tree.base() / f"share-{config.name}.config"
-    lines = [line for line in text.splitlines(True) if not line.startswith(OURS_ONLY)]
-    path.write_text("".join(lines))
-    return path
-
-
 def count(drawn, lines):
     """Reads what jobs/share told."""
     share = Share(tried=Counter(drawn.values()))
@@ -116,9 +103,7 @@ def count(drawn, lines):
     return share
 
 
-def measure(config, name, source, number, seed):
-    made = Build(f"{config.label}-share-{name}", source, [fragment(config)])
-    made.configure()
+def measure(config, name, made, number, seed):
     modules = made.kernel()
     with ui.Step(f"draw {number} instructions") as step:
         step.tick()
@@ -159,8 +144,7 @@ def table(shares):
 
 
 def run(config, number, seed):
-    trees = {"ours": tree.cached(), "kernel": tree.pristine()}
-    shares = {name: measure(config, name, source, number, seed) for name, source in trees.items()}
+    shares = {name: measure(config, name, made, number, seed) for name, made in rivals.builds(config)}
     ui.say(f"\n{config.label}, {number} random instructions, seed {seed}")
-    table({"the kernel's own": shares["kernel"], "ours": shares["ours"]})
+    table({"the kernel's own": shares["theirs"], "ours": shares["ours"]})
     return 0

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What kprobes cost, through the public interface only, so that it measures any
+ * implementation. What is written to the parameter "run" is done; each result is
+ * a line "bench NAME VALUE" in the log. Costs are in units of the CPU's cycle
+ * counter, which in an emulator that counts them are instructions.
+ */
+#define pr_fmt(fmt) "kp: bench " fmt
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "targets.h"
+
+#define ROUNDS		1000
+#define MANY		(FIELD_FUNCTIONS * FIELD_INSNS)
+#define TOGETHER	64
+#define RETURNS		500
+
+static struct kprobe probe, crowd[TOGETHER];
+static struct kprobe *crowd_list[TOGETHER];
+static struct kretprobe return_probe;
+
+/* In the order of their addresses; the first @nr_many are registered. */
+static struct kprobe *many;
+static struct kprobe **many_list;
+static unsigned int nr_many;
+static ktime_t many_since;
+
+static unsigned long hits;
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_pre);
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+NOKPROBE_SYMBOL(on_post);
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_return);
+
+/* -- clocks -- */
+
+#if defined(CONFIG_ARM64)
+static u64 cycles(void)
+{
+	isb();
+
+	return read_sysreg(pmccntr_el0);
+}
+
+static void start_counter(void *unused)
+{
+	write_sysreg(0, pmccfiltr_el0);
+	write_sysreg(BIT(31), pmcntenset_el0);
+	write_sysreg(BIT(0) | BIT(6), pmcr_el0);
+}
+#elif defined(CONFIG_RISCV)
+static u64 cycles(void)
+{
+	return csr_read(CSR_CYCLE);
+}
+
+static void start_counter(void *unused)
+{
+}
+#else
+static u64 cycles(void)
+{
+	return get_cycles();
+}
+
+static void start_counter(void *unused)
+{
+}
+#endif
+
+static void result(const char *name, u64 value)
+{
+	pr_info("%s %llu\n", name, value);
+}
+
+/* A failure is a result as well: there is none of this name. */
+static int tell_failure(const char *name, int err)
+{
+	pr_info("%s failed %d\n", name, err);
+
+	return err;
+}
+
+/* -- one hit -- */
+
+static u64 call_often(void (*fn)(void))
+{
+	unsigned long flags;
+	unsigned int i;
+	u64 start;
+
+	fn();
+	local_irq_save(flags);
+	start = cycles();
+	for (i = 0; i < ROUNDS; i++)
+		fn();
+	start = cycles() - start;
+	local_irq_restore(flags);
+
+	return start;
+}
+
+/* The least of several, because something else may come in between. */
+static u64 call_cost(void (*fn)(void))
+{
+	u64 least = call_often(fn);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		least = min(least, call_often(fn));
+
+	return least;
+}
+
+/* Tell what @fn costs more now than @without, if it hits @per_call handlers. */
+static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call)
+{
+	u64 with;
+
+	hits = 0;
+	fn();
+	if (hits != per_call) {
+		tell_failure(name, -ENOENT);
+		return;
+	}
+	with = call_cost(fn);
+	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
+}
+
+static void hit_of(const char *name, void (*fn)(void), u8 *at, kprobe_post_handler_t post)
+{
+	u64 without = call_cost(fn);
+	int err;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.addr = (kprobe_opcode_t *)at;
+	probe.pre_handler = on_pre;
+	probe.post_handler = post;
+	err = register_kprobe(&probe);
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	tell_hit(name, fn, without, 1);
+	unregister_kprobe(&probe);
+}
+
+static noinline void traced(void)
+{
+	barrier();
+}
+
+static void hit_of_site(const char *name)
+{
+	u64 without = call_cost(traced);
+	int err;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.symbol_name = "kp_bench:traced";
+	probe.pre_handler = on_pre;
+	err = register_kprobe(&probe);
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	tell_hit(name, traced, without, 1);
+	unregister_kprobe(&probe);
+}
+
+static int wait_for_jump(const u8 *at)
+{
+#ifdef CONFIG_OPTPROBES
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++) {
+		if (READ_ONCE(*at) == 0xe9)
+			return 0;
+		msleep(20);
+	}
+#endif
+	return -ETIME;
+}
+
+static void return_of(const char *name, void (*fn)(void), const char *symbol, const u8 *jump)
+{
+	u64 without = call_cost(fn);
+	int err;
+
+	memset(&return_probe, 0, sizeof(return_probe));
+	return_probe.kp.symbol_name = symbol;
+	return_probe.handler = on_return;
+	err = register_kretprobe(&return_probe);
+	if (!err && jump) {
+		err = wait_for_jump(jump);
+		if (err)
+			unregister_kretprobe(&return_probe);
+	}
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	tell_hit(name, fn, without, 1);
+	unregister_kretprobe(&return_probe);
+}
+
+static int join(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < TOGETHER; i++) {
+		memset(&crowd[i], 0, sizeof(crowd[i]));
+		crowd[i].addr = (kprobe_opcode_t *)kp_bench_move_at;
+		crowd[i].pre_handler = on_pre;
+		crowd_list[i] = &crowd[i];
+	}
+
+	return register_kprobes(crowd_list, TOGETHER);
+}
+
+static void hit_of_crowd(const char *name, bool jump)
+{
+	u64 without = call_cost(kp_bench_move);
+	int err = join();
+
+	if (!err && jump) {
+		err = wait_for_jump(kp_bench_move_at);
+		if (err)
+			unregister_kprobes(crowd_list, TOGETHER);
+	}
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	tell_hit(name, kp_bench_move, without, TOGETHER);
+	unregister_kprobes(crowd_list, TOGETHER);
+}
+
+/* With the knob off. */
+static void run_hits(unsigned int unused)
+{
+	hit_of("hit-b", kp_bench_move, kp_bench_move_at, NULL);
+	hit_of("hit-k", kp_bench_move, kp_bench_move_at, on_post);
+	hit_of("hit-call", kp_bench_call, kp_bench_call_at, NULL);
+	hit_of("hit-jmp", kp_bench_jump, kp_bench_jump_at, NULL);
+	hit_of("hit-jcc", kp_bench_branch, kp_bench_branch_at, NULL);
+	hit_of("hit-ret", kp_bench_ret, kp_bench_ret_at, NULL);
+	hit_of_site("hit-f");
+	return_of("hit-r", kp_bench_entry, "kp_bench_entry", NULL);
+	return_of("hit-rf", traced, "kp_bench:traced", NULL);
+	hit_of_crowd("hit-64-b", false);
+}
+
+/* With the knob on. */
+static void run_jumps(unsigned int unused)
+{
+	u64 without = call_cost(kp_bench_move);
+
+	memset(&probe, 0, sizeof(probe));
+	probe.addr = (kprobe_opcode_t *)kp_bench_move_at;
+	probe.pre_handler = on_pre;
+	if (register_kprobe(&probe))
+		return;
+	if (!wait_for_jump(kp_bench_move_at))
+		tell_hit("hit-o", kp_bench_move, without, 1);
+	unregister_kprobe(&probe);
+
+	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at);
+	hit_of_crowd("hit-64-o", true);
+}
+
+/* -- registration -- */
+
+static void register_cost(const char *name, void *addr)
+{
+	u64 start;
+	int err;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.addr = addr;
+	probe.pre_handler = on_pre;
+	start = cycles();
+	err = register_kprobe(&probe);
+	start = cycles() - start;
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	unregister_kprobe(&probe);
+	result(name, start);
+}
+
+/* The first place at or behind @offset where an instruction starts. */
+static void *boundary(const char *symbol, unsigned int offset)
+{
+	unsigned int end = offset + 64;
+
+	for (; offset < end; offset++) {
+		memset(&probe, 0, sizeof(probe));
+		probe.symbol_name = symbol;
+		probe.offset = offset;
+		probe.pre_handler = on_pre;
+		if (!register_kprobe(&probe)) {
+			unregister_kprobe(&probe);
+			return probe.addr;
+		}
+	}
+
+	return NULL;
+}
+
+static void run_one(unsigned int unused)
+{
+	void *near = boundary("load_elf_binary", 32), *far = boundary("load_elf_binary", 3000);
+	unsigned int i;
+
+	/* Twice: the first one may build what the second finds. */
+	for (i = 0; i < 2; i++) {
+		register_cost("one-module", kp_bench_move_at);
+		register_cost("one-core-near", near);
+		register_cost("one-core-far", far);
+		register_cost("one-site", traced);
+	}
+}
+
+static kprobe_opcode_t *field_addr(unsigned int n)
+{
+	return (kprobe_opcode_t *)(kp_bench_field_first +
+				   n / FIELD_INSNS * FIELD_STRIDE +
+				   n % FIELD_INSNS * kp_bench_insn_size);
+}
+
+static int alloc_many(void)
+{
+	if (many)
+		return 0;
+
+	many = vzalloc(array_size(MANY, sizeof(*many)));
+	many_list = vzalloc(array_size(MANY, sizeof(*many_list)));
+
+	return many && many_list ? 0 : -ENOMEM;
+}
+
+static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
+{
+	pr_info("%s-%u %llu\n", what, nr, div_u64(cost, nr));
+	pr_info("%s-%u-ms %lld\n", what, nr, ktime_to_ms(time));
+}
+
+static void run_register(unsigned int nr)
+{
+	unsigned int i;
+	ktime_t time;
+	u64 cost;
+	int err;
+
+	if (nr > MANY || alloc_many())
+		return;
+	for (i = 0; i < nr; i++) {
+		memset(&many[i], 0, sizeof(many[i]));
+		many[i].addr = field_addr(i);
+		many[i].pre_handler = on_pre;
+		many_list[i] = &many[i];
+	}
+
+	time = ktime_get();
+	many_since = time;
+	cost = cycles();
+	err = register_kprobes(many_list, nr);
+	cost = cycles() - cost;
+	time = ktime_sub(ktime_get(), time);
+	if (err) {
+		tell_failure("register", err);
+		return;
+	}
+	nr_many = nr;
+	tell_batch("register", nr, cost, time);
+}
+
+static void run_unregister(unsigned int nr)
+{
+	ktime_t time = ktime_get();
+	u64 cost = cycles();
+
+	unregister_kprobes(many_list, nr_many);
+	cost = cycles() - cost;
+	tell_batch("unregister", nr_many, cost, ktime_sub(ktime_get(), time));
+	nr_many = 0;
+}
+
+static bool all_are_jumps(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_many; i++) {
+		if (wait_for_jump((u8 *)many[i].addr)) {
+			tell_failure("jumped", -ETIME);
+			return false;
+		}
+	}
+
+	return true;
+}
+
+static void run_wait(unsigned int unused)
+{
+	all_are_jumps();
+}
+
+/* How long it takes from their registration on until all of them are jumps. */
+static void run_jumped(unsigned int unused)
+{
+	if (!all_are_jumps())
+		return;
+
+	pr_info("jumped-%u-ms %lld\n", nr_many, ktime_ms_delta(ktime_get(), many_since));
+}
+
+/* A probe that is older than the others. */
+static void run_oldest(unsigned int unused)
+{
+	static struct kprobe oldest;
+	static u64 without;
+	char name[32];
+
+	if (!oldest.addr) {
+		without = call_cost(kp_bench_move);
+		oldest.addr = (kprobe_opcode_t *)kp_bench_move_at;
+		oldest.pre_handler = on_pre;
+		if (register_kprobe(&oldest))
+			return;
+	} else if (!nr_many) {
+		unregister_kprobe(&oldest);
+		memset(&oldest, 0, sizeof(oldest));
+		return;
+	}
+
+	snprintf(name, sizeof(name), "oldest-%u", nr_many + 1);
+	tell_hit(name, kp_bench_move, without, 1);
+}
+
+/* A thousand functions that are traced. */
+#define SITE(n)		static noinline void site_##n(void) { barrier(); }
+#define SITE_OF(n)	site_##n,
+#define TEN(m, n)	m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) \
+			m(n##5) m(n##6) m(n##7) m(n##8) m(n##9)
+#define HUNDRED(m, n)	TEN(m, n##0) TEN(m, n##1) TEN(m, n##2) TEN(m, n##3) TEN(m, n##4) \
+			TEN(m, n##5) TEN(m, n##6) TEN(m, n##7) TEN(m, n##8) TEN(m, n##9)
+#define THOUSAND(m)	HUNDRED(m, 0) HUNDRED(m, 1) HUNDRED(m, 2) HUNDRED(m, 3) HUNDRED(m, 4) \
+			HUNDRED(m, 5) HUNDRED(m, 6) HUNDRED(m, 7) HUNDRED(m, 8) HUNDRED(m, 9)
+
+THOUSAND(SITE)
+static void (* const sites[])(void) = { THOUSAND(SITE_OF) };
+
+static void run_sites(unsigned int unused)
+{
+	unsigned int i;
+	u64 cost;
+	int err;
+
+	if (alloc_many())
+		return;
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		memset(&many[i], 0, sizeof(many[i]));
+		many[i].addr = (kprobe_opcode_t *)sites[i];
+		many[i].pre_handler = on_pre;
+		many_list[i] = &many[i];
+	}
+
+	cost = cycles();
+	err = register_kprobes(many_list, ARRAY_SIZE(sites));
+	cost = cycles() - cost;
+	if (err) {
+		tell_failure("sites", err);
+		return;
+	}
+	result("sites", div_u64(cost, ARRAY_SIZE(sites)));
+
+	cost = cycles();
+	unregister_kprobes(many_list, ARRAY_SIZE(sites));
+	cost = cycles() - cost;
+	result("sites-unregister", div_u64(cost, ARRAY_SIZE(sites)));
+}
+
+/* Return probes with the default maxactive; the second time they go. */
+static void run_returns(unsigned int unused)
+{
+	static struct kretprobe returns[RETURNS];
+	static struct kretprobe *list[RETURNS];
+	unsigned int i;
+	int err;
+
+	if (list[0]) {
+		unregister_kretprobes(list, RETURNS);
+		list[0] = NULL;
+		return;
+	}
+
+	for (i = 0; i < RETURNS; i++) {
+		returns[i].kp.addr = field_addr(i * FIELD_INSNS);
+		returns[i].handler = on_return;
+		list[i] = &returns[i];
+	}
+	err = register_kretprobes(list, RETURNS);
+	if (err) {
+		tell_failure("returns", err);
+		list[0] = NULL;
+	}
+}
+
+/* How often all CPUs are stopped. */
+static int on_stop(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_stop);
+
+static struct kprobe stops = {
+	.symbol_name = "stop_machine_cpuslocked",
+	.pre_handler = on_stop,
+};
+
+static void run_count(unsigned int unused)
+{
+	int err = register_kprobe(&stops);
+
+	if (err)
+		tell_failure("stops", err);
+	hits = 0;
+}
+
+static void run_counted(unsigned int unused)
+{
+	result(nr_many ? "stops-register" : "stops-unregister", hits);
+	unregister_kprobe(&stops);
+	stops.addr = NULL;
+	stops.flags = 0;
+}
+
+static const struct action {
+	const char *name;
+	void (*run)(unsigned int arg);
+} actions[] = {
+	{ "hits", run_hits },
+	{ "jumps", run_jumps },
+	{ "one", run_one },
+	{ "sites", run_sites },
+	{ "returns", run_returns },
+	{ "register", run_register },
+	{ "jumped", run_jumped },
+	{ "wait", run_wait },
+	{ "oldest", run_oldest },
+	{ "unregister", run_unregister },
+	{ "count", run_count },
+	{ "counted", run_counted },
+};
+
+static int run_set(const char *text, const struct kernel_param *param)
+{
+	unsigned int i, arg = 0;
+	char name[16];
+
+	if (sscanf(text, "%15s %u", name, &arg) < 1)
+		return -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (!strcmp(actions[i].name, name)) {
+			actions[i].run(arg);
+			return 0;
+		}
+	}
+
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "what to measure, and how many for some");
+
+static int __init kp_bench_init(void)
+{
+	on_each_cpu(start_counter, NULL, 1);
+
+	return 0;
+}
+
+static void __exit kp_bench_exit(void)
+{
+	if (nr_many)
+		unregister_kprobes(many_list, nr_many);
+	vfree(many_list);
+	vfree(many);
+}
+
+module_init(kp_bench_init);
+module_exit(kp_bench_exit);
+MODULE_DESCRIPTION("What probes cost");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KP_BENCH_TARGETS_H
+#define _KP_BENCH_TARGETS_H
+
+/* Many functions alike, of instructions that a jump can replace one by one. */
+#define FIELD_FUNCTIONS		500
+#define FIELD_INSNS		100	/* in each, before it returns */
+#define FIELD_STRIDE		512	/* bytes */
+
+#ifndef __ASSEMBLY__
+
+/* Each has the instruction to be probed at the label of its name and _at. */
+#define TARGET(name)			\
+	void kp_bench_##name(void);	\
+	extern u8 kp_bench_##name##_at[]
+
+TARGET(move);
+TARGET(call);
+TARGET(jump);
+TARGET(branch);
+TARGET(ret);
+TARGET(entry);
+
+extern u8 kp_bench_field[];
+extern u8 kp_bench_field_first[];
+extern const unsigned int kp_bench_insn_size;
+
+#endif /* __ASSEMBLY__ */
+#endif /* _KP_BENCH_TARGETS_H */
