@@ -273,9 +273,14 @@ int register_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(register_kprobes);
 NOKPROBE_SYMBOL(register_kprobes);
 
-/* Probes taken out of their points stay linked by their hlist until restored. */
-static void probes_leave(struct kprobe **kps, int num, struct list_head *work,
-			 struct hlist_head *left)
+/* Out of its point, and not yet restored: list_del_rcu() has left this behind. */
+static bool probe_is_leaving(const struct kprobe *kp)
+{
+	return kp->list.prev == LIST_POISON2;
+}
+
+/* Take probes out of their points, which join @work. */
+static void probes_leave(struct kprobe **kps, int num, struct list_head *work)
 {
 	struct kprobe_point *point;
 	int i;
@@ -286,14 +291,26 @@ static void probes_leave(struct kprobe **kps, int num, struct list_head *work,
 
 		point = point_find_member(kps[i]);
 		if (!point) {
-			/* Unless it has just left, named twice in the array. */
-			if (hlist_unhashed(&kps[i]->hlist))
+			/* It may have just left, named twice in the array. */
+			if (!probe_is_leaving(kps[i]))
 				kps[i]->addr = NULL;
 			continue;
 		}
 		point_del_member(point, kps[i]);
 		point_queue(point, work);
-		hlist_add_head(&kps[i]->hlist, left);
+	}
+}
+
+/* A grace period later: nobody walks from one of these to others any more. */
+static void probes_restore(struct kprobe **kps, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++) {
+		if (kps[i] && probe_is_leaving(kps[i])) {
+			INIT_LIST_HEAD(&kps[i]->list);
+			INIT_HLIST_NODE(&kps[i]->hlist);
+		}
 	}
 }
 
@@ -309,9 +326,7 @@ static void probes_leave(struct kprobe **kps, int num, struct list_head *work,
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	struct hlist_node *next;
-	struct kprobe *kp;
-	HLIST_HEAD(left);
+	bool any;
 	LIST_HEAD(work);
 	LIST_HEAD(dead);
 
@@ -319,18 +334,16 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		probes_leave(kps, num, &work, &left);
+		probes_leave(kps, num, &work);
+		any = !list_empty(&work);
 		points_reconcile(&work);
 		points_bury(&work, &dead);
 	}
-	if (hlist_empty(&left))
+	if (!any)
 		return;
 
 	synchronize_rcu();
-	hlist_for_each_entry_safe(kp, next, &left, hlist) {
-		INIT_HLIST_NODE(&kp->hlist);
-		INIT_LIST_HEAD(&kp->list);
-	}
+	probes_restore(kps, num);
 	points_free(&dead);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);

@@ -60,20 +60,22 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
  * @nmissed: hits that could not run the handlers; count since registration
- * @hlist: links probes that are being unregistered
+ * @callee: whose pre_handler a hit calls, in the probe that get_kprobe() finds
+ * @hlist: links the probes at an address whose pre_handlers are to be called
  * @opcode: the instruction's first opcode unit, as it was before the probe
  * @ainsn: architecture's preparation of the instruction
  */
 struct kprobe {
+	struct hlist_node hlist;
 	kprobe_opcode_t *addr;
 	kprobe_pre_handler_t pre_handler;
 	kprobe_post_handler_t post_handler;
+	struct kprobe *callee;
 	struct list_head list;
 	u32 flags;
 	unsigned int offset;
 	const char *symbol_name;
 	unsigned long nmissed;
-	struct hlist_node hlist;
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
 };
@@ -221,11 +223,25 @@ int arch_populate_kprobe_blacklist(void);
 
 /* kernel/kprobes/point.c and hit.c */
 struct kprobe *get_kprobe(void *addr);
-int hit_pre_handler(struct kprobe *p, struct pt_regs *regs);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *kp);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
+
+/**
+ * hit_pre_handler() - call the pre_handlers of the probes at an address
+ * @p: the probe that get_kprobe() found, set as current
+ * @regs: registers at the probed instruction
+ *
+ * Context: A trap or a detour, preemption disabled.
+ * Return: 0, or what the first handler returned that wants to go elsewhere.
+ */
+static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe *callee = READ_ONCE(p->callee);
+
+	return callee->pre_handler(callee, regs);
+}
 
 /* kernel/kprobes/lifetime.c */
 void kprobe_free_init_mem(void);

@@ -5,7 +5,8 @@
  *
  * The architecture's trap code finds the point with get_kprobe(), marks it as
  * current and calls the pre_handler and post_handler of the struct kprobe in
- * it. These are the two dispatchers below; they call the members.
+ * it. These are the two dispatchers below; they call the members. Where there
+ * is one member to call, hit_pre_handler() does so without a detour by them.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -18,14 +19,6 @@
 /* Stands for "handlers are not to run here" in current_kprobe. */
 static struct kprobe kprobe_busy;
 
-static __always_inline int hit_call_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	if (unlikely(kprobe_disabled(kp)) || !kp->pre_handler)
-		return 0;
-
-	return kp->pre_handler(kp, regs);
-}
-
 static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *regs,
 					  unsigned long flags)
 {
@@ -35,13 +28,17 @@ static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *reg
 	kp->post_handler(kp, regs, flags);
 }
 
-static noinline int hit_walk_pre(struct kprobe_point *point, struct pt_regs *regs)
+/*
+ * Of a point: its pre_handler, and that of its callee while that is the point
+ * itself because there is not exactly one member to call.
+ */
+int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe *kp;
 	int ret;
 
-	list_for_each_entry_rcu(kp, &point->members, list) {
-		ret = hit_call_pre(kp, regs);
+	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist) {
+		ret = kp->pre_handler(kp, regs);
 		if (ret)
 			return ret;
 	}
@@ -49,29 +46,7 @@ static noinline int hit_walk_pre(struct kprobe_point *point, struct pt_regs *reg
 	return 0;
 }
 
-NOKPROBE_SYMBOL(hit_walk_pre);
-
-/**
- * hit_pre_handler() - call the pre_handlers of the probes at an address
- * @p: the probe that get_kprobe() found, set as current; its pre_handler is this
- *	function
- * @regs: registers at the probed instruction
- *
- * Context: A trap or a detour, preemption disabled.
- * Return: 0, or what the first handler returned that wants to go elsewhere.
- */
-int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kprobe_point *point = point_of(p);
-	struct kprobe *kp = READ_ONCE(point->lone);
-
-	if (likely(kp))
-		return kp->pre_handler(kp, regs);
-
-	return hit_walk_pre(point, regs);
-}
-
-NOKPROBE_SYMBOL(hit_pre_handler);
+NOKPROBE_SYMBOL(hit_pre_handlers);
 
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
@@ -99,8 +74,8 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe *kp;
 
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list)
-		hit_call_pre(kp, regs);
+	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist)
+		kp->pre_handler(kp, regs);
 }
 
 NOKPROBE_SYMBOL(opt_pre_handler);

@@ -79,8 +79,8 @@ struct point_inputs {
  * struct kprobe_point - one probed address
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
- * @lone: the member, while there is exactly one, and that is enabled and has a
- *	pre_handler
+ * @callees: the members that are enabled and have a pre_handler, linked by their
+ *	hlist in order of registration
  * @members: the users' probes at this address, in order of registration
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
  * @enabled: members not disabled
@@ -97,7 +97,7 @@ struct kprobe_point {
 		struct kprobe kp;
 	} op;
 #endif
-	struct kprobe *lone;
+	struct hlist_head callees;
 	struct list_head members;
 	union {
 		struct {
@@ -299,6 +299,7 @@ static inline void optimize_explain(struct kprobe_point *point, char *buf, size_
 #endif
 
 /* hit.c: what runs in traps */
+int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 /* return.c and the rooms below it */

@@ -26,20 +26,29 @@
 /**
  * struct point_table - the points by address
  * @rcu: delays its freeing
- * @bits: log2 of the slots
+ * @shift: what of the hash is not needed to number the slots
+ * @last: number of the last slot, with all bits below the highest set
  * @live: slots with a point
  * @used: slots that are not NULL, the removed ones included
  * @slots: a point, point_removed, or NULL, at which a look-up ends
  */
 struct point_table {
 	struct rcu_head rcu;
-	unsigned int bits;
+	unsigned int shift;
+	unsigned int last;
 	unsigned int live;
 	unsigned int used;
 	struct kprobe_point __rcu *slots[];
 };
 
-static struct point_table __rcu *point_table;
+/* What there is before the first probe. */
+static struct point_table no_points = {
+	.shift = BITS_PER_LONG - 1,
+	.last = 1,
+	.slots = { NULL, NULL },
+};
+
+static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 
 /* Keeps a look-up going where a point was. Nobody looks for its own address. */
 static struct kprobe_point point_removed = {
@@ -57,12 +66,12 @@ static bool all_off;
 static __always_inline unsigned int table_start(const struct point_table *table,
 						unsigned long addr)
 {
-	return hash_long(addr, table->bits);
+	return addr * GOLDEN_RATIO_PRIME >> table->shift;
 }
 
 static __always_inline unsigned int table_after(const struct point_table *table, unsigned int i)
 {
-	return (i + 1) & (BIT(table->bits) - 1);
+	return (i + 1) & table->last;
 }
 
 /**
@@ -78,9 +87,6 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	const struct point_table *table = rcu_dereference_raw(point_table);
 	struct kprobe_point *point;
 	unsigned int i;
-
-	if (unlikely(!table))
-		return NULL;
 
 	for (i = table_start(table, (unsigned long)addr);; i = table_after(table, i)) {
 		point = rcu_dereference_raw(table->slots[i]);
@@ -169,8 +175,10 @@ static struct point_table *table_create(unsigned int nr)
 	struct point_table *table;
 
 	table = kvzalloc(struct_size(table, slots, BIT(bits)), GFP_KERNEL);
-	if (table)
-		table->bits = bits;
+	if (table) {
+		table->shift = BITS_PER_LONG - bits;
+		table->last = BIT(bits) - 1;
+	}
 
 	return table;
 }
@@ -183,20 +191,20 @@ int points_reserve(unsigned int nr)
 	struct kprobe_point *point;
 	unsigned int i;
 
-	if (old && old->used + nr <= 3 * (BIT(old->bits) / 4))
+	if (old->used + nr <= old->last / 4 * 3)
 		return 0;
 
-	table = table_create((old ? old->live : 0) + nr);
+	table = table_create(old->live + nr);
 	if (!table)
 		return -ENOMEM;
 
-	for (i = 0; old && i < BIT(old->bits); i++) {
+	for (i = 0; i <= old->last; i++) {
 		point = table_protected(old->slots[i]);
 		if (point && point != &point_removed)
 			table_insert(table, point);
 	}
 	rcu_assign_pointer(point_table, table);
-	if (old)
+	if (old != &no_points)
 		kvfree_rcu(old, rcu);
 
 	return 0;
@@ -250,7 +258,8 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	INIT_LIST_HEAD(&point->op.kp.list);
 	optimize_init(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
-	point->op.kp.pre_handler = hit_pre_handler;
+	point->op.kp.pre_handler = hit_pre_handlers;
+	point->op.kp.callee = &point->op.kp;
 	point->op.kp.flags = point_state_flags(POINT_NEW) |
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
@@ -281,18 +290,55 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 	WRITE_ONCE(point->op.kp.post_handler, point->post ? hit_post_handler : NULL);
 }
 
-/* A hit calls this one without a question; for all else it walks the list. */
-static void point_update_lone(struct kprobe_point *point)
+/* A hit calls the only one there is without a look at the others. */
+static void point_update_callee(struct kprobe_point *point)
 {
-	struct kprobe *lone = NULL;
+	struct hlist_node *first = point->callees.first;
+	struct kprobe *callee = &point->op.kp;
 
-	if (list_is_singular(&point->members))
-		lone = list_first_entry(&point->members, struct kprobe, list);
-	if (lone && (kprobe_disabled(lone) || !lone->pre_handler))
-		lone = NULL;
+	if (first && !first->next)
+		callee = hlist_entry(first, struct kprobe, hlist);
 
 	/* Who finds it finds what its owner has filled in. */
-	smp_store_release(&point->lone, lone);
+	smp_store_release(&point->op.kp.callee, callee);
+}
+
+/* Of the members before @kp, the last one that is called. */
+static struct kprobe *point_callee_before(struct kprobe_point *point, struct kprobe *kp)
+{
+	list_for_each_entry_continue_reverse(kp, &point->members, list) {
+		if (!hlist_unhashed(&kp->hlist))
+			return kp;
+	}
+
+	return NULL;
+}
+
+/* Have an enabled member called, after those registered before it. */
+static void point_include(struct kprobe_point *point, struct kprobe *kp)
+{
+	struct kprobe *before = point_callee_before(point, kp);
+
+	point_count_member(point, kp, 1);
+	if (!kp->pre_handler)
+		return;
+
+	if (before)
+		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
+	else
+		hlist_add_head_rcu(&kp->hlist, &point->callees);
+	point_update_callee(point);
+}
+
+/* A hit that has come to @kp still finds those behind it. */
+static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
+{
+	point_count_member(point, kp, -1);
+	if (hlist_unhashed(&kp->hlist))
+		return;
+
+	hlist_del_init_rcu(&kp->hlist);
+	point_update_callee(point);
 }
 
 void point_add_member(struct kprobe_point *point, struct kprobe *kp)
@@ -306,18 +352,16 @@ void point_add_member(struct kprobe_point *point, struct kprobe *kp)
 	INIT_HLIST_NODE(&kp->hlist);
 
 	list_add_tail_rcu(&kp->list, &point->members);
-	point_update_lone(point);
 	if (!kprobe_disabled(kp))
-		point_count_member(point, kp, 1);
+		point_include(point, kp);
 }
 
 /* @kp may be walked by a hit until a grace period has passed. */
 void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!(kp->flags & KPROBE_FLAG_DISABLED))
-		point_count_member(point, kp, -1);
+		point_exclude(point, kp);
 	list_del_rcu(&kp->list);
-	point_update_lone(point);
 }
 
 void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
@@ -326,8 +370,10 @@ void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool ena
 		return;
 
 	WRITE_ONCE(kp->flags, kp->flags ^ KPROBE_FLAG_DISABLED);
-	point_update_lone(point);
-	point_count_member(point, kp, enable ? 1 : -1);
+	if (enable)
+		point_include(point, kp);
+	else
+		point_exclude(point, kp);
 }
 
 void point_queue(struct kprobe_point *point, struct list_head *work)
@@ -576,7 +622,7 @@ int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *dat
 	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; table && !ret && i < BIT(table->bits); i++) {
+	for (i = 0; !ret && i <= table->last; i++) {
 		point = table_protected(table->slots[i]);
 		if (point && point != &point_removed)
 			ret = fn(point, data);

@@ -120,17 +120,17 @@ static void point_members(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
 	point = find(&a);
-	KUNIT_EXPECT_PTR_EQ(test, point->lone, &a);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, &a);
 	expect_hits(test, t, 1);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
 	KUNIT_EXPECT_PTR_EQ(test, find(&b), point);
-	KUNIT_EXPECT_NULL(test, point->lone);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, &point->op.kp);
 	KUNIT_EXPECT_EQ(test, point->enabled, 2);
 	expect_hits(test, t, 2);
 
 	unregister_kprobe(&a);
-	KUNIT_EXPECT_PTR_EQ(test, point->lone, &b);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, &b);
 	KUNIT_EXPECT_EQ(test, point->enabled, 1);
 	expect_hits(test, t, 1);
 	unregister_kprobe(&b);
