@@ -8,8 +8,28 @@
 
 #include <asm-generic/kprobes.h>
 
+/* Offsets in struct kprobe and in pcpu_hot, for entry.S. */
+#define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
+#define KPROBE_PRE_HANDLER	(3 * __SIZEOF_POINTER__)
+#define KPROBE_CALLEE		(5 * __SIZEOF_POINTER__)
+#define PCPU_PREEMPT_COUNT	__SIZEOF_POINTER__
+
+/*
+ * A detour begins with the probe that it belongs to, and code that saves what
+ * belongs above the registers, calls, and takes it back. Offset in the slot of
+ * where the call returns to, and of the copies behind that code.
+ */
+#ifdef CONFIG_X86_64
+#define DETOUR_RETURN		(8 + 17)
+#define DETOUR_COPIES		(DETOUR_RETURN + 6)
+#else
+#define DETOUR_RETURN		(4 + 5)
+#define DETOUR_COPIES		DETOUR_RETURN
+#endif
+
 #ifndef __ASSEMBLY__
 
+#include <linux/align.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
@@ -60,8 +80,8 @@ struct arch_specific_insn {
 /* JMP32, and prefixes that do nothing but move its operand. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE + 3)
 
-/* Bytes of a detour: who it belongs to, a call, copies and a jump back. */
-#define MAX_OPTINSN_SIZE	(56 + sizeof(long))
+/* Bytes of a detour; the last of them are copies and a jump back. */
+#define MAX_OPTINSN_SIZE	ALIGN(DETOUR_COPIES + 51, sizeof(long))
 
 /**
  * struct arch_optimized_insn - how to reach one probe by a jump
@@ -104,7 +124,8 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set
+ * @kprobe_status: one of KPROBE_HIT_*; KPROBE_HIT_ACTIVE but from the start of a
+ *	copy that a post_handler waits for until that has run
  * @saved_if: X86_EFLAGS_IF of the probed code, which its copy runs without
  */
 struct kprobe_ctlblk {
@@ -128,6 +149,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
 unsigned long arch_kprobe_original_ip(unsigned long ip);
+unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp);
 int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len);
 
 #else /* !CONFIG_KPROBES */
@@ -139,6 +161,11 @@ static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 static inline unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
 	return ip;
+}
+
+static inline unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
+{
+	return sp;
 }
 
 static inline int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)

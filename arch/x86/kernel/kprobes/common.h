@@ -126,6 +126,7 @@ enum detour_obstacle {
 	DETOUR_RESERVED,
 	DETOUR_JUMP_INTO,
 	DETOUR_INDIRECT_JUMP,
+	DETOUR_BACKWARDS,
 	DETOUR_TOO_LONG,
 	DETOUR_NO_ROOM,
 	NR_DETOUR_OBSTACLES,
@@ -157,6 +158,7 @@ struct region_insn {
  * @extable: which have an exception table entry
  * @calls: which are calls
  * @indirect: a branch may come in anywhere
+ * @backwards: the function sets the direction flag
  * @size: bytes of the jump
  * @traps: where it has to have a breakpoint
  * @why_at: the offset of the obstacle, if it has one
@@ -173,6 +175,7 @@ struct region {
 	u8 extable;
 	u8 calls;
 	bool indirect;
+	bool backwards;
 	u8 size;
 	u8 traps;
 	u8 why_at;
@@ -187,12 +190,13 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr);
 
 /* opt.c */
 unsigned long detour_original_ip(unsigned long ip);
+unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
 void detour_leave(struct pt_regs *regs);
 void detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_callee(void);
-bool kprobe_detour_hit(struct pt_regs *regs);
+int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 {
@@ -219,6 +223,11 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 static inline unsigned long detour_original_ip(unsigned long ip)
 {
 	return ip;
+}
+
+static inline unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
+{
+	return sp;
 }
 
 static inline void detour_leave(struct pt_regs *regs)

@@ -183,6 +183,15 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(enter_post_copy);
 
+/* No post_handler will be called for the current hit. */
+static void forget_post_copy(void)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	reset_current_kprobe();
+}
+
+NOKPROBE_SYMBOL(forget_post_copy);
+
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
@@ -195,7 +204,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	if (post)
 		run_post_handler(p, post, regs);
 	else
-		reset_current_kprobe();
+		forget_post_copy();
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -238,6 +247,23 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 NOKPROBE_SYMBOL(arch_kprobe_original_ip);
 
 /**
+ * arch_kprobe_original_sp() - what the stack pointer would be in the original
+ * @ip: an instruction pointer
+ * @sp: the stack pointer there
+ *
+ * A copy has the stack of its original, but a detour saves something there.
+ *
+ * Context: Any, with RCU watching.
+ * Return: the stack pointer that goes with arch_kprobe_original_ip().
+ */
+unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
+{
+	return detour_original_sp(ip, sp);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_original_sp);
+
+/**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
  *
@@ -260,7 +286,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	regs->ip = addr;
 	if (ip == (unsigned long)slot_at(ip)->post) {
 		regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
-		reset_current_kprobe();
+		forget_post_copy();
 	}
 }
 

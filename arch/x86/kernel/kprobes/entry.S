@@ -7,6 +7,9 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
+#include <asm/kprobes.h>
+#include <asm/nospec-branch.h>
+#include <asm/percpu.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
@@ -47,38 +50,69 @@ _ASM_NOKPROBE(kprobe_post_entry)
 
 #ifdef CONFIG_OPTPROBES
 /*
- * Called at the start of a detour: the return address is its first copy, and all
- * else is the probed code's. When no more is asked for than the values of
- * registers, that address is returned to. Otherwise leave as a trap would.
+ * Called at the start of a detour, which has pushed what a trap does, but for an
+ * ss. The return address is in the place of an error code; the probe is at a
+ * fixed distance from there, see struct detour. Returned to, the detour takes
+ * from the stack what it has pushed. Otherwise leave as a trap would.
  */
 SYM_CODE_START(kprobe_detour_entry)
 	ANNOTATE_NOENDBR	/* called directly only */
-	UNWIND_HINT_FUNC
-	pushq	$__KERNEL_DS
-	pushq	%rsp		/* sp, corrected below */
-	pushfq
-	pushq	$__KERNEL_CS
-	pushq	$0		/* ip, set in C */
-	pushq	$-1		/* orig_ax */
+	UNWIND_HINT_IRET_REGS offset=8
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
-	addq	$16, RSP(%rsp)
+	movq	$__KERNEL_DS, SS(%rsp)
+	movq	ORIG_RAX(%rsp), %rbx
+	movq	$-1, ORIG_RAX(%rsp)
 
-	/* What the C code relies on, and what it must not be able to do. */
-	cld
+	/* What the handlers must not be able to do. */
 	ASM_CLAC
 
-	movq	%rsp, %rdi
-	call	kprobe_detour_hit
-	testb	%al, %al
-	jz	.Lelsewhere
+	/*
+	 * As any hit, see kprobe_int3_handler(), and hit_pre_handler(). Interrupts
+	 * may be on here.
+	 */
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+#endif
+	movq	-DETOUR_RETURN(%rbx), %rdi
+	cmpq	$0, PER_CPU_VAR(current_kprobe)
+	jne	.Lnested
+	movq	%rdi, PER_CPU_VAR(current_kprobe)
+	movq	KPROBE_CALLEE(%rdi), %rdi
+	movq	%rsp, %rsi
+	movq	KPROBE_PRE_HANDLER(%rdi), %rax
+	CALL_NOSPEC rax
+	movq	$0, PER_CPU_VAR(current_kprobe)
+.Lover:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+#endif
+#ifdef CONFIG_PREEMPTION
+	jz	.Lreschedule
+#endif
+.Lscheduled:
+	testl	%eax, %eax
+	jnz	.Lelsewhere
 
+	movq	%rbx, ORIG_RAX(%rsp)
 	POP_REGS
-	addq	$(EFLAGS - ORIG_RAX), %rsp
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=32 type=UNWIND_HINT_TYPE_CALL
-	popfq
-	leaq	16(%rsp), %rsp
+	UNWIND_HINT_IRET_REGS offset=8
 	RET
+
+.Lnested:
+	UNWIND_HINT_REGS
+	call	kprobes_inc_nmissed_count
+	xorl	%eax, %eax
+	jmp	.Lover
+
+#ifdef CONFIG_PREEMPTION
+.Lreschedule:
+	UNWIND_HINT_REGS
+	movl	%eax, %r12d
+	call	preempt_schedule_notrace
+	movl	%r12d, %eax
+	jmp	.Lscheduled
+#endif
 
 .Lelsewhere:
 	UNWIND_HINT_REGS

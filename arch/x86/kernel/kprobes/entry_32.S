@@ -8,6 +8,7 @@
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
+#include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
@@ -133,21 +134,31 @@ SYM_CODE_START(kprobe_detour_entry)
 	pushl	%esp		/* sp, corrected below */
 	pushfl
 	pushl	$__KERNEL_CS
-	pushl	$0		/* ip, set in C */
+	pushl	$0		/* ip, set below */
 	pushl	$-1		/* orig_ax */
 	PUSH_REGS_32
 	ENCODE_FRAME_POINTER
 	addl	$2 * 4, PT_OLDESP(%esp)
 
-	/* What the C code relies on, and what it must not be able to do. */
+	/* What the C code relies on, and what handlers must not be able to do. */
 	SET_C_SEGMENTS
-	cld
 	ASM_CLAC
 
-	movl	%esp, %eax
+	/* Handlers see the ip that is behind a breakpoint. */
+	movl	PTREGS_SIZE(%esp), %eax
+	movl	-DETOUR_RETURN(%eax), %eax
+	movl	KPROBE_ADDR(%eax), %edx
+	incl	%edx
+	movl	%edx, PT_EIP(%esp)
+
+	movl	%esp, %edx
 	call	kprobe_detour_hit
-	testb	%al, %al
-	jz	.Lelsewhere
+	testl	%eax, %eax
+	jnz	.Lelsewhere
+
+	leal	PTREGS_SIZE + 4(%esp), %eax
+	cmpl	%eax, PT_OLDESP(%esp)
+	jne	.Lmoved
 
 	POP_GPRS_32
 	popl	%eax
@@ -157,6 +168,9 @@ SYM_CODE_START(kprobe_detour_entry)
 	leal	2 * 4(%esp), %esp
 	RET
 
+.Lmoved:
+	movl	PTREGS_SIZE(%esp), %eax
+	movl	%eax, PT_EIP(%esp)
 .Lelsewhere:
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushl	$X86_EFLAGS_FIXED

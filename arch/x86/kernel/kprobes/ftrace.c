@@ -23,7 +23,6 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 	kprobe_post_handler_t post;
 
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	if (hit_pre_handler(p, regs)) {
@@ -66,16 +65,10 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* Disables preemption too. */
-	int lock = ftrace_test_recursion_trylock(ip, parent_ip);
-
-	if (lock < 0)
-		return;
-
+	/* Nothing is traced that runs before the probe is current, and all else misses. */
+	guard(preempt_notrace)();
 	if (likely(!kprobe_ftrace_disabled))
 		call_from_site(ip, ops, ftrace_get_regs(fregs));
-
-	ftrace_test_recursion_unlock(lock);
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);

@@ -78,8 +78,6 @@ SNIPPET flags_reg
 	stc
 	clc
 	cmc
-	std
-	cld
 	seto	%al
 	setb	%cl
 	setle	%dl
@@ -87,6 +85,14 @@ SNIPPET flags_reg
 	cmovg	%ecx, %edx
 	cmovp	%ax, %cx
 END flags_reg
+
+SNIPPET direction, SNIPPET_BACKWARDS
+	std
+	lahf
+	adc	%_ASM_AX, %_ASM_CX
+	cld
+	mov	%_ASM_CX, %_ASM_DX
+END direction
 
 SNIPPET nops
 	.irp	n, 1, 2, 3, 4, 5, 6, 7

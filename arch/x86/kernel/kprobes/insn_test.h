@@ -32,6 +32,7 @@
 #define SNIPPET_INDIRECT	0x20	/* branches indirectly, to other than ENDBR */
 #define SNIPPET_UNDEFINED	0x40	/* has flags undefined for a while */
 #define SNIPPET_COMPUTED	0x80	/* goes to where no branch and no fixup leads */
+#define SNIPPET_BACKWARDS	0x100	/* sets the direction flag */
 
 #ifndef __ASSEMBLY__
 

@@ -3,8 +3,10 @@
  * Detours: the jump that is written at a probe, and where it leads.
  *
  * A detour begins with a call of kprobe_detour_entry(), which saves the
- * registers and has the handlers called. Behind it are copies of the instructions
- * that the jump covers, and a jump behind the last of them. To the copies nothing
+ * registers and has the handlers called. On 64 bits it is inside the detour that
+ * struct pt_regs is begun and ended, because there the stack pointer is restored
+ * last and can be any. Behind it are copies of the instructions that the jump
+ * covers, and a jump behind the last of them. To the copies nothing
  * shows that they are elsewhere: what depends on the place is encoded anew, see
  * emit_insn(). A call in particular pushes the address behind the original, so
  * nobody sleeps with the address of a detour on the stack.
@@ -29,6 +31,7 @@
 #include "common.h"
 
 #define CS_PREFIX	0x2e
+#define PUSH_IMM8	0x6a
 #define PUSH_IMM32	0x68
 #define JCC32_INSN_SIZE	6
 #define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
@@ -37,7 +40,7 @@
 /**
  * struct detour - contents of a detour's slot
  * @op: the probe that it belongs to
- * @code: the call, copies and jump back
+ * @code: the frame and the call, copies and jump back
  */
 struct detour {
 	struct optimized_kprobe *op;
@@ -46,8 +49,11 @@ struct detour {
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
 
-/* Offset in the slot of the first copy, which is what the call returns to. */
-#define FIRST_COPY	(offsetof(struct detour, code) + CALL_INSN_SIZE)
+/* What entry.S knows. */
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
+static_assert(offsetof(struct kprobe, callee) == KPROBE_CALLEE);
+static_assert(offsetof(struct pcpu_hot, preempt_count) == PCPU_PREEMPT_COUNT);
 
 static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
 {
@@ -92,7 +98,7 @@ static unsigned int copied_size(const struct region_insn *ri)
 static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *region)
 {
 	const struct region_insn *ri;
-	unsigned int pos = FIRST_COPY;
+	unsigned int pos = DETOUR_COPIES;
 
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
@@ -228,6 +234,61 @@ static int emit_region(struct emitter *e, const struct region *region)
 	return ret ?: emit_jmp(e, region->addr + region->len);
 }
 
+#ifdef CONFIG_X86_64
+/* What a trap saves; the return address of the call stands for its error code. */
+static int emit_frame(struct emitter *e, unsigned long ip)
+{
+	static const u8 push_sp_twice_and_flags[] = { 0x54, 0xff, 0x34, 0x24, 0x9c };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(push_sp_twice_and_flags); i++)
+		emit_byte(e, push_sp_twice_and_flags[i]);
+	emit_byte(e, PUSH_IMM8);
+	emit_byte(e, __KERNEL_CS);
+
+	return emit_push(e, ip);
+}
+
+static void emit_unframe(struct emitter *e)
+{
+	static const u8 skip_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(skip_ip_and_cs_pop_flags_and_sp); i++)
+		emit_byte(e, skip_ip_and_cs_pop_flags_and_sp[i]);
+}
+
+/* Bytes that are on the stack before each instruction of these. */
+static const u8 frame_size_at[DETOUR_COPIES] = {
+	[8 + 1] = 8, [8 + 4] = 16, [8 + 5] = 24, [8 + 7] = 32, [8 + 12] = 40,
+	[DETOUR_RETURN] = 40, [DETOUR_RETURN + 4] = 24, [DETOUR_RETURN + 5] = 16,
+};
+#else
+static int emit_frame(struct emitter *e, unsigned long ip)
+{
+	return 0;
+}
+
+static void emit_unframe(struct emitter *e)
+{
+}
+
+static const u8 frame_size_at[DETOUR_COPIES];
+#endif
+
+/* Handlers see the ip that is behind a breakpoint. */
+static int emit_entry(struct emitter *e, unsigned long ip)
+{
+	int ret;
+
+	ret = emit_frame(e, ip + INT3_INSN_SIZE);
+	emit_byte(e, CALL_INSN_OPCODE);
+	ret = ret ?: emit_rel32(e, (unsigned long)kprobe_detour_entry);
+	emit_unframe(e);
+
+	return ret;
+}
+
 static int write_detour(struct optimized_kprobe *op, const struct region *region)
 {
 	struct emitter e = { .slot = op->optinsn.insn };
@@ -237,8 +298,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	memcpy(e.image, &op, sizeof(op));
 	e.pos = offsetof(struct detour, code);
 
-	emit_byte(&e, CALL_INSN_OPCODE);
-	ret = emit_rel32(&e, (unsigned long)kprobe_detour_entry);
+	ret = emit_entry(&e, region->addr);
 	ret = ret ?: emit_region(&e, region);
 	if (ret)
 		return ret;
@@ -353,6 +413,7 @@ static const char * const obstacles[] = {
 	[DETOUR_RESERVED]	= "rewritten by others",
 	[DETOUR_JUMP_INTO]	= "jump into the region",
 	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
+	[DETOUR_BACKWARDS]	= "direction flag set",
 	[DETOUR_TOO_LONG]	= "copies too long",
 	[DETOUR_NO_ROOM]	= "no memory in reach",
 };
@@ -649,6 +710,26 @@ unsigned long detour_original_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(detour_original_ip);
 
+/**
+ * detour_original_sp() - what the stack pointer of the probed code is
+ * @ip: an instruction pointer
+ * @sp: the stack pointer there
+ *
+ * Context: Any, with RCU watching.
+ * Return: @sp, less what the detour that @ip may be in keeps there.
+ */
+unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
+{
+	unsigned long slot = (unsigned long)optinsn_slot_of(ip);
+
+	if (likely(!slot) || ip - slot >= DETOUR_COPIES)
+		return sp;
+
+	return sp + frame_size_at[ip - slot];
+}
+
+NOKPROBE_SYMBOL(detour_original_sp);
+
 /*
  * A fault in a copy whose original is in an exception table is moved there: it
  * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
@@ -680,40 +761,27 @@ void detour_leave(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_leave);
 
+#ifdef CONFIG_X86_32
 /*
- * From kprobe_detour_entry(). The return address of the call in the detour is
- * behind @regs, and behind that is the stack of the probed code.
- *
- * Returns whether to return to there without a look at ip, cs and sp in @regs.
+ * From kprobe_detour_entry(), which on 64 bits does this itself. Returns 0 to go
+ * on in the detour, something else to go to where @regs say.
  */
-__visible bool kprobe_detour_hit(struct pt_regs *regs)
+__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long *stack = (unsigned long *)(regs + 1);
-	struct detour *detour = (struct detour *)(*stack - FIRST_COPY);
-	struct kprobe *p = &detour->op->kp;
-	bool direct = true;
+	int ret = 0;
 
-	preempt_disable_notrace();
+	guard(preempt_notrace)();
 	if (unlikely(kprobe_running())) {
 		kprobes_inc_nmissed_count(p);
-		goto out;
+		return 0;
 	}
 
-	/* As behind a breakpoint. */
-	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	if (unlikely(hit_pre_handler(p, regs))) {
-		direct = false;
-	} else if (unlikely(regs->sp != (unsigned long)(stack + 1))) {
-		regs->ip = *stack;
-		direct = false;
-	}
+	ret = hit_pre_handler(p, regs);
 	reset_current_kprobe();
-out:
-	preempt_enable_notrace();
 
-	return direct;
+	return ret;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
+#endif

@@ -135,7 +135,13 @@ static bool may_be_jump_table(struct insn *insn, unsigned long target)
 	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && is_thunk(target));
 }
 
-/* Note who branches into the region from [start, end). */
+/* The direction flag may be set behind STD, and handlers must not find it so. */
+static bool sets_direction(struct insn *insn)
+{
+	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xfd;
+}
+
+/* Note who branches into the region from [start, end), and what else there is. */
 static int find_branches(struct region *region, unsigned long start, unsigned long end)
 {
 	u8 buf[MAX_INSN_SIZE];
@@ -151,6 +157,8 @@ static int find_branches(struct region *region, unsigned long start, unsigned lo
 			target = 0;
 		if (may_be_jump_table(&insn, target))
 			region->indirect = true;
+		if (sets_direction(&insn))
+			region->backwards = true;
 		note_target(region, target);
 	}
 
@@ -565,6 +573,8 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 
 	if (find_entrances(region))
 		return DETOUR_UNDECODABLE;
+	if (region->backwards)
+		return DETOUR_BACKWARDS;
 
 	obstacle = choose_jump(region);
 	if (!obstacle && is_reserved(region))

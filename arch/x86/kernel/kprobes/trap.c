@@ -19,7 +19,7 @@
 #include "common.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = { .kprobe_status = KPROBE_HIT_ACTIVE };
 
 /* One byte changes, so every CPU sees either the old or the new instruction. */
 static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
@@ -62,6 +62,7 @@ void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt
 {
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
 	handler(p, regs, 0);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	reset_current_kprobe();
 }
 
@@ -94,7 +95,6 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	kprobe_post_handler_t post;
 
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	/* Users have always seen the ip behind the breakpoint here. */
 	if (hit_pre_handler(p, regs)) {
