@@ -56,7 +56,7 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 
 	point = point_create(req->addr, req->on_entry, req->on_ftrace);
 	if (IS_ERR(point))
-		return PTR_ERR(point);
+		return check_refused(req, PTR_ERR(point));
 
 	point_publish(point);
 	request_join(req, point, work);

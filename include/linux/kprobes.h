@@ -246,6 +246,23 @@ static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *reg
 /* kernel/kprobes/lifetime.c */
 void kprobe_free_init_mem(void);
 
+/**
+ * struct kprobe_function - a function, as the symbol table knows it
+ * @start: its first byte
+ * @end: the byte behind it
+ * @name: its name
+ * @serial: another one for each function that is looked up
+ */
+struct kprobe_function {
+	unsigned long start;
+	unsigned long end;
+	const char *name;
+	unsigned long serial;
+};
+
+/* kernel/kprobes/function.c */
+const struct kprobe_function *kprobe_function_of(unsigned long addr);
+
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);

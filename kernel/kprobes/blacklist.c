@@ -217,7 +217,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	return ret;
 }
 
-static bool blacklist_holds(unsigned long addr)
+bool blacklist_holds(unsigned long addr)
 {
 	const struct blacklist *list;
 
@@ -229,18 +229,17 @@ static bool blacklist_holds(unsigned long addr)
 }
 
 /* A compiler's clone of a function, foo.isra.0, is what the function is. */
-static bool blacklist_holds_origin(unsigned long addr)
+bool blacklist_holds_origin(const char *name)
 {
-	char name[KSYM_NAME_LEN];
-	char *dot;
+	char origin[KSYM_NAME_LEN];
+	unsigned long addr;
+	const char *dot;
 
-	if (lookup_symbol_name(addr, name))
-		return false;
 	dot = strchr(name, '.');
 	if (!dot)
 		return false;
-	*dot = '\0';
-	addr = (unsigned long)kprobe_lookup_name(name, 0);
+	strscpy(origin, name, dot - name + 1);
+	addr = (unsigned long)kprobe_lookup_name(origin, 0);
 
 	return addr && blacklist_holds(addr);
 }
@@ -267,8 +266,10 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
+	char name[KSYM_NAME_LEN];
+
 	return arch_within_kprobe_blacklist(addr) || blacklist_holds(addr) ||
-	       blacklist_holds_origin(addr);
+	       (!lookup_symbol_name(addr, name) && blacklist_holds_origin(name));
 }
 
 /* The entries are pointers to functions, descriptors on some architectures. */

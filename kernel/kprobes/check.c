@@ -8,7 +8,6 @@
 #include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
@@ -27,24 +26,51 @@ static bool in_gate(struct probe_request *req)
 	return in_gate_area_no_mm(req->addr);
 }
 
+static bool is_blacklisted_clone(const struct kprobe_function *fn)
+{
+	return blacklist_holds_origin(fn->name);
+}
+
+/* As within_kprobe_blacklist(). */
 static bool in_blacklist(struct probe_request *req)
 {
-	return within_kprobe_blacklist(req->addr);
+	return arch_within_kprobe_blacklist(req->addr) || blacklist_holds(req->addr) ||
+	       function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
+}
+
+static bool has_jump_labels(const struct kprobe_function *fn)
+{
+	return jump_label_text_reserved((void *)fn->start, (void *)fn->end - 1);
 }
 
 static bool in_jump_label(struct probe_request *req)
 {
-	return jump_label_text_reserved((void *)req->addr, (void *)req->addr);
+	return function_is(req->addr, FUNCTION_HAS_JUMP_LABELS, has_jump_labels) &&
+	       jump_label_text_reserved((void *)req->addr, (void *)req->addr);
+}
+
+static bool has_static_calls(const struct kprobe_function *fn)
+{
+	return static_call_text_reserved((void *)fn->start, (void *)fn->end - 1);
 }
 
 static bool in_static_call(struct probe_request *req)
 {
-	return static_call_text_reserved((void *)req->addr, (void *)req->addr);
+	return function_is(req->addr, FUNCTION_HAS_STATIC_CALLS, has_static_calls) &&
+	       static_call_text_reserved((void *)req->addr, (void *)req->addr);
 }
 
+/*
+ * Where the architecture refuses an instruction that traps by itself there is no
+ * need to search for it as long as none is refused, see check_refused().
+ */
 static bool on_bug_entry(struct probe_request *req)
 {
+#ifdef ARCH_KPROBES_REFUSE_TRAPS
+	return false;
+#else
 	return find_bug(req->addr);
+#endif
 }
 
 /*
@@ -53,19 +79,9 @@ static bool on_bug_entry(struct probe_request *req)
  */
 static bool in_cfi_preamble(struct probe_request *req)
 {
-	static const char * const prefixes[] = { "__cfi_", "__pfx_" };
-	char name[KSYM_NAME_LEN];
-	unsigned int i;
+	const struct kprobe_function *fn = kprobe_function_of(req->addr);
 
-	if (lookup_symbol_name(req->addr, name))
-		return false;
-
-	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (str_has_prefix(name, prefixes[i]))
-			return true;
-	}
-
-	return false;
+	return fn && (str_has_prefix(fn->name, "__cfi_") || str_has_prefix(fn->name, "__pfx_"));
 }
 
 static bool on_cfi_trap(struct probe_request *req)
@@ -83,10 +99,20 @@ static bool on_cfi_trap(struct probe_request *req)
 #define CAN_BE_ON_FTRACE_SITE	IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
 #endif
 
+/* The ftrace site that @addr is in, 0 when it is in none. */
+static unsigned long ftrace_site_of(unsigned long addr)
+{
+#ifdef CONFIG_DYNAMIC_FTRACE
+	return ftrace_location_range(addr, addr);
+#else
+	return 0;
+#endif
+}
+
 /* Only the first byte of an ftrace site is an instruction boundary. */
 static bool inside_ftrace_site(struct probe_request *req)
 {
-	unsigned long site = ftrace_location(req->addr);
+	unsigned long site = ftrace_site_of(req->addr);
 
 	if (!site || !CAN_BE_ON_FTRACE_SITE)
 		return false;
@@ -97,7 +123,7 @@ static bool inside_ftrace_site(struct probe_request *req)
 
 static bool is_bare_ftrace_site(struct probe_request *req)
 {
-	return !CAN_BE_ON_FTRACE_SITE && ftrace_location(req->addr) == req->addr;
+	return !CAN_BE_ON_FTRACE_SITE && ftrace_site_of(req->addr) == req->addr;
 }
 
 static const struct reservation {
@@ -132,4 +158,10 @@ int check_probe(struct probe_request *req)
 	}
 
 	return 0;
+}
+
+/* The errno for an instruction that the architecture has refused with @err. */
+int check_refused(struct probe_request *req, int err)
+{
+	return find_bug(req->addr) ? -EINVAL : err;
 }

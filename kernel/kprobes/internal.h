@@ -156,14 +156,28 @@ struct probe_request {
 /* resolve.c: from what the user names to an address */
 int resolve_probe(struct probe_request *req);
 
+/* function.c: the function that an address is in */
+enum function_fact {
+	FUNCTION_IS_BLACKLISTED_CLONE,
+	FUNCTION_HAS_JUMP_LABELS,
+	FUNCTION_HAS_STATIC_CALLS,
+};
+
+void function_forget(void);
+bool function_is(unsigned long addr, enum function_fact fact,
+		 bool (*test)(const struct kprobe_function *fn));
+
 /* check.c: may this address be probed? */
 int check_probe(struct probe_request *req);
+int check_refused(struct probe_request *req, int err);
 
 /* blacklist.c: ranges that no probe may enter */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
 int blacklist_init(void);
+bool blacklist_holds(unsigned long addr);
+bool blacklist_holds_origin(const char *name);
 int blacklist_show(struct seq_file *m, bool show_addr);
 #ifdef CONFIG_MODULES
 int blacklist_add_module(struct module *mod);

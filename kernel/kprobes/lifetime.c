@@ -18,6 +18,7 @@
 void kprobe_free_init_mem(void)
 {
 	guard(mutex)(&kprobe_mutex);
+	function_forget();
 	points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end);
 }
 
@@ -28,6 +29,7 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 	unsigned long base = (unsigned long)mod->mem[type].base;
 
 	guard(mutex)(&kprobe_mutex);
+	function_forget();
 	points_forget_text(base, base + mod->mem[type].size);
 }
 
@@ -37,6 +39,8 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 
 	switch (event) {
 	case MODULE_STATE_COMING:
+		scoped_guard(mutex, &kprobe_mutex)
+			function_forget();
 		return notifier_from_errno(blacklist_add_module(mod));
 	case MODULE_STATE_LIVE:
 		forget_module_text(mod, MOD_INIT_TEXT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * From what a user names, a symbol or an address and an offset, to the address
- * of an instruction. Takes no lock and changes nothing.
+ * of an instruction.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -84,11 +84,22 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 	return (kprobe_opcode_t *)addr;
 }
 
+/* The start of the function that @addr is in, 0 when it is in none. */
+static unsigned long function_start(unsigned long addr)
+{
+	const struct kprobe_function *fn;
+
+	guard(mutex)(&kprobe_mutex);
+	fn = kprobe_function_of(addr);
+
+	return fn ? fn->start : 0;
+}
+
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
 		   unsigned long *result, bool *on_entry)
 {
 	unsigned long base = (unsigned long)addr;
-	unsigned long size, where;
+	unsigned long start, where;
 	int ret;
 
 	if (!name == !addr) {
@@ -103,13 +114,13 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	}
 
 	/* What counts is the symbol that the sum lies in, not the one named. */
-	if (check_add_overflow(base, offset, &where) ||
-	    !kallsyms_lookup_size_offset(where, &size, &offset)) {
+	start = check_add_overflow(base, offset, &where) ? 0 : function_start(where);
+	if (!start) {
 		pr_debug("%#lx + %#lx: not in any symbol\n", base, offset);
 		return -ENOENT;
 	}
 
-	*result = (unsigned long)arch_adjust_kprobe_addr(where - offset, offset, on_entry);
+	*result = (unsigned long)arch_adjust_kprobe_addr(start, where - start, on_entry);
 	if (!*result) {
 		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
 		return -EINVAL;

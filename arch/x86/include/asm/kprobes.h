@@ -45,6 +45,9 @@ typedef u8 kprobe_opcode_t;
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
+/* UD2 and its like cannot be probed. */
+#define ARCH_KPROBES_REFUSE_TRAPS
+
 /* The probed address, and two copies of its instruction with a jump behind. */
 #define KPROBE_INSN_SLOT_SIZE	(sizeof(long) + 2 * (MAX_INSN_SIZE + JMP32_INSN_SIZE))
 

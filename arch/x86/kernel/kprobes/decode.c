@@ -6,13 +6,11 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/cfi.h>
-#include <linux/cleanup.h>
-#include <linux/kallsyms.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>
-#include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <asm/alternative.h>
 #include <asm/ibt.h>
@@ -40,18 +38,19 @@ NOKPROBE_SYMBOL(undo_breakpoint);
  */
 notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 {
+	unsigned long flags;
 	int ret;
 
+	/* A jump that comes or goes meanwhile waits for this CPU between its steps. */
+	raw_local_irq_save(flags);
 	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
-	if (ret)
-		return ret;
-
-	guard(preempt_notrace)();
-	detour_undo(buf, addr, len);
-	if (buf[0] == INT3_INSN_OPCODE)
+	if (!ret)
+		detour_undo(buf, addr, len);
+	if (!ret && buf[0] == INT3_INSN_OPCODE)
 		undo_breakpoint(buf, addr);
+	raw_local_irq_restore(flags);
 
-	return 0;
+	return ret;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_read_insn);
@@ -74,29 +73,49 @@ int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned lon
 	return 0;
 }
 
+/* The last instruction probed: the next one may be behind it in its function. */
+static struct {
+	unsigned long serial;
+	unsigned long addr;
+} last_decoded;
+
+static unsigned long decode_from(const struct kprobe_function *fn, unsigned long addr)
+{
+	if (last_decoded.serial == fn->serial && last_decoded.addr <= addr)
+		return last_decoded.addr;
+
+	return fn->start;
+}
+
 /* Decode what is at @addr, if an instruction of its function starts there. */
 static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	unsigned long size, offset, at, end;
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	unsigned long at;
 	int ret;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset)) {
+	if (!fn) {
 		pr_debug("%pS: not in a function\n", (void *)addr);
 		return -EILSEQ;
 	}
 
-	at = addr - offset;
-	end = at + size;
-	for (;;) {
-		ret = decode_original(insn, buf, at, end);
-		if (ret || at == addr)
+	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
+		ret = decode_original(insn, buf, at, fn->end);
+		if (ret)
 			return ret;
-		at += insn->length;
-		if (at > addr) {
-			pr_debug("%pS: inside an instruction\n", (void *)addr);
-			return -EILSEQ;
-		}
 	}
+	if (at > addr) {
+		pr_debug("%pS: inside an instruction\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	ret = decode_original(insn, buf, addr, fn->end);
+	if (!ret) {
+		last_decoded.serial = fn->serial;
+		last_decoded.addr = addr;
+	}
+
+	return ret;
 }
 
 /*
@@ -197,6 +216,12 @@ bool in_cfi_check(unsigned long addr)
 	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
 }
 
+/* A lock prefix comes and goes with the second CPU, and leaves one without effect. */
+static bool may_lock(struct insn *insn)
+{
+	return insn_has_prefix(insn, 0xf0) || insn_has_prefix(insn, 0x3e);
+}
+
 static int check_insn(struct kprobe *p, struct insn *insn)
 {
 	const char *why;
@@ -206,8 +231,7 @@ static int check_insn(struct kprobe *p, struct insn *insn)
 		return -EINVAL;
 	}
 
-	/* A lock prefix comes and goes with the second CPU. */
-	if (alternatives_text_reserved(p->addr, p->addr + 1)) {
+	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1)) {
 		pr_debug("%pS: rewritten for one CPU or several\n", p->addr);
 		return -EINVAL;
 	}

@@ -26,6 +26,7 @@
 #include <linux/random.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "common.h"
@@ -625,14 +626,26 @@ static notrace struct kprobe *covering_probe(unsigned long addr, unsigned int at
 
 NOKPROBE_SYMBOL(covering_probe);
 
+static __always_inline bool may_begin_jump(u8 byte)
+{
+	return byte == JMP32_INSN_OPCODE || byte == CS_PREFIX || byte == INT3_INSN_OPCODE;
+}
+
 /* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
 notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
 	const struct arch_optimized_insn *optinsn;
-	struct kprobe *p;
+	u8 text[MAX_OPTIMIZED_LENGTH];
 	unsigned int at;
+	struct kprobe *p;
+
+	/* The text may begin just here: then ask for each of the places. */
+	if (copy_from_kernel_nofault(text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
+		memset(text, INT3_INSN_OPCODE, sizeof(text));
 
 	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+		if (!may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
+			continue;
 		p = covering_probe(addr, at);
 		if (!p)
 			continue;
