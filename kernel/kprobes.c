@@ -14,6 +14,7 @@
 #include <linux/kdebug.h>
 #include <linux/memory.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "kprobes/internal.h"
 
@@ -64,31 +65,89 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	return 0;
 }
 
+/**
+ * arch_finish_prepare_kprobes() - all probes of a batch have been prepared
+ *
+ * For architectures that write what arch_prepare_kprobe() and
+ * arch_prepare_optimized_kprobe() have to write later, for many probes together.
+ *
+ * Context: Process context, the locks held that were held for preparing.
+ */
+void __weak arch_finish_prepare_kprobes(void)
+{
+}
+
+/* Where a request goes to as far as that is known without a search. */
+static unsigned long request_addr(const struct probe_request *req)
+{
+	return req->kp ? (unsigned long)req->kp->addr + req->kp->offset : 0;
+}
+
+static int request_cmp(const void *a, const void *b)
+{
+	const struct probe_request *left = a, *right = b;
+	unsigned long left_addr = request_addr(left), right_addr = request_addr(right);
+
+	if (left_addr != right_addr)
+		return left_addr < right_addr ? -1 : 1;
+
+	return left->index < right->index ? -1 : 1;
+}
+
+/* By address; those of one address stay in their order. */
+static void requests_sort(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 1; i < nr; i++) {
+		if (request_cmp(&reqs[i - 1], &reqs[i]) > 0) {
+			sort(reqs, nr, sizeof(*reqs), request_cmp, NULL);
+			return;
+		}
+	}
+}
+
+static int request_settle(struct probe_request *req, struct list_head *work)
+{
+	int ret;
+
+	ret = req->kp ? resolve_probe(req) : -EINVAL;
+	ret = ret ?: lifetime_hold(req);
+
+	return ret ?: request_find_point(req, work);
+}
+
 /*
- * Let each request join its point; all that can fail but the arming comes in
+ * Let each request join its point, neighbours one after the other, so that what
+ * is looked up for one serves the next; all that can fail but the arming comes in
  * here. Held throughout: what the checks and the architecture need for reading
  * text that nobody changes meanwhile.
  */
 static int requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
 {
-	unsigned int i;
-	int ret;
+	struct probe_request *req, *failed = NULL;
+	int ret, err;
 
-	ret = points_reserve(nr);
-	if (ret)
-		return ret;
+	err = points_reserve(nr);
+	if (err)
+		return err;
 
 	guard(cpus_read_lock)();
 	guard(jump_label_lock)();
 	guard(mutex)(&text_mutex);
 
-	for (i = 0; i < nr; i++) {
-		ret = request_find_point(&reqs[i], work);
-		if (ret)
-			return ret;
+	requests_sort(reqs, nr);
+	for (req = reqs; req < reqs + nr; req++) {
+		ret = request_settle(req, work);
+		/* The caller is told of the first one in the array. */
+		if (ret && (!failed || req->index < failed->index)) {
+			failed = req;
+			err = ret;
+		}
 	}
+	arch_finish_prepare_kprobes();
 
-	return 0;
+	return err;
 }
 
 static bool requests_any_joined(struct probe_request *reqs, unsigned int nr)
@@ -114,17 +173,6 @@ static void requests_leave(struct probe_request *reqs, unsigned int nr, struct l
 	}
 
 	points_reconcile(work);
-}
-
-static int requests_hold_modules(struct probe_request *reqs, unsigned int nr)
-{
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < nr && !ret; i++)
-		ret = lifetime_hold(&reqs[i]);
-
-	return ret;
 }
 
 static void requests_release_modules(struct probe_request *reqs, unsigned int nr)
@@ -166,30 +214,14 @@ static void requests_restore(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
-static int requests_resolve(struct probe_request *reqs, unsigned int nr)
-{
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < nr && !ret; i++)
-		ret = reqs[i].kp ? resolve_probe(&reqs[i]) : -EINVAL;
-
-	return ret;
-}
-
 static int requests_register(struct probe_request *reqs, unsigned int nr)
 {
 	LIST_HEAD(work);
 	LIST_HEAD(dead);
 	int ret;
 
-	ret = requests_resolve(reqs, nr);
-	if (ret)
-		goto fail;
-
 	scoped_guard(mutex, &kprobe_mutex) {
-		ret = requests_hold_modules(reqs, nr);
-		ret = ret ?: requests_join(reqs, nr, &work);
+		ret = requests_join(reqs, nr, &work);
 		ret = ret ?: points_reconcile(&work);
 		if (ret)
 			requests_leave(reqs, nr, &work);
@@ -203,7 +235,6 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 	if (requests_any_joined(reqs, nr))
 		synchronize_rcu();
 	points_free(&dead);
-fail:
 	requests_restore(reqs, nr);
 
 	return ret;
@@ -265,8 +296,10 @@ int register_kprobes(struct kprobe **kps, int num)
 	reqs = kvcalloc(num, sizeof(*reqs), GFP_KERNEL);
 	if (!reqs)
 		return -ENOMEM;
-	for (i = 0; i < num; i++)
+	for (i = 0; i < num; i++) {
 		reqs[i].kp = kps[i];
+		reqs[i].index = i;
+	}
 
 	return requests_register(reqs, num);
 }

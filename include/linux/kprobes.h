@@ -266,6 +266,7 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr);
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);
+void arch_finish_prepare_kprobes(void);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 void arch_arm_kprobes(struct list_head *kps);

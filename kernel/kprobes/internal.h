@@ -131,6 +131,7 @@ extern struct mutex kprobe_mutex;
 /**
  * struct probe_request - one probe on its way into a point
  * @kp: the user's probe, untouched until all that can fail has passed
+ * @index: its place in the array that the caller has given
  * @addr: where it goes
  * @on_entry: @addr is the entry of a function
  * @on_ftrace: @addr is an ftrace site
@@ -140,6 +141,7 @@ extern struct mutex kprobe_mutex;
  */
 struct probe_request {
 	struct kprobe *kp;
+	unsigned int index;
 	unsigned long addr;
 	bool on_entry;
 	bool on_ftrace;

@@ -253,6 +253,7 @@ static void prepare_batch(struct list_head *work)
 		prepare_point(point);
 		point_queue(point, work);
 	}
+	arch_finish_prepare_kprobes();
 }
 
 /*

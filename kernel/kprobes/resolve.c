@@ -84,22 +84,12 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 	return (kprobe_opcode_t *)addr;
 }
 
-/* The start of the function that @addr is in, 0 when it is in none. */
-static unsigned long function_start(unsigned long addr)
-{
-	const struct kprobe_function *fn;
-
-	guard(mutex)(&kprobe_mutex);
-	fn = kprobe_function_of(addr);
-
-	return fn ? fn->start : 0;
-}
-
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
 		   unsigned long *result, bool *on_entry)
 {
 	unsigned long base = (unsigned long)addr;
-	unsigned long start, where;
+	const struct kprobe_function *fn;
+	unsigned long where;
 	int ret;
 
 	if (!name == !addr) {
@@ -114,13 +104,14 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	}
 
 	/* What counts is the symbol that the sum lies in, not the one named. */
-	start = check_add_overflow(base, offset, &where) ? 0 : function_start(where);
-	if (!start) {
+	fn = check_add_overflow(base, offset, &where) ? NULL : kprobe_function_of(where);
+	if (!fn) {
 		pr_debug("%#lx + %#lx: not in any symbol\n", base, offset);
 		return -ENOENT;
 	}
 
-	*result = (unsigned long)arch_adjust_kprobe_addr(start, where - start, on_entry);
+	*result = (unsigned long)arch_adjust_kprobe_addr(fn->start, where - fn->start,
+							   on_entry);
 	if (!*result) {
 		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
 		return -EINVAL;
@@ -146,7 +137,7 @@ int resolve_probe(struct probe_request *req)
  * Where an architecture begins functions with a landing pad, the first
  * instruction behind it is the entry too.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Takes kprobe_mutex.
  * Return: 0 when it is, -%EINVAL when it is not or when not exactly one of @addr
  * and @sym is given, -%ENOENT when there is no such place, -%EADDRNOTAVAIL when
  * several functions are called @sym.
@@ -157,6 +148,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long o
 	bool on_entry;
 	int ret;
 
+	guard(mutex)(&kprobe_mutex);
 	ret = resolve(addr, sym, offset, &where, &on_entry);
 	if (ret)
 		return ret;

@@ -14,7 +14,6 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/kallsyms.h>
 #include <linux/rcupdate.h>
 
 #include "internal.h"
@@ -56,15 +55,15 @@ NOKPROBE_SYMBOL(return_entry_handler);
 
 static bool return_is_blacklisted(unsigned long addr)
 {
-	unsigned long size, offset;
+	const struct kprobe_function *fn = kprobe_function_of(addr);
 	unsigned int i;
 
 	/* Most ports have no such array, so it may only be named in dead code. */
-	if (!kretprobe_blacklist_size || !kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!kretprobe_blacklist_size || !fn)
 		return false;
 
 	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
-		if (kretprobe_blacklist[i].addr == (void *)(addr - offset))
+		if (kretprobe_blacklist[i].addr == (void *)fn->start)
 			return true;
 	}
 
@@ -79,6 +78,7 @@ static int return_check(struct kretprobe *rp)
 	if (!rp)
 		return -EINVAL;
 
+	guard(mutex)(&kprobe_mutex);
 	req.kp = &rp->kp;
 	ret = resolve_probe(&req);
 	if (ret)
@@ -92,8 +92,6 @@ static int return_check(struct kretprobe *rp)
 		return -E2BIG;
 
 	/* What a registered probe uses must not be set up anew. */
-	guard(mutex)(&kprobe_mutex);
-
 	return point_find_member(&rp->kp) ? -EINVAL : 0;
 }
 
