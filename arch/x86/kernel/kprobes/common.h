@@ -5,6 +5,7 @@
  *
  * A hit, in the order in which it passes through the files:
  *
+ *	poke.c		text written
  *	trap.c		breakpoints written and hit, handlers called
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
@@ -64,6 +65,11 @@
 
 /* The rest needs <linux/kprobes.h> with kprobes in it. */
 #ifdef CONFIG_KPROBES
+
+/* poke.c */
+void poke_text(u8 *addr, const void *bytes, size_t len);
+void poke_flush(void);
+void poke_sync(void);
 
 /* trap.c */
 bool text_is_int3(unsigned long addr);

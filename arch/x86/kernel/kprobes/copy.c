@@ -132,7 +132,7 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 		return ret;
 	}
 
-	text_poke(slot, &image, sizeof(image));
+	poke_text((u8 *)slot, &image, sizeof(image));
 	perf_event_text_poke(slot, NULL, 0, &image, sizeof(image));
 
 	return 0;

@@ -304,7 +304,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	if (ret)
 		return ret;
 
-	text_poke(e.slot, e.image, sizeof(e.image));
+	poke_text(e.slot, e.image, sizeof(e.image));
 	perf_event_text_poke(e.slot, NULL, 0, e.image, sizeof(e.image));
 
 	return 0;
@@ -508,7 +508,7 @@ static bool poke_traps(struct optimized_kprobe *op, bool trap)
 
 	for (at = 1; at < optinsn->size; at++) {
 		if (optinsn->traps & BIT(at))
-			text_poke(op->kp.addr + at, trap ? &int3 : &optinsn->original[at], 1);
+			poke_text(op->kp.addr + at, trap ? &int3 : &optinsn->original[at], 1);
 	}
 
 	return optinsn->traps;
@@ -522,12 +522,12 @@ static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
 
 	for (at = 1; at < op->optinsn.size; at++)
 		tail[at] = op->optinsn.traps & BIT(at) ? INT3_INSN_OPCODE : bytes[at];
-	text_poke(op->kp.addr + 1, tail + 1, op->optinsn.size - 1);
+	poke_text(op->kp.addr + 1, tail + 1, op->optinsn.size - 1);
 }
 
 static void poke_first(struct optimized_kprobe *op, u8 byte)
 {
-	text_poke(op->kp.addr, &byte, sizeof(byte));
+	poke_text(op->kp.addr, &byte, sizeof(byte));
 }
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
@@ -550,7 +550,7 @@ void arch_guard_kprobes(struct list_head *oplist)
 		any |= poke_traps(op, true);
 	}
 	if (any)
-		text_poke_sync();
+		poke_sync();
 }
 
 /* Behind their first bytes all instructions are original again, but for traps. */
@@ -564,7 +564,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 			any |= poke_traps(op, false);
 	}
 	if (any)
-		text_poke_sync();
+		poke_sync();
 
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.guarded, false);
@@ -584,7 +584,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		fill_jump(op, jump);
 		poke_tail(op, jump);
 	}
-	text_poke_sync();
+	poke_sync();
 
 	list_for_each_entry_safe(op, next, oplist, list) {
 		fill_jump(op, jump);
@@ -592,7 +592,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		announce_jump(op, op->optinsn.original, jump);
 		list_del_init(&op->list);
 	}
-	text_poke_sync();
+	poke_sync();
 }
 
 /* Leaves the breakpoints of the probes in place. */
@@ -603,14 +603,14 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
-	text_poke_sync();
+	poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
 		poke_tail(op, op->optinsn.original);
 		fill_jump(op, jump);
 		announce_jump(op, jump, op->optinsn.original);
 	}
-	text_poke_sync();
+	poke_sync();
 
 	arch_unguard_kprobes(oplist);
 	list_splice_tail_init(oplist, done_list);

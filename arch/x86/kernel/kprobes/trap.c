@@ -24,20 +24,20 @@ DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = { .kprobe_status = KPROBE_
 /* One byte changes, so every CPU sees either the old or the new instruction. */
 static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
 {
-	text_poke(p->addr, &new, sizeof(new));
+	poke_text(p->addr, &new, sizeof(new));
 	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
 }
 
 void arch_arm_kprobe(struct kprobe *p)
 {
 	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	text_poke_sync();
+	poke_sync();
 }
 
 void arch_disarm_kprobe(struct kprobe *p)
 {
 	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	text_poke_sync();
+	poke_sync();
 }
 
 void arch_arm_kprobes(struct list_head *kps)
@@ -46,7 +46,7 @@ void arch_arm_kprobes(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list)
 		poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	text_poke_sync();
+	poke_sync();
 }
 
 void arch_disarm_kprobes(struct list_head *kps)
@@ -55,7 +55,7 @@ void arch_disarm_kprobes(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list)
 		poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	text_poke_sync();
+	poke_sync();
 }
 
 void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
