@@ -127,8 +127,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: one of KPROBE_HIT_*; KPROBE_HIT_ACTIVE but from the start of a
- *	copy that a post_handler waits for until that has run
+ * @kprobe_status: of no use here, but the core knows of it
  * @saved_if: X86_EFLAGS_IF of the probed code, which its copy runs without
  */
 struct kprobe_ctlblk {

@@ -173,24 +173,12 @@ void remove_copy(struct kprobe *p)
 /* Leave the trap for the second copy; @p stays current. */
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
-
-	ctlblk->kprobe_status = KPROBE_HIT_SS;
-	ctlblk->saved_if = regs->flags & X86_EFLAGS_IF;
+	__this_cpu_write(kprobe_ctlblk.saved_if, regs->flags & X86_EFLAGS_IF);
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
 }
 
 NOKPROBE_SYMBOL(enter_post_copy);
-
-/* No post_handler will be called for the current hit. */
-static void forget_post_copy(void)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	reset_current_kprobe();
-}
-
-NOKPROBE_SYMBOL(forget_post_copy);
 
 static void finish_post_copy(struct pt_regs *regs)
 {
@@ -202,9 +190,9 @@ static void finish_post_copy(struct pt_regs *regs)
 
 	/* Its last user may have gone while the copy ran. */
 	if (post)
-		run_post_handler(p, post, regs);
+		run_post_handler(p, regs, post);
 	else
-		forget_post_copy();
+		reset_current_kprobe();
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -286,7 +274,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	regs->ip = addr;
 	if (ip == (unsigned long)slot_at(ip)->post) {
 		regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
-		forget_post_copy();
+		reset_current_kprobe();
 	}
 }
 
@@ -302,7 +290,7 @@ static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
 	/* A probe hit by an interrupt must not be missed because of this one. */
 	guard(irqsave)();
 	__this_cpu_write(current_kprobe, p);
-	run_post_handler(p, post, regs);
+	run_post_handler(p, regs, post);
 }
 
 NOKPROBE_SYMBOL(post_after_fixup);

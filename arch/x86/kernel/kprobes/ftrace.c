@@ -33,7 +33,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = behind;
 	post = READ_ONCE(p->post_handler);
 	if (post)
-		run_post_handler(p, post, regs);
+		run_post_handler(p, regs, post);
 	else
 		reset_current_kprobe();
 }

@@ -19,7 +19,7 @@
 #include "common.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = { .kprobe_status = KPROBE_HIT_ACTIVE };
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /* One byte changes, so every CPU sees either the old or the new instruction. */
 static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
@@ -58,11 +58,9 @@ void arch_disarm_kprobes(struct list_head *kps)
 	poke_sync();
 }
 
-void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
+void run_post_handler(struct kprobe *p, struct pt_regs *regs, kprobe_post_handler_t handler)
 {
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
 	handler(p, regs, 0);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	reset_current_kprobe();
 }
 
@@ -90,6 +88,21 @@ static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
+static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs,
+				      kprobe_post_handler_t post)
+{
+	if (try_emulate(p, regs)) {
+		run_post_handler(p, regs, post);
+	} else if (!p->ainsn.emulate) {
+		enter_post_copy(p, regs);
+	} else {
+		reset_current_kprobe();
+		enter_copy(p, regs);
+	}
+}
+
+NOKPROBE_SYMBOL(do_insn_and_call);
+
 static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_post_handler_t post;
@@ -97,29 +110,21 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	__this_cpu_write(current_kprobe, p);
 
 	/* Users have always seen the ip behind the breakpoint here. */
-	if (hit_pre_handler(p, regs)) {
-		reset_current_kprobe();
-		return;
-	}
-
-	if (try_detour(p, regs)) {
+	if (hit_pre_handler(p, regs) || try_detour(p, regs)) {
 		reset_current_kprobe();
 		return;
 	}
 
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
-	if (try_emulate(p, regs)) {
-		if (post)
-			run_post_handler(p, post, regs);
-		else
-			reset_current_kprobe();
-	} else if (post && !p->ainsn.emulate) {
-		enter_post_copy(p, regs);
-	} else {
-		reset_current_kprobe();
-		enter_copy(p, regs);
+	if (unlikely(post)) {
+		do_insn_and_call(p, regs, post);
+		return;
 	}
+
+	reset_current_kprobe();
+	if (!try_emulate(p, regs))
+		enter_copy(p, regs);
 }
 
 /*
@@ -148,14 +153,6 @@ gone:
 }
 
 NOKPROBE_SYMBOL(text_is_int3);
-
-/* The probe whose breakpoint may be at @addr; one on an ftrace site has none. */
-static __always_inline struct kprobe *probe_with_int3(unsigned long addr)
-{
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
-
-	return p && !kprobe_ftrace(p) ? p : NULL;
-}
 
 /* How often in a row this CPU has executed the breakpoint at an address again. */
 struct stale_int3 {
@@ -194,6 +191,29 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(retry_stale_int3);
 
+/*
+ * No probe has a breakpoint here that is its own, or that is meant: a jump may
+ * have one, or it is stale.
+ */
+static noinline int odd_int3(struct kprobe *p, unsigned long addr, struct pt_regs *regs)
+{
+	if (detour_enter_from_trap(addr, regs))
+		return 1;
+
+	/* One on an ftrace site has none, and one not armed yet may have no copy. */
+	if (!p || kprobe_ftrace(p) || !text_is_int3(addr))
+		return retry_stale_int3(addr, regs);
+
+	if (kprobe_running())
+		nested_hit(p, regs);
+	else
+		first_hit(p, regs);
+
+	return 1;
+}
+
+NOKPROBE_SYMBOL(odd_int3);
+
 /**
  * kprobe_int3_handler() - a breakpoint trap may be the hit of a probe
  * @regs: registers at the trap, ip behind the breakpoint
@@ -209,11 +229,10 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (user_mode(regs))
 		return 0;
 
-	p = probe_with_int3(addr);
-	if (unlikely(!p || kprobe_disabled(p)) && detour_enter_from_trap(addr, regs))
-		return 1;
-	if (unlikely(!p))
-		return retry_stale_int3(addr, regs);
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (unlikely(!p || p->flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED |
+				       KPROBE_FLAG_GONE)))
+		return odd_int3(p, regs->ip - INT3_INSN_SIZE, regs);
 
 	if (unlikely(kprobe_running()))
 		nested_hit(p, regs);
