@@ -154,8 +154,7 @@ struct region_insn {
  * struct region - what a jump covers, and what comes into it; a bit mask has bit
  *	N for what is at offset N from the probe
  * @addr: the probe
- * @start: its function
- * @end: where that ends
+ * @end: where its function ends
  * @insns: the instructions
  * @nr: how many there are
  * @len: bytes of all of them
@@ -164,14 +163,12 @@ struct region_insn {
  * @extable: which have an exception table entry
  * @calls: which are calls
  * @indirect: a branch may come in anywhere
- * @backwards: the function sets the direction flag
  * @size: bytes of the jump
  * @traps: where it has to have a breakpoint
  * @why_at: the offset of the obstacle, if it has one
  */
 struct region {
 	unsigned long addr;
-	unsigned long start;
 	unsigned long end;
 	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
 	u8 nr;
@@ -181,7 +178,6 @@ struct region {
 	u8 extable;
 	u8 calls;
 	bool indirect;
-	bool backwards;
 	u8 size;
 	u8 traps;
 	u8 why_at;

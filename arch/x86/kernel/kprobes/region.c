@@ -14,7 +14,7 @@
  *   inside has left, since there is nothing in it to sleep in but what follows.
  * - By a branch in the same function, or in the part of it that the compiler has
  *   moved to the section of cold code: all of these are decoded, see
- *   find_entrances(). Compiled code has no others; a jump table may lead anywhere.
+ *   find_targets(). Compiled code has no others; a jump table may lead anywhere.
  *   A static key has its branch in a table, whether it is one at the moment or not.
  *   The code that static_cpu_has() branches through is not run any more.
  * - By an exception fixup. The tables are searched for any that leads here.
@@ -34,6 +34,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
@@ -42,6 +43,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
@@ -53,13 +55,34 @@
 
 #include "common.h"
 
-/* Somebody may come to @target by other ways than the detour. */
-static void note_target(struct region *region, unsigned long target)
-{
-	unsigned long at = target - region->addr;
+/**
+ * struct function_map - what has been found out about the last function
+ * @serial: which one that is, see struct kprobe_function
+ * @start: its first byte
+ * @end: the byte behind it
+ * @targets: bit N: offset N may be branched to, be it by a fixup
+ * @size: bits in @targets
+ * @indirect: a branch may lead anywhere
+ * @backwards: the direction flag may be set
+ * @rewritten: others rewrite something in it
+ * @err: that it could not be found out
+ */
+struct function_map {
+	unsigned long serial;
+	unsigned long start;
+	unsigned long end;
+	unsigned long *targets;
+	unsigned long size;
+	bool indirect;
+	bool backwards;
+	bool rewritten;
+	int err;
+};
 
-	if (at && at < MAX_OPTIMIZED_LENGTH)
-		region->branched |= BIT(at);
+static void note_target(struct function_map *map, unsigned long target)
+{
+	if (target >= map->start && target - map->start < map->size)
+		__set_bit(target - map->start, map->targets);
 }
 
 /* Is @insn, at @addr, a direct branch, and where to? */
@@ -141,8 +164,8 @@ static bool sets_direction(struct insn *insn)
 	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xfd;
 }
 
-/* Note who branches into the region from [start, end), and what else there is. */
-static int find_branches(struct region *region, unsigned long start, unsigned long end)
+/* Note where the code in [start, end) branches to, and what else there is. */
+static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
 	u8 buf[MAX_INSN_SIZE];
 	unsigned long target;
@@ -156,16 +179,16 @@ static int find_branches(struct region *region, unsigned long start, unsigned lo
 		if (!branch_target(&insn, start, &target))
 			target = 0;
 		if (may_be_jump_table(&insn, target))
-			region->indirect = true;
+			map->indirect = true;
 		if (sets_direction(&insn))
-			region->backwards = true;
-		note_target(region, target);
+			map->backwards = true;
+		note_target(map, target);
 	}
 
 	return 0;
 }
 
-/* Note who branches into the region from the function that @addr is in. */
+/* The same for the function that @addr is in. */
 static int find_branches_from(void *data, unsigned long addr)
 {
 	unsigned long size, offset;
@@ -176,33 +199,39 @@ static int find_branches_from(void *data, unsigned long addr)
 	return find_branches(data, addr - offset, addr - offset + size);
 }
 
-static void find_fixups(struct region *region, const struct exception_table_entry *e,
+static void find_fixups(struct function_map *map, const struct exception_table_entry *e,
 			const struct exception_table_entry *end)
 {
 	for (; e < end; e++)
-		note_target(region, (unsigned long)&e->fixup + e->fixup);
+		note_target(map, (unsigned long)&e->fixup + e->fixup);
 }
 
-/* What is no branch now may be one the next moment. @mod is NULL for the kernel. */
-static void find_static_branches(struct region *region, const struct module *mod)
-{
 #ifdef CONFIG_JUMP_LABEL
-	const struct jump_entry *e = __start___jump_table, *end = __stop___jump_table;
 
-#ifdef CONFIG_MODULES
-	if (mod) {
-		e = mod->jump_entries;
-		end = e + mod->num_jump_entries;
-	}
-#endif
+/* What is no branch now may be one the next moment. */
+static void find_static_branches(struct function_map *map, const struct jump_entry *e,
+				 const struct jump_entry *end)
+{
 	for (; e < end; e++)
-		note_target(region, jump_entry_target(e));
-#endif
+		note_target(map, jump_entry_target(e));
 }
 
+static void find_kernel_static_branches(struct function_map *map)
+{
+	find_static_branches(map, __start___jump_table, __stop___jump_table);
+}
+
+#else
+
+static void find_kernel_static_branches(struct function_map *map)
+{
+}
+
+#endif
+
 #ifdef CONFIG_MODULES
 
-static int find_branches_from_name(struct region *region, const struct mod_kallsyms *kallsyms,
+static int find_branches_from_name(struct function_map *map, const struct mod_kallsyms *kallsyms,
 				   const char *name)
 {
 	unsigned int i;
@@ -211,32 +240,34 @@ static int find_branches_from_name(struct region *region, const struct mod_kalls
 	for (i = 0; !ret && i < kallsyms->num_symtab; i++) {
 		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF &&
 		    !strcmp(kallsyms->strtab + kallsyms->symtab[i].st_name, name))
-			ret = find_branches_from(region,
+			ret = find_branches_from(map,
 						 kallsyms_symbol_value(&kallsyms->symtab[i]));
 	}
 
 	return ret;
 }
 
-/* The same searches in the module that the region is in, if it is in one. */
-static int find_in_module(struct region *region, const char *name)
+/* The same searches in the module that the function is in, if it is in one. */
+static int find_in_module(struct function_map *map, const char *name)
 {
 	struct module *mod;
 
 	guard(preempt)();
-	mod = __module_text_address(region->addr);
+	mod = __module_text_address(map->start);
 	if (!mod)
 		return 0;
 
-	find_fixups(region, mod->extable, mod->extable + mod->num_exentries);
-	find_static_branches(region, mod);
+	find_fixups(map, mod->extable, mod->extable + mod->num_exentries);
+#ifdef CONFIG_JUMP_LABEL
+	find_static_branches(map, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+#endif
 
-	return find_branches_from_name(region, rcu_dereference_sched(mod->kallsyms), name);
+	return find_branches_from_name(map, rcu_dereference_sched(mod->kallsyms), name);
 }
 
 #else
 
-static int find_in_module(struct region *region, const char *name)
+static int find_in_module(struct function_map *map, const char *name)
 {
 	return 0;
 }
@@ -249,23 +280,21 @@ static int find_in_module(struct region *region, const char *name)
 /*
  * A function may be in two parts, NAME and NAME.cold, which branch into each
  * other. Of the functions that have the other part's name all are looked at.
+ * Returns whether @name is that of the cold part.
  */
-static bool other_part_name(char *name, unsigned long addr, bool *is_cold)
+static bool other_part_name(char *other, const char *name)
 {
 	static const char cold[] = ".cold";
 	char *suffix;
 
-	if (lookup_symbol_name(addr, name))
-		return false;
-
-	suffix = strstr(name, cold);
-	*is_cold = suffix;
+	strscpy(other, name, KSYM_NAME_LEN);
+	suffix = strstr(other, cold);
 	if (suffix)
 		*suffix = '\0';
 	else
-		strlcat(name, cold, KSYM_NAME_LEN);
+		strlcat(other, cold, KSYM_NAME_LEN);
 
-	return true;
+	return suffix;
 }
 
 /* What functions in C are aligned to. */
@@ -275,46 +304,90 @@ static bool other_part_name(char *name, unsigned long addr, bool *is_cold)
  * Assembly code may have several symbols in one function. Those inside are not
  * aligned, but by chance, so look at what is on the other side of such a border.
  */
-static int find_branches_across_labels(struct region *region)
+static int find_branches_across_labels(struct function_map *map)
 {
-	unsigned long size, offset, start = region->start, end = region->end;
+	unsigned long size, offset, start = map->start, end = map->end;
 	int ret = 0;
 
 	while (!ret && !IS_ALIGNED(start, FUNCTION_ALIGN)) {
 		if (!kallsyms_lookup_size_offset(start - 1, &size, &offset))
 			return -ENOENT;
 		start -= offset + 1;
-		ret = find_branches(region, start, start + size);
+		ret = find_branches(map, start, start + size);
 	}
 	while (!ret && !IS_ALIGNED(end, FUNCTION_ALIGN)) {
 		if (!kallsyms_lookup_size_offset(end, &size, &offset))
 			return -ENOENT;
-		ret = find_branches(region, end, end + size);
+		ret = find_branches(map, end, end + size);
 		end += size;
 	}
 
 	return ret;
 }
 
-/* Note all who branch into the region, whether the CPU or a fixup does it. */
-static int find_entrances(struct region *region)
+/* Note all places that are branched to, whether the CPU or a fixup does it. */
+static int find_targets(struct function_map *map, const char *name)
 {
-	char name[KSYM_NAME_LEN];
-	bool cold;
+	char other[KSYM_NAME_LEN];
+	bool cold = other_part_name(other, name);
 	int ret;
 
-	region->indirect = COLD_PARTS_UNKNOWN;
-	if (!other_part_name(name, region->addr, &cold))
-		return -ENOENT;
+	find_fixups(map, __start___ex_table, __stop___ex_table);
+	find_kernel_static_branches(map);
 
-	ret = find_branches(region, region->start, region->end);
+	ret = find_branches(map, map->start, map->end);
 	if (!ret && !cold)
-		ret = find_branches_across_labels(region);
-	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, name, region);
-	find_fixups(region, __start___ex_table, __stop___ex_table);
-	find_static_branches(region, NULL);
+		ret = find_branches_across_labels(map);
+	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, other, map);
 
-	return ret ?: find_in_module(region, name);
+	return ret ?: find_in_module(map, other);
+}
+
+static bool is_rewritten(unsigned long start, unsigned long end)
+{
+	void *first = (void *)start, *last = (void *)end - 1;
+
+	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last) ||
+	       alternatives_text_reserved(first, (void *)end);
+}
+
+/* Have room for a bit for each byte that a jump in @fn may cover, all clear. */
+static int clear_targets(struct function_map *map, const struct kprobe_function *fn)
+{
+	unsigned long size = fn->end - fn->start + MAX_OPTIMIZED_LENGTH;
+	unsigned long *targets = map->targets;
+
+	if (size > map->size) {
+		targets = kvcalloc(BITS_TO_LONGS(size), sizeof(long), GFP_KERNEL);
+		if (!targets)
+			return -ENOMEM;
+		kvfree(map->targets);
+		map->targets = targets;
+		map->size = size;
+	}
+	bitmap_zero(map->targets, map->size);
+
+	return 0;
+}
+
+/* Functions are asked for one after the other, so the last one is remembered. */
+static const struct function_map *map_function(const struct kprobe_function *fn)
+{
+	static struct function_map map;
+
+	if (map.serial == fn->serial && map.start == fn->start)
+		return &map;
+
+	map.serial = fn->serial;
+	map.start = fn->start;
+	map.end = fn->end;
+	map.indirect = COLD_PARTS_UNKNOWN;
+	map.backwards = false;
+	map.rewritten = is_rewritten(fn->start, fn->end + MAX_OPTIMIZED_LENGTH);
+	map.err = clear_targets(&map, fn);
+	map.err = map.err ?: find_targets(&map, fn->name);
+
+	return &map;
 }
 
 /* STI holds interrupts off for one more instruction, which is to be the next. */
@@ -468,28 +541,25 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 	return DETOUR_POSSIBLE;
 }
 
-static bool is_rewritten(unsigned long start, unsigned long end)
+static bool others_rewrite(const struct function_map *map, unsigned long start, unsigned long end)
 {
-	void *first = (void *)start, *last = (void *)end - 1;
-
-	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last) ||
-	       ftrace_text_reserved(first, last) ||
-	       alternatives_text_reserved(first, (void *)end);
+	return ftrace_text_reserved((void *)start, (void *)end - 1) ||
+	       (map->rewritten && is_rewritten(start, end));
 }
 
 /* Do others rewrite something that the jump would cover? Note where. */
-static bool is_reserved(struct region *region)
+static bool is_reserved(struct region *region, const struct function_map *map)
 {
 	unsigned long start = region->addr + 1, end = region->addr + region->size;
 	const struct region_insn *ri;
 
-	if (!is_rewritten(start, end))
+	if (!others_rewrite(map, start, end))
 		return false;
 
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		end = region->addr + ri->at + ri->len;
 		region->why_at = ri->at;
-		if (is_rewritten(start, end))
+		if (others_rewrite(map, start, end))
 			break;
 		start = end;
 	}
@@ -562,22 +632,30 @@ static enum detour_obstacle choose_jump(struct region *region)
  */
 enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 {
-	unsigned long size, offset;
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	const struct function_map *map;
 	enum detour_obstacle obstacle;
+	unsigned int at;
 
 	*region = (struct region){ .addr = addr };
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!fn)
 		return DETOUR_NO_FUNCTION;
-	region->start = addr - offset;
-	region->end = region->start + size;
 
-	if (find_entrances(region))
+	map = map_function(fn);
+	if (map->err)
 		return DETOUR_UNDECODABLE;
-	if (region->backwards)
+	if (map->backwards)
 		return DETOUR_BACKWARDS;
 
+	region->end = fn->end;
+	region->indirect = map->indirect;
+	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
+		if (test_bit(addr - fn->start + at, map->targets))
+			region->branched |= BIT(at);
+	}
+
 	obstacle = choose_jump(region);
-	if (!obstacle && is_reserved(region))
+	if (!obstacle && is_reserved(region, map))
 		obstacle = DETOUR_RESERVED;
 
 	return obstacle;
