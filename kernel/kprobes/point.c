@@ -409,10 +409,15 @@ bool point_wants_text(struct kprobe_point *point)
 static enum point_text point_wanted(struct kprobe_point *point)
 {
 	struct point_inputs in = point_inputs(point);
+	enum point_text wanted = point_wants(&in);
 
-	in.blocked = in.detour && optimize_blocked(point);
+	/* Whether somebody is in the way of a jump takes a search. */
+	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LATER) {
+		in.blocked = optimize_blocked(point);
+		wanted = point_wants(&in);
+	}
 
-	return point_wants(&in);
+	return wanted;
 }
 
 /* Would the point be reached by a jump if it had a detour? */

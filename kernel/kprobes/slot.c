@@ -52,6 +52,7 @@ struct slot_page {
  * @release: gives a page back
  * @pages: struct slot_page
  * @room: the page that last had a free slot, or NULL
+ * @recent: the page of the slot given back last, or NULL
  * @low: no page lies below
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 until the first is asked for
@@ -67,6 +68,7 @@ struct slot_kind {
 	void (*release)(void *page);
 	struct list_head pages;
 	struct slot_page *room;
+	struct slot_page *recent;
 	unsigned long low;
 	unsigned long high;
 	size_t size;
@@ -123,6 +125,8 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	kind->nr_pages--;
 	if (kind->room == page)
 		kind->room = NULL;
+	if (kind->recent == page)
+		kind->recent = NULL;
 	kind->release(page->text);
 	kfree_rcu(page, rcu);
 }
@@ -233,12 +237,17 @@ static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
 	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
 }
 
+static bool slot_page_holds(const struct slot_page *page, unsigned long addr)
+{
+	return addr - (unsigned long)page->text < page->len;
+}
+
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
 	struct slot_page *page;
 
 	list_for_each_entry_rcu(page, &kind->pages, link, lockdep_is_held(&slot_mutex)) {
-		if (addr - (unsigned long)page->text < page->len)
+		if (slot_page_holds(page, addr))
 			return page;
 	}
 
@@ -251,10 +260,14 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	unsigned int i;
 
 	guard(mutex)(&slot_mutex);
-	page = slot_page_of(kind, (unsigned long)slot);
+	/* Slots that were taken together are given back together. */
+	page = kind->recent;
+	if (!page || !slot_page_holds(page, (unsigned long)slot))
+		page = slot_page_of(kind, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
+	kind->recent = page;
 	i = (slot - page->text - page->first) / kind->size;
 	if (WARN_ON_ONCE(page->use[i] != SLOT_USED))
 		return;
