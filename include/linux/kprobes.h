@@ -539,7 +539,9 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 /* The architecture's landing place for diverted functions. */
 void __kretprobe_trampoline(void);
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+#ifndef arch_kretprobe_fixup_return
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
+#endif
 
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);

@@ -110,6 +110,42 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
+#ifdef CONFIG_KRETPROBES
+static noinline int return_count_miss(struct kretprobe *rp)
+{
+	int old = READ_ONCE(rp->nmissed);
+
+	while (!try_cmpxchg_relaxed(&rp->nmissed, &old, old + 1))
+		;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_count_miss);
+
+/* The pre_handler of every return probe. */
+int return_entry_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri;
+
+	ri = return_pool_get(rp);
+	if (unlikely(!ri))
+		return return_count_miss(rp);
+
+	if (unlikely(rp->entry_handler) && rp->entry_handler(ri, regs)) {
+		return_pool_put(ri);
+		return 0;
+	}
+
+	return_divert(ri, regs, kprobe_ftrace(p));
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_entry_handler);
+#endif
+
 /**
  * dump_kprobe() - print which probe something went wrong at
  * @kp: the probe

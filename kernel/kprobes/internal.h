@@ -22,11 +22,16 @@
 #define _KERNEL_KPROBES_INTERNAL_H
 
 #include <linux/cleanup.h>
+#include <linux/irq_work.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/objpool.h>
+#include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -324,9 +329,6 @@ int return_init(void);
 int return_pool_create(struct kretprobe *rp, int maxactive);
 void return_pool_retire(struct kretprobe *rp);
 void return_pool_destroy(struct kretprobe *rp);
-struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
-void return_pool_put(struct kretprobe_instance *ri);
-void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 int return_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
 static inline bool return_is_probe(const struct kprobe *kp)
@@ -342,6 +344,67 @@ static inline int return_init(void)
 static inline bool return_is_probe(const struct kprobe *kp)
 {
 	return false;
+}
+#endif
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
+void return_pool_put(struct kretprobe_instance *ri);
+void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+#elif defined(CONFIG_KRETPROBES)
+/**
+ * struct return_pool - where the instances of one return probe come from
+ * @holder: tells the instances their return probe
+ * @spare: of each CPU, an instance that is free, or NULL
+ * @objects: the other instances
+ * @late: those that came back after the return probe was unregistered
+ * @work: takes them out of the pool
+ * @rcu: delays freeing until @work has ended
+ */
+struct return_pool {
+	struct kretprobe_holder holder;
+	struct kretprobe_instance * __percpu *spare;
+	struct objpool_head objects;
+	struct llist_head late;
+	struct irq_work work;
+	struct rcu_head rcu;
+};
+
+struct kretprobe_instance *return_pool_pop(struct return_pool *pool);
+void return_pool_push(struct return_pool *pool, struct kretprobe_instance *ri);
+
+static __always_inline struct return_pool *return_pool_of(struct kretprobe_holder *holder)
+{
+	return container_of(holder, struct return_pool, holder);
+}
+
+/* An NMI may come in between, and other CPUs take a spare one when they have none. */
+static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+{
+	struct return_pool *pool = return_pool_of(rp->rph);
+	struct kretprobe_instance *ri = xchg(this_cpu_ptr(pool->spare), NULL);
+
+	return likely(ri) ? ri : return_pool_pop(pool);
+}
+
+/* With preemption disabled, so that the pool is not destroyed in between. */
+static __always_inline void return_pool_put(struct kretprobe_instance *ri)
+{
+	struct return_pool *pool = return_pool_of(ri->rph);
+	struct kretprobe_instance *none = NULL;
+
+	if (likely(rcu_access_pointer(pool->holder.rp)) &&
+	    likely(try_cmpxchg(this_cpu_ptr(pool->spare), &none, ri)))
+		return;
+
+	return_pool_push(pool, ri);
+}
+
+static __always_inline void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs,
+					  bool mcount)
+{
+	arch_prepare_kretprobe(ri, regs);
+	__llist_add(&ri->llist, &current->kretprobe_instances);
 }
 #endif
 

@@ -21,38 +21,6 @@
 /* An array of return probes is handed on as an array of the probes in them. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
-static notrace int return_count_miss(struct kretprobe *rp)
-{
-	int old = READ_ONCE(rp->nmissed);
-
-	while (!try_cmpxchg_relaxed(&rp->nmissed, &old, old + 1))
-		;
-
-	return 0;
-}
-
-NOKPROBE_SYMBOL(return_count_miss);
-
-/* The pre_handler of every return probe. */
-int notrace return_entry_handler(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri;
-
-	ri = return_pool_get(rp);
-	if (!ri)
-		return return_count_miss(rp);
-
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
-		return_pool_put(ri);
-	else
-		return_divert(ri, regs, kprobe_ftrace(p));
-
-	return 0;
-}
-
-NOKPROBE_SYMBOL(return_entry_handler);
-
 static bool return_is_blacklisted(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);

@@ -6,34 +6,13 @@
  * instance has come back. That may be long after the return probe was
  * unregistered, for the function may sleep, and it happens in a trap, where no
  * memory can be freed: from then on instances come back by way of an irq_work.
+ *
+ * Mostly a call returns on the CPU that it came to, before there is another one.
+ * So each CPU keeps the instance that came back to it last.
  */
-#include <linux/irq_work.h>
-#include <linux/llist.h>
-#include <linux/objpool.h>
 #include <linux/slab.h>
 
 #include "internal.h"
-
-/**
- * struct return_pool - where the instances of one return probe come from
- * @holder: tells the instances their return probe
- * @objects: the instances
- * @late: those that came back after the return probe was unregistered
- * @work: takes them out of the pool
- * @rcu: delays freeing until @work has ended
- */
-struct return_pool {
-	struct kretprobe_holder holder;
-	struct objpool_head objects;
-	struct llist_head late;
-	struct irq_work work;
-	struct rcu_head rcu;
-};
-
-static __always_inline struct return_pool *pool_of(struct kretprobe_holder *holder)
-{
-	return container_of(holder, struct return_pool, holder);
-}
 
 static int instance_init(void *obj, void *context)
 {
@@ -54,6 +33,13 @@ static int pool_release(struct objpool_head *objects, void *context)
 	return 0;
 }
 
+static struct kretprobe_instance *spare_take_from(struct return_pool *pool, unsigned int cpu)
+{
+	return xchg(per_cpu_ptr(pool->spare, cpu), NULL);
+}
+
+NOKPROBE_SYMBOL(spare_take_from);
+
 /* The last of them takes the pool along, which then frees itself. */
 static void drop_late(struct irq_work *work)
 {
@@ -72,11 +58,17 @@ int return_pool_create(struct kretprobe *rp, int maxactive)
 	if (!pool)
 		return -ENOMEM;
 
+	pool->spare = alloc_percpu(struct kretprobe_instance *);
+	if (!pool->spare) {
+		kfree(pool);
+		return -ENOMEM;
+	}
 	init_irq_work(&pool->work, drop_late);
 	ret = objpool_init(&pool->objects, maxactive,
 			   sizeof(struct kretprobe_instance) + rp->data_size,
 			   GFP_KERNEL | __GFP_NOWARN, pool, instance_init, pool_release);
 	if (ret) {
+		free_percpu(pool->spare);
 		kfree(pool);
 		return ret;
 	}
@@ -96,30 +88,51 @@ void return_pool_retire(struct kretprobe *rp)
 void return_pool_destroy(struct kretprobe *rp)
 {
 	struct kretprobe_holder *holder = rp->rph;
+	struct kretprobe_instance *ri;
+	struct return_pool *pool;
+	unsigned int cpu;
 
 	if (!holder)
 		return;
 
 	RCU_INIT_POINTER(holder->rp, NULL);
 	rp->rph = NULL;
-	objpool_fini(&pool_of(holder)->objects);
+
+	/* Nobody keeps one any more. */
+	pool = return_pool_of(holder);
+	for_each_possible_cpu(cpu) {
+		ri = spare_take_from(pool, cpu);
+		if (ri)
+			objpool_push(ri, &pool->objects);
+	}
+	free_percpu(pool->spare);
+	objpool_fini(&pool->objects);
 }
 
-struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+/* This CPU has none at hand: there may be one in the pool, or with another CPU. */
+struct kretprobe_instance *return_pool_pop(struct return_pool *pool)
 {
-	return objpool_pop(&pool_of(rp->rph)->objects);
+	struct kretprobe_instance *ri = objpool_pop(&pool->objects);
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (ri)
+			break;
+		ri = spare_take_from(pool, cpu);
+	}
+
+	return ri;
 }
 
-NOKPROBE_SYMBOL(return_pool_get);
+NOKPROBE_SYMBOL(return_pool_pop);
 
-void return_pool_put(struct kretprobe_instance *ri)
+/* This CPU has one at hand already, or nobody will want it any more. */
+void return_pool_push(struct return_pool *pool, struct kretprobe_instance *ri)
 {
-	struct return_pool *pool = pool_of(ri->rph);
-
-	if (likely(rcu_access_pointer(pool->holder.rp)))
+	if (rcu_access_pointer(pool->holder.rp))
 		objpool_push(ri, &pool->objects);
 	else if (llist_add(&ri->llist, &pool->late))
 		irq_work_queue(&pool->work);
 }
 
-NOKPROBE_SYMBOL(return_pool_put);
+NOKPROBE_SYMBOL(return_pool_push);

@@ -20,14 +20,6 @@
 
 #include "internal.h"
 
-void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
-{
-	arch_prepare_kretprobe(ri, regs);
-	__llist_add(&ri->llist, &current->kretprobe_instances);
-}
-
-NOKPROBE_SYMBOL(return_divert);
-
 /*
  * From @node on, find the instance that knows where the function with frame @fp
  * returns to. Instances of other frames that come first were left behind by
@@ -72,6 +64,12 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
+static __always_inline bool is_trampoline(unsigned long addr)
+{
+	return is_kretprobe_trampoline(addr) ||
+	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
+}
+
 /* Both kinds of trampoline looked through, to show a handler the real caller. */
 static unsigned long find_caller(void *fp, unsigned long addr, struct llist_node *cur)
 {
@@ -89,6 +87,7 @@ static unsigned long find_caller(void *fp, unsigned long addr, struct llist_node
 
 NOKPROBE_SYMBOL(find_caller);
 
+#ifndef arch_kretprobe_fixup_return
 /**
  * arch_kretprobe_fixup_return() - give the real return address to a caller
  * @regs: registers at the return
@@ -104,26 +103,46 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 }
 
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
+#endif
 
 /* Who asks which probe runs is to see the one whose handler this is. */
-static void call_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+					struct pt_regs *regs)
+{
+	__this_cpu_write(current_kprobe, &rp->kp);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	rp->handler(ri, regs);
+}
+
+/* A function called by a handler, or by what interrupted one, has returned. */
+static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+					struct pt_regs *regs)
+{
+	unsigned long status = __this_cpu_read(kprobe_ctlblk.kprobe_status);
+	struct kprobe *outer = kprobe_running();
+
+	run_handler(rp, ri, regs);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
+	__this_cpu_write(current_kprobe, outer);
+}
+
+NOKPROBE_SYMBOL(run_nested_handler);
+
+static __always_inline void call_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct kprobe *outer = kprobe_running();
-	unsigned long status = kcb->kprobe_status;
 
 	if (!rp || !rp->handler)
 		return;
 
-	__this_cpu_write(current_kprobe, &rp->kp);
-	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
-	rp->handler(ri, regs);
-	kcb->kprobe_status = status;
-	__this_cpu_write(current_kprobe, outer);
-}
+	if (unlikely(kprobe_running())) {
+		run_nested_handler(rp, ri, regs);
+		return;
+	}
 
-NOKPROBE_SYMBOL(call_handler);
+	run_handler(rp, ri, regs);
+	reset_current_kprobe();
+}
 
 /* An unwinder must find the instances until the handlers have run. */
 static void recycle_until(struct kretprobe_instance *last)
@@ -140,15 +159,8 @@ static void recycle_until(struct kretprobe_instance *last)
 
 NOKPROBE_SYMBOL(recycle_until);
 
-/**
- * __kretprobe_trampoline_handler() - a diverted function has returned
- * @regs: registers as the function left them
- * @frame_pointer: the frame of the call, as for kretprobe_find_ret_addr()
- *
- * Context: The architecture's trampoline, preemption disabled.
- * Return: the address to go on at.
- */
-unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+/* Several return probes on one function, or calls left behind that never returned. */
+static noinline unsigned long return_from_several(struct pt_regs *regs, void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	struct kretprobe_instance *last = find_last_of_frame(node, frame_pointer);
@@ -177,6 +189,42 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 	return ret_addr;
 }
 
+NOKPROBE_SYMBOL(return_from_several);
+
+static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void *frame_pointer)
+{
+	struct llist_node *first = current->kretprobe_instances.first;
+	struct kretprobe_instance *ri = llist_entry(first, struct kretprobe_instance, llist);
+	unsigned long ret_addr;
+
+	/* It may itself be a trampoline, of whoever diverted the call before. */
+	if (unlikely(!first || ri->fp != frame_pointer ||
+		     is_trampoline((unsigned long)ri->ret_addr)))
+		return return_from_several(regs, frame_pointer);
+
+	ret_addr = (unsigned long)ri->ret_addr;
+	instruction_pointer_set(regs, ret_addr);
+	call_handler(ri, regs);
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	current->kretprobe_instances.first = ri->llist.next;
+	return_pool_put(ri);
+
+	return ret_addr;
+}
+
+/**
+ * __kretprobe_trampoline_handler() - a diverted function has returned
+ * @regs: registers as the function left them
+ * @frame_pointer: the frame of the call, as for kretprobe_find_ret_addr()
+ *
+ * Context: The architecture's trampoline, preemption disabled.
+ * Return: the address to go on at.
+ */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
+{
+	return return_to_caller(regs, frame_pointer);
+}
+
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
 /**
@@ -196,7 +244,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 	 * again, each time by a function whose return may come here as well.
 	 */
 	preempt_disable_notrace();
-	ret = __kretprobe_trampoline_handler(regs, frame_pointer);
+	ret = return_to_caller(regs, frame_pointer);
 	preempt_enable_no_resched_notrace();
 
 	return ret;

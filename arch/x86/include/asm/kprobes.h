@@ -147,6 +147,9 @@ void arch_remove_kprobe(struct kprobe *p);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 
+/* The address is nowhere but where the trampoline puts it. */
+#define arch_kretprobe_fixup_return(regs, correct_ret_addr)	do { } while (0)
+
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);

@@ -159,12 +159,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	call	kretprobe_trampoline_return
 	movq	%rax, PTREGS_SIZE(%rsp)
 
-	/* Have the flags where nothing is left to be done after POPF but RET. */
-	movq	EFLAGS(%rsp), %rax
-	movq	%rax, SS(%rsp)
 	POP_REGS
-	addq	$(SS - ORIG_RAX), %rsp
+	addq	$(EFLAGS - ORIG_RAX), %rsp
 	popfq
+	leaq	16(%rsp), %rsp
 	RET
 SYM_CODE_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
