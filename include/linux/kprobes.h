@@ -131,9 +131,9 @@ struct kretprobe_holder {
  *	leaves this call alone, @handler does not run for it
  * @handler: runs when the function returns, result ignored
  * @data_size: bytes of private data in each &struct kretprobe_instance
- * @maxactive: calls that can be followed at one time; 0 or less takes the
- *	default, which is then written here
- * @nmissed: calls not followed because @maxactive others were under way
+ * @maxactive: calls that can be followed at one time from the start; 0 or less
+ *	takes the default, which is then written here
+ * @nmissed: calls not followed because too many others were under way
  */
 struct kretprobe {
 	struct kprobe kp;

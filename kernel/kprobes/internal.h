@@ -15,6 +15,7 @@
  *	      text_mutex
  *	        slot_mutex, blacklist_mutex
  *	  the locks of ftrace (never with text_mutex held)
+ *	  chunks_mutex
  *
  * No grace period is waited for with any of them held.
  */
@@ -22,7 +23,6 @@
 #define _KERNEL_KPROBES_INTERNAL_H
 
 #include <linux/cleanup.h>
-#include <linux/irq_work.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
@@ -326,7 +326,7 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 /* return.c and the rooms below it */
 #ifdef CONFIG_KRETPROBES
 int return_init(void);
-int return_pool_create(struct kretprobe *rp, int maxactive);
+int return_pool_create(struct kretprobe *rp, int nr);
 void return_pool_retire(struct kretprobe *rp);
 void return_pool_destroy(struct kretprobe *rp);
 int return_entry_handler(struct kprobe *p, struct pt_regs *regs);
@@ -352,52 +352,52 @@ struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
 void return_pool_put(struct kretprobe_instance *ri);
 void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 #elif defined(CONFIG_KRETPROBES)
+struct return_pool;
+
 /**
- * struct return_pool - where the instances of one return probe come from
+ * struct return_chunk - instances of a return probe that were allocated together
  * @holder: tells the instances their return probe
- * @spare: of each CPU, an instance that is free, or NULL
- * @objects: the other instances
- * @late: those that came back after the return probe was unregistered
- * @work: takes them out of the pool
- * @rcu: delays freeing until @work has ended
+ * @spare: that of the pool
+ * @objects: the instances
+ * @pool: which the chunk is part of, until the return probe is unregistered
+ * @next: the chunk that came after this one, or NULL
  */
-struct return_pool {
+struct return_chunk {
 	struct kretprobe_holder holder;
 	struct kretprobe_instance * __percpu *spare;
 	struct objpool_head objects;
-	struct llist_head late;
-	struct irq_work work;
-	struct rcu_head rcu;
+	struct return_pool *pool;
+	struct return_chunk *next;
 };
 
 struct kretprobe_instance *return_pool_pop(struct return_pool *pool);
-void return_pool_push(struct return_pool *pool, struct kretprobe_instance *ri);
+void return_pool_push(struct return_chunk *chunk, struct kretprobe_instance *ri);
 
-static __always_inline struct return_pool *return_pool_of(struct kretprobe_holder *holder)
+static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
-	return container_of(holder, struct return_pool, holder);
+	return container_of(holder, struct return_chunk, holder);
 }
 
 /* An NMI may come in between, and other CPUs take a spare one when they have none. */
 static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
 {
-	struct return_pool *pool = return_pool_of(rp->rph);
-	struct kretprobe_instance *ri = xchg(this_cpu_ptr(pool->spare), NULL);
+	struct return_chunk *chunk = return_chunk_of(rp->rph);
+	struct kretprobe_instance *ri = xchg(this_cpu_ptr(chunk->spare), NULL);
 
-	return likely(ri) ? ri : return_pool_pop(pool);
+	return likely(ri) ? ri : return_pool_pop(chunk->pool);
 }
 
 /* With preemption disabled, so that the pool is not destroyed in between. */
 static __always_inline void return_pool_put(struct kretprobe_instance *ri)
 {
-	struct return_pool *pool = return_pool_of(ri->rph);
+	struct return_chunk *chunk = return_chunk_of(ri->rph);
 	struct kretprobe_instance *none = NULL;
 
-	if (likely(rcu_access_pointer(pool->holder.rp)) &&
-	    likely(try_cmpxchg(this_cpu_ptr(pool->spare), &none, ri)))
+	if (likely(rcu_access_pointer(chunk->holder.rp)) &&
+	    likely(try_cmpxchg(this_cpu_ptr(chunk->spare), &none, ri)))
 		return;
 
-	return_pool_push(pool, ri);
+	return_pool_push(chunk, ri);
 }
 
 static __always_inline void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs,

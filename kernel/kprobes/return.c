@@ -141,7 +141,8 @@ NOKPROBE_SYMBOL(register_kretprobes);
  *
  * @rp->maxactive calls can be followed at one time, each with @rp->data_size
  * bytes of private data. With a maxactive of 0 or less it is set to twice the
- * number of possible CPUs, but at least 10.
+ * number of possible CPUs, but at least 10. When more than half as many calls
+ * are under way, room for more is made in the background.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure as register_kprobe(), and
