@@ -19,13 +19,19 @@
 /* Stands for "handlers are not to run here" in current_kprobe. */
 static struct kprobe kprobe_busy;
 
-static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *regs,
-					  unsigned long flags)
+static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (!kp->post_handler || unlikely(kprobe_disabled(kp)))
-		return;
+	return 1;
+}
 
-	kp->post_handler(kp, regs, flags);
+NOKPROBE_SYMBOL(end_pre_handler);
+
+/* Behind the last callee of every point, so that nobody has to look for the last. */
+struct kprobe callees_end = { .pre_handler = end_pre_handler };
+
+static __always_inline struct kprobe *next_callee(struct hlist_node *node)
+{
+	return hlist_entry(READ_ONCE(node->next), struct kprobe, hlist);
 }
 
 /*
@@ -34,16 +40,14 @@ static __always_inline void hit_call_post(struct kprobe *kp, struct pt_regs *reg
  */
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *kp;
+	struct hlist_node *first = READ_ONCE(point_of(p)->callees.first);
+	struct kprobe *kp = hlist_entry(first, struct kprobe, hlist);
 	int ret;
 
-	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist) {
-		ret = kp->pre_handler(kp, regs);
-		if (ret)
-			return ret;
-	}
+	while (!(ret = kp->pre_handler(kp, regs)))
+		kp = next_callee(&kp->hlist);
 
-	return 0;
+	return kp == &callees_end ? 0 : ret;
 }
 
 NOKPROBE_SYMBOL(hit_pre_handlers);
@@ -52,8 +56,10 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 {
 	struct kprobe *kp;
 
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list)
-		hit_call_post(kp, regs, flags);
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list) {
+		if (kp->post_handler && likely(!kprobe_disabled(kp)))
+			kp->post_handler(kp, regs, flags);
+	}
 }
 
 NOKPROBE_SYMBOL(hit_post_handler);
@@ -123,20 +129,32 @@ static noinline int return_count_miss(struct kretprobe *rp)
 
 NOKPROBE_SYMBOL(return_count_miss);
 
+/* There is no instance at hand, or a user to be asked. */
+static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
+				      struct pt_regs *regs)
+{
+	ri = ri ?: return_pool_pop(rp);
+	if (!ri)
+		return return_count_miss(rp);
+
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		return_pool_put(ri);
+	else
+		return_divert(ri, regs, kprobe_ftrace(&rp->kp));
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_entry_slow);
+
 /* The pre_handler of every return probe. */
 int return_entry_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri;
+	struct kretprobe_instance *ri = return_pool_get(rp);
 
-	ri = return_pool_get(rp);
-	if (unlikely(!ri))
-		return return_count_miss(rp);
-
-	if (unlikely(rp->entry_handler) && rp->entry_handler(ri, regs)) {
-		return_pool_put(ri);
-		return 0;
-	}
+	if (!ri || rp->entry_handler)
+		return return_entry_slow(rp, ri, regs);
 
 	return_divert(ri, regs, kprobe_ftrace(p));
 

@@ -85,7 +85,7 @@ struct point_inputs {
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
  * @callees: the members that are enabled and have a pre_handler, linked by their
- *	hlist in order of registration
+ *	hlist in order of registration, and callees_end behind them
  * @members: the users' probes at this address, in order of registration
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
  * @enabled: members not disabled
@@ -320,6 +320,8 @@ static inline void optimize_explain(struct kprobe_point *point, char *buf, size_
 #endif
 
 /* hit.c: what runs in traps */
+extern struct kprobe callees_end;
+
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
@@ -349,6 +351,12 @@ static inline bool return_is_probe(const struct kprobe *kp)
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
+
+static inline struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
+{
+	return NULL;
+}
+
 void return_pool_put(struct kretprobe_instance *ri);
 void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 #elif defined(CONFIG_KRETPROBES)
@@ -370,8 +378,8 @@ struct return_chunk {
 	struct return_chunk *next;
 };
 
-struct kretprobe_instance *return_pool_pop(struct return_pool *pool);
-void return_pool_push(struct return_chunk *chunk, struct kretprobe_instance *ri);
+struct kretprobe_instance *return_pool_pop(struct kretprobe *rp);
+void return_pool_put(struct kretprobe_instance *ri);
 
 static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
@@ -381,29 +389,26 @@ static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_hol
 /* An NMI may come in between, and other CPUs take a spare one when they have none. */
 static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
 {
-	struct return_chunk *chunk = return_chunk_of(rp->rph);
-	struct kretprobe_instance *ri = xchg(this_cpu_ptr(chunk->spare), NULL);
-
-	return likely(ri) ? ri : return_pool_pop(chunk->pool);
+	return xchg(this_cpu_ptr(return_chunk_of(rp->rph)->spare), NULL);
 }
 
-/* With preemption disabled, so that the pool is not destroyed in between. */
-static __always_inline void return_pool_put(struct kretprobe_instance *ri)
+/* The return probe has been there since preemption was disabled, so the pool stays. */
+static __always_inline void return_pool_keep(struct kretprobe_instance *ri)
 {
-	struct return_chunk *chunk = return_chunk_of(ri->rph);
 	struct kretprobe_instance *none = NULL;
 
-	if (likely(rcu_access_pointer(chunk->holder.rp)) &&
-	    likely(try_cmpxchg(this_cpu_ptr(chunk->spare), &none, ri)))
-		return;
-
-	return_pool_push(chunk, ri);
+	if (unlikely(!try_cmpxchg(this_cpu_ptr(return_chunk_of(ri->rph)->spare), &none, ri)))
+		return_pool_put(ri);
 }
 
 static __always_inline void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs,
 					  bool mcount)
 {
+#ifdef arch_divert_return
+	arch_divert_return(&ri->ret_addr, &ri->fp, regs);
+#else
 	arch_prepare_kretprobe(ri, regs);
+#endif
 	__llist_add(&ri->llist, &current->kretprobe_instances);
 }
 #endif

@@ -35,7 +35,7 @@
 struct point_table {
 	struct rcu_head rcu;
 	unsigned int shift;
-	unsigned int last;
+	unsigned long last;
 	unsigned int live;
 	unsigned int used;
 	struct kprobe_point __rcu *slots[];
@@ -63,13 +63,13 @@ static bool all_off;
 
 #define table_protected(p)	rcu_dereference_protected(p, lockdep_is_held(&kprobe_mutex))
 
-static __always_inline unsigned int table_start(const struct point_table *table,
-						unsigned long addr)
+static __always_inline unsigned long table_start(const struct point_table *table,
+						 unsigned long addr)
 {
 	return addr * GOLDEN_RATIO_PRIME >> table->shift;
 }
 
-static __always_inline unsigned int table_after(const struct point_table *table, unsigned int i)
+static __always_inline unsigned long table_after(const struct point_table *table, unsigned long i)
 {
 	return (i + 1) & table->last;
 }
@@ -86,7 +86,7 @@ noinstr struct kprobe *get_kprobe(void *addr)
 {
 	const struct point_table *table = rcu_dereference_raw(point_table);
 	struct kprobe_point *point;
-	unsigned int i;
+	unsigned long i;
 
 	for (i = table_start(table, (unsigned long)addr);; i = table_after(table, i)) {
 		point = rcu_dereference_raw(table->slots[i]);
@@ -137,7 +137,7 @@ struct kprobe_point *point_find_member(struct kprobe *kp)
 
 static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
 {
-	unsigned int i = table_start(table, addr);
+	unsigned long i = table_start(table, addr);
 	struct kprobe_point *point;
 
 	for (;; i = table_after(table, i)) {
@@ -159,7 +159,7 @@ static void table_insert(struct point_table *table, struct kprobe_point *point)
 
 static void table_remove(struct point_table *table, struct kprobe_point *point)
 {
-	unsigned int i = table_start(table, point_addr(point));
+	unsigned long i = table_start(table, point_addr(point));
 
 	while (rcu_access_pointer(table->slots[i]) != point)
 		i = table_after(table, i);
@@ -189,7 +189,7 @@ int points_reserve(unsigned int nr)
 	struct point_table *old = table_protected(point_table);
 	struct point_table *table;
 	struct kprobe_point *point;
-	unsigned int i;
+	unsigned long i;
 
 	if (old->used + nr <= old->last / 4 * 3)
 		return 0;
@@ -255,6 +255,7 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 
 	point->state = POINT_NEW;
 	INIT_LIST_HEAD(&point->members);
+	point->callees.first = &callees_end.hlist;
 	INIT_LIST_HEAD(&point->op.kp.list);
 	optimize_init(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
@@ -293,10 +294,10 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 /* A hit calls the only one there is without a look at the others. */
 static void point_update_callee(struct kprobe_point *point)
 {
-	struct hlist_node *first = point->callees.first;
+	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
 	struct kprobe *callee = &point->op.kp;
 
-	if (first && !first->next)
+	if (first != end && first->next == end)
 		callee = hlist_entry(first, struct kprobe, hlist);
 
 	/* Who finds it finds what its owner has filled in. */
@@ -624,7 +625,7 @@ int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *dat
 	struct point_table *table = table_protected(point_table);
 	struct kprobe_point *point;
 	struct hlist_node *next;
-	unsigned int i;
+	unsigned long i;
 	int ret = 0;
 
 	for (i = 0; !ret && i <= table->last; i++) {

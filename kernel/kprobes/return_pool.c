@@ -26,7 +26,7 @@
 
 /* What there is from the start when the user leaves it to us, and what is the most. */
 #define INSTANCES_FEW	10
-#define INSTANCES_MAX	(1 << 15)
+#define INSTANCES_MAX	32768
 
 /* How much of a chunk for one CPU may come from the slab. */
 #define SLAB_MAX	(PAGE_SIZE / 2)
@@ -255,8 +255,9 @@ static struct kretprobe_instance *take_from_chunks(struct return_pool *pool)
 NOKPROBE_SYMBOL(take_from_chunks);
 
 /* This CPU has none at hand: there may be one in the pool, or with another CPU. */
-struct kretprobe_instance *return_pool_pop(struct return_pool *pool)
+struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 {
+	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
 	struct kretprobe_instance *ri = take_from_chunks(pool);
 	unsigned int cpu;
 
@@ -271,13 +272,16 @@ struct kretprobe_instance *return_pool_pop(struct return_pool *pool)
 
 NOKPROBE_SYMBOL(return_pool_pop);
 
-/* This CPU has one at hand already, or nobody will want it any more. */
-void return_pool_push(struct return_chunk *chunk, struct kretprobe_instance *ri)
+/* With preemption disabled, so that the pool is not destroyed in between. */
+void return_pool_put(struct kretprobe_instance *ri)
 {
+	struct return_chunk *chunk = return_chunk_of(ri->rph);
+
+	/* Nobody will want it any more, if there is no return probe. */
 	if (rcu_access_pointer(chunk->holder.rp))
 		objpool_push(ri, &chunk->objects);
 	else if (llist_add(&ri->llist, &late_instances))
 		irq_work_queue(&late_work);
 }
 
-NOKPROBE_SYMBOL(return_pool_push);
+NOKPROBE_SYMBOL(return_pool_put);

@@ -128,11 +128,10 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 
 NOKPROBE_SYMBOL(run_nested_handler);
 
-static __always_inline void call_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void call_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+					 struct pt_regs *regs)
 {
-	struct kretprobe *rp = get_kretprobe(ri);
-
-	if (!rp || !rp->handler)
+	if (!rp->handler)
 		return;
 
 	if (unlikely(kprobe_running())) {
@@ -159,13 +158,17 @@ static void recycle_until(struct kretprobe_instance *last)
 
 NOKPROBE_SYMBOL(recycle_until);
 
-/* Several return probes on one function, or calls left behind that never returned. */
+/*
+ * Several return probes on one function, calls left behind that never returned, or
+ * a return probe that is not there any more.
+ */
 static noinline unsigned long return_from_several(struct pt_regs *regs, void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	struct kretprobe_instance *last = find_last_of_frame(node, frame_pointer);
 	struct kretprobe_instance *ri;
 	unsigned long ret_addr;
+	struct kretprobe *rp;
 
 	if (!last) {
 		pr_err("a return came to the trampoline without a probe, frame %p\n",
@@ -177,8 +180,9 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 
 	for (;; node = node->next) {
 		ri = llist_entry(node, struct kretprobe_instance, llist);
-		if (ri->fp == frame_pointer)
-			call_handler(ri, regs);
+		rp = get_kretprobe(ri);
+		if (rp && ri->fp == frame_pointer)
+			call_handler(rp, ri, regs);
 		if (ri == last)
 			break;
 	}
@@ -196,18 +200,22 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	struct llist_node *first = current->kretprobe_instances.first;
 	struct kretprobe_instance *ri = llist_entry(first, struct kretprobe_instance, llist);
 	unsigned long ret_addr;
+	struct kretprobe *rp;
 
 	/* It may itself be a trampoline, of whoever diverted the call before. */
 	if (unlikely(!first || ri->fp != frame_pointer ||
 		     is_trampoline((unsigned long)ri->ret_addr)))
 		return return_from_several(regs, frame_pointer);
+	rp = get_kretprobe(ri);
+	if (unlikely(!rp))
+		return return_from_several(regs, frame_pointer);
 
-	ret_addr = (unsigned long)ri->ret_addr;
-	instruction_pointer_set(regs, ret_addr);
-	call_handler(ri, regs);
-	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
+	call_handler(rp, ri, regs);
+	arch_kretprobe_fixup_return(regs, ri->ret_addr);
 	current->kretprobe_instances.first = ri->llist.next;
-	return_pool_put(ri);
+	ret_addr = (unsigned long)ri->ret_addr;
+	return_pool_keep(ri);
 
 	return ret_addr;
 }

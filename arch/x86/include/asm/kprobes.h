@@ -147,8 +147,26 @@ void arch_remove_kprobe(struct kprobe *p);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 
+void __kretprobe_trampoline(void);
+
+/* At a function's entry the return address is on top of the stack. */
+#define arch_divert_return arch_divert_return
+static __always_inline void arch_divert_return(kprobe_opcode_t **ret_addr, void **fp,
+					       struct pt_regs *regs)
+{
+	unsigned long *place = (unsigned long *)regs->sp;
+
+	*ret_addr = (kprobe_opcode_t *)*place;
+	*fp = place;
+	*place = (unsigned long)__kretprobe_trampoline;
+}
+
 /* The address is nowhere but where the trampoline puts it. */
-#define arch_kretprobe_fixup_return(regs, correct_ret_addr)	do { } while (0)
+#define arch_kretprobe_fixup_return arch_kretprobe_fixup_return
+static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
+							kprobe_opcode_t *correct_ret_addr)
+{
+}
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);

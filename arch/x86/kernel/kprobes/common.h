@@ -83,6 +83,7 @@ bool in_cfi_check(unsigned long addr);
 /* emulate.c */
 int prepare_emulation(struct kprobe *p, struct insn *insn);
 bool emulation_needs_copy(const struct kprobe *p);
+bool emulate_ret(struct kprobe *p, struct pt_regs *regs);
 bool insn_has_prefix(struct insn *insn, u8 wanted);
 bool branch_is_portable(struct insn *insn);
 
@@ -106,7 +107,6 @@ static inline int blacklist_ftrace(void)
 #endif
 
 /* return.c */
-unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 
 #ifdef CONFIG_OPTPROBES
 
@@ -214,7 +214,8 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	if (likely(!READ_ONCE(optinsn->guarded)) || !optinsn->copy_at[at])
+	/* A byte, which is written once, and read no other way than this. */
+	if (likely(!data_race(optinsn->guarded)) || !optinsn->copy_at[at])
 		return 0;
 
 	return (unsigned long)optinsn->insn + optinsn->copy_at[at];

@@ -21,6 +21,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/cleanup.h>
+#include <linux/context_tracking_state.h>
 #include <linux/entry-common.h>
 #include <linux/execmem.h>
 #include <linux/instrumentation.h>
@@ -29,6 +30,7 @@
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
 
@@ -197,11 +199,34 @@ static void finish_post_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(finish_post_copy);
 
-/* From kprobe_post_entry: the same conditions as in the trap before the copy. */
+/*
+ * From kprobe_post_entry: the same conditions as in the trap before the copy. That
+ * takes no more than this where RCU is watching, and nobody notes that interrupts
+ * are off.
+ */
+static __always_inline bool post_trap_is_simple(void)
+{
+#if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_TRACE_IRQFLAGS)
+	return raw_atomic_read(&raw_cpu_ptr(&context_tracking)->state) & CT_RCU_WATCHING;
+#else
+	return false;
+#endif
+}
+
 __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 {
-	irqentry_state_t state = irqentry_nmi_enter(regs);
+	irqentry_state_t state;
 
+	if (likely(post_trap_is_simple())) {
+		__preempt_count_add(NMI_OFFSET + HARDIRQ_OFFSET);
+		instrumentation_begin();
+		finish_post_copy(regs);
+		instrumentation_end();
+		__preempt_count_sub(NMI_OFFSET + HARDIRQ_OFFSET);
+		return;
+	}
+
+	state = irqentry_nmi_enter(regs);
 	instrumentation_begin();
 	finish_post_copy(regs);
 	instrumentation_end();

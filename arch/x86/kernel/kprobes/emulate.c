@@ -137,7 +137,7 @@ static bool emulate_call(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_call);
 
-static bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
+bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += p->ainsn.disp;
@@ -318,6 +318,20 @@ static int prepare_branch(struct kprobe *p, struct insn *insn,
 	p->ainsn.disp = insn->immediate.value;
 
 	return emulate_with(p, emulate);
+}
+
+/*
+ * A copy does it as well, and for less, but does not come back for a post_handler,
+ * see do_insn_and_call().
+ */
+static int prepare_ret(struct kprobe *p, struct insn *insn)
+{
+	int ret = prepare_branch(p, insn, emulate_ret);
+
+	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes)
+		p->ainsn.emulate = NULL;
+
+	return ret;
 }
 
 /* What each pair of conditions tests, 0x70 and 0x71 first. */
@@ -507,7 +521,7 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
 		return prepare_flags(p, insn, emulate_popf);
 	case 0xc2:
 	case 0xc3:
-		return prepare_branch(p, insn, emulate_ret);
+		return prepare_ret(p, insn);
 	case 0xe0 ... 0xe3:
 		return prepare_loop(p, insn, opcode);
 	case 0xe8:

@@ -156,7 +156,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	addq	$16, RSP(%rsp)
 
 	movq	%rsp, %rdi
-	call	kretprobe_trampoline_return
+	leaq	PTREGS_SIZE(%rsp), %rsi
+	call	kretprobe_trampoline_handler
 	movq	%rax, PTREGS_SIZE(%rsp)
 
 	POP_REGS

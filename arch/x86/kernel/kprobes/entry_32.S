@@ -208,7 +208,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	addl	$2 * 4, PT_OLDESP(%esp)
 
 	movl	%esp, %eax
-	call	kretprobe_trampoline_return
+	leal	PTREGS_SIZE(%esp), %edx
+	call	kretprobe_trampoline_handler
 	movl	%eax, PTREGS_SIZE(%esp)
 
 	/* Have the flags where nothing is left to be done after POPF but RET. */

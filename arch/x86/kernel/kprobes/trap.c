@@ -88,13 +88,19 @@ static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
+/* RET, whose copy is left for good. */
+static __always_inline bool copy_returns(const struct kprobe *p)
+{
+	return p->opcode == RET_INSN_OPCODE || p->opcode == 0xc2;
+}
+
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs,
 				      kprobe_post_handler_t post)
 {
-	if (try_emulate(p, regs)) {
-		run_post_handler(p, regs, post);
-	} else if (!p->ainsn.emulate) {
+	if (!p->ainsn.emulate && !copy_returns(p)) {
 		enter_post_copy(p, regs);
+	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
+		run_post_handler(p, regs, post);
 	} else {
 		reset_current_kprobe();
 		enter_copy(p, regs);
@@ -192,11 +198,14 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(retry_stale_int3);
 
 /*
- * No probe has a breakpoint here that is its own, or that is meant: a jump may
- * have one, or it is stale.
+ * No probe has a breakpoint here that is its own, or that is meant: it may be in
+ * a user's program, a jump may have one, or it is stale.
  */
 static noinline int odd_int3(struct kprobe *p, unsigned long addr, struct pt_regs *regs)
 {
+	if (user_mode(regs))
+		return 0;
+
 	if (detour_enter_from_trap(addr, regs))
 		return 1;
 
@@ -224,12 +233,8 @@ NOKPROBE_SYMBOL(odd_int3);
 int kprobe_int3_handler(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
-	struct kprobe *p;
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
 
-	if (user_mode(regs))
-		return 0;
-
-	p = get_kprobe((kprobe_opcode_t *)addr);
 	if (unlikely(!p || p->flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED |
 				       KPROBE_FLAG_GONE)))
 		return odd_int3(p, regs->ip - INT3_INSN_SIZE, regs);
