@@ -134,14 +134,16 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 /* A CPU comes to a slot by the return from an exception, so it will fetch this. */
 static int write_slot(struct slot *slot, struct kprobe *p)
 {
+	size_t i, len = offsetof(struct slot, literal);
 	struct slot image;
-	const __le32 *word = (const __le32 *)&image;
-	unsigned int i;
 	int ret;
 
+	if (insn_is_simd_literal(p->opcode))
+		len = sizeof(image);
+
 	ret = fill_slot(&image, slot, p);
-	for (i = 0; !ret && i < sizeof(image) / sizeof(*word); i++)
-		ret = aarch64_insn_write((__le32 *)slot + i, le32_to_cpu(word[i]));
+	for (i = 0; !ret && i < len / sizeof(u64); i++)
+		ret = aarch64_insn_write_literal_u64((u64 *)slot + i, ((u64 *)&image)[i]);
 	caches_clean_inval_pou((unsigned long)slot, (unsigned long)(slot + 1));
 
 	return ret;

@@ -169,6 +169,14 @@ bool is_before_function(unsigned long addr)
 	return false;
 }
 
+/* A symbol is at most two words away; to ask for more of them takes its time. */
+static bool is_near_symbol(unsigned long addr)
+{
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+
+	return !fn || addr + 2 * AARCH64_INSN_SIZE >= fn->end;
+}
+
 static int check_place(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -178,7 +186,7 @@ static int check_place(struct kprobe *p)
 		return -EILSEQ;
 	}
 
-	if (is_before_function(addr)) {
+	if (is_near_symbol(addr) && is_before_function(addr)) {
 		pr_debug("%pS: in the data before a function\n", p->addr);
 		return -EINVAL;
 	}

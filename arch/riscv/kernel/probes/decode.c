@@ -6,7 +6,6 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/cleanup.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
@@ -80,26 +79,45 @@ static int scan_insn(struct scan *scan, unsigned long addr)
 	return 0;
 }
 
+/* The last probe: the next one may be behind it in its function. */
+static struct {
+	unsigned long serial;
+	unsigned long addr;
+	struct scan before;
+} last_scan;
+
 /* Read what is at @addr, if an instruction of its function starts there. */
 static int scan_to(struct scan *scan, unsigned long addr)
 {
-	unsigned long size, offset, at;
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	unsigned long at;
 	int ret;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset)) {
+	if (!fn) {
 		pr_debug("%pS: not in a function\n", (void *)addr);
 		return -EILSEQ;
 	}
 
-	for (at = addr - offset;; at += insn_len(scan->insn)) {
-		if (at > addr) {
-			pr_debug("%pS: inside an instruction\n", (void *)addr);
-			return -EILSEQ;
-		}
+	at = fn->start;
+	if (last_scan.serial == fn->serial && last_scan.addr <= addr) {
+		at = last_scan.addr;
+		*scan = last_scan.before;
+	}
+	for (; at < addr; at += insn_len(scan->insn)) {
 		ret = scan_insn(scan, at);
-		if (ret || at == addr)
+		if (ret)
 			return ret;
 	}
+	if (at > addr) {
+		pr_debug("%pS: inside an instruction\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	last_scan.serial = fn->serial;
+	last_scan.addr = addr;
+	last_scan.before = *scan;
+
+	return scan_insn(scan, addr);
 }
 
 static int check_insn(struct kprobe *p, struct scan *scan)
