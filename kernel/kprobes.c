@@ -483,7 +483,8 @@ static int __init kprobes_init(void)
 {
 	int ret;
 
-	ret = blacklist_init();
+	ret = points_init();
+	ret = ret ?: blacklist_init();
 	ret = ret ?: return_init();
 	ret = ret ?: arch_init_kprobes();
 	ret = ret ?: register_die_notifier(&exceptions_nb);

@@ -202,6 +202,7 @@ enum point_state point_next(enum point_state state, enum point_text wanted);
 u32 point_state_flags(enum point_state state);
 
 /* point.c: points, their members and their text */
+int points_init(void);
 struct kprobe_point *point_find(unsigned long addr);
 struct kprobe_point *point_find_member(struct kprobe *kp);
 bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp);

@@ -13,6 +13,7 @@
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/hash.h>
+#include <linux/init.h>
 #include <linux/log2.h>
 #include <linux/memory.h>
 #include <linux/rculist.h>
@@ -54,6 +55,9 @@ static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 static struct kprobe_point point_removed = {
 	.op.kp.addr = (kprobe_opcode_t *)&point_removed,
 };
+
+/* There may be many, and they are as large as this, not as the next power of two. */
+static struct kmem_cache *point_cache;
 
 /* Points whose text was freed, out of the table, linked by their hlist. */
 static HLIST_HEAD(points_gone);
@@ -247,7 +251,7 @@ static int point_prepare(struct kprobe *p)
  */
 struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace)
 {
-	struct kprobe_point *point = kzalloc(sizeof(*point), GFP_KERNEL);
+	struct kprobe_point *point = kmem_cache_zalloc(point_cache, GFP_KERNEL);
 	int ret;
 
 	if (!point)
@@ -267,7 +271,7 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 
 	ret = point_prepare(&point->op.kp);
 	if (ret) {
-		kfree(point);
+		kmem_cache_free(point_cache, point);
 		return ERR_PTR(ret);
 	}
 
@@ -591,7 +595,7 @@ void points_bury(struct list_head *work, struct list_head *dead)
 
 static void point_free_rcu(struct rcu_head *rcu)
 {
-	kfree(container_of(rcu, struct kprobe_point, rcu));
+	kmem_cache_free(point_cache, container_of(rcu, struct kprobe_point, rcu));
 }
 
 /*
@@ -606,7 +610,7 @@ void points_free(struct list_head *dead)
 		struct kprobe_point *point = point_of(p);
 
 		if (kprobe_ftrace(p)) {
-			kfree(point);
+			kmem_cache_free(point_cache, point);
 			continue;
 		}
 		arch_remove_kprobe(p);
@@ -614,7 +618,7 @@ void points_free(struct list_head *dead)
 			optimize_remove(point);
 			call_rcu_tasks(&point->rcu, point_free_rcu);
 		} else {
-			kfree(point);
+			kmem_cache_free(point_cache, point);
 		}
 	}
 }
@@ -693,6 +697,13 @@ void points_forget_text(unsigned long start, unsigned long end)
 		point_set_state(point_of(p), POINT_GONE);
 		hlist_add_head(&p->hlist, &points_gone);
 	}
+}
+
+int __init points_init(void)
+{
+	point_cache = KMEM_CACHE(kprobe_point, 0);
+
+	return point_cache ? 0 : -ENOMEM;
 }
 
 bool points_all_off(void)
