@@ -2,6 +2,7 @@
 """Draws what bench.py has found, with gnuplot."""
 import re
 import subprocess
+from pathlib import Path
 
 NAMES = [("theirs", "the kernel's own"), ("ours", "this one")]
 SCRIPT = """\
@@ -41,7 +42,15 @@ def series(found, pattern):
     return ", ".join(blocks) + "\n" + "".join(data)
 
 
+def tidy(path):
+    """As the kernel wants its files: a licence, and no white space at the end of a line."""
+    lines = [line.rstrip() for line in path.read_text().splitlines()]
+    lines.insert(1, "<!-- SPDX-License-Identifier: GPL-2.0-only -->")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def draw(path, found):
     script = SCRIPT.format(path=path, hits=series(found, r"oldest-(\d+)"),
                            batches=series(found, r"register-(\d+)"))
     subprocess.run(["gnuplot"], input=script, text=True, check=True)
+    tidy(Path(path))
