@@ -13,6 +13,7 @@
 #include <linux/bug.h>
 #include <linux/compiler.h>
 #include <linux/ftrace.h>
+#include <linux/irqflags.h>
 #include <linux/linkage.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -241,6 +242,43 @@ static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *reg
 	struct kprobe *callee = READ_ONCE(p->callee);
 
 	return callee->pre_handler(callee, regs);
+}
+
+/**
+ * hit_finish() - call the post_handlers, if there are any, and end a hit
+ * @p: the probe, set as current
+ * @regs: registers behind the probed instruction
+ *
+ * The last user with a post_handler may have come or gone during the hit.
+ *
+ * Context: As hit_pre_handler(), or what follows when the instruction is done.
+ */
+static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	if (post)
+		post(p, regs, 0);
+	reset_current_kprobe();
+}
+
+/**
+ * hit_finish_fixup() - the same when the instruction's fault was fixed up
+ * @p: the probe, not current any more: the hit has ended with the fault
+ * @regs: registers after the fixup
+ *
+ * A probe hit by an interrupt must not be missed because of this one.
+ *
+ * Context: The exception, preemption disabled, no other hit under way.
+ */
+static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!READ_ONCE(p->post_handler))
+		return;
+
+	guard(irqsave)();
+	__this_cpu_write(current_kprobe, p);
+	hit_finish(p, regs);
 }
 
 /* kernel/kprobes/lifetime.c */

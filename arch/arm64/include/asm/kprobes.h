@@ -35,7 +35,7 @@ struct kprobe;
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set
+ * @kprobe_status: of no use here, but the core knows of it
  * @saved_daif: exception mask of the probed code, whose copy runs with another
  */
 struct kprobe_ctlblk {

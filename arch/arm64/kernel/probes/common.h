@@ -73,7 +73,6 @@ struct kprobe;
 
 /* trap.c */
 bool text_is_brk(unsigned long addr);
-void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
 
 /* prepare.c */
 bool is_before_function(unsigned long addr);

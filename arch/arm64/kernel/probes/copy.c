@@ -187,10 +187,7 @@ NOKPROBE_SYMBOL(enter_copy);
 /* Leave the trap for the second copy; @p stays current. */
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
-
-	ctlblk->kprobe_status = KPROBE_HIT_SS;
-	ctlblk->saved_daif = regs->pstate & DAIF_MASK;
+	__this_cpu_write(kprobe_ctlblk.saved_daif, regs->pstate & DAIF_MASK);
 	regs->pstate |= PSR_I_BIT | PSR_F_BIT;
 	regs->pc = (unsigned long)slot_of(p)->post;
 }
@@ -208,16 +205,11 @@ NOKPROBE_SYMBOL(restore_daif);
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 
 	restore_daif(regs);
 	regs->pc = pc_behind(p);
 
-	/* Its last user may have gone while the copy ran. */
-	if (post)
-		run_post_handler(p, post, regs);
-	else
-		reset_current_kprobe();
+	hit_finish(p, regs);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -239,8 +231,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		return DBG_HOOK_HANDLED;
 	}
 
-	if (regs->pc != (unsigned long)&slot->post[1] || !kprobe_running() ||
-	    __this_cpu_read(kprobe_ctlblk.kprobe_status) != KPROBE_HIT_SS)
+	if (regs->pc != (unsigned long)&slot->post[1] || !kprobe_running())
 		return DBG_HOOK_ERROR;
 
 	finish_post_copy(regs);
@@ -279,21 +270,6 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
-static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
-
-	if (!post)
-		return;
-
-	/* A probe hit by an interrupt must not be missed because of this one. */
-	guard(irqsave)();
-	__this_cpu_write(current_kprobe, p);
-	run_post_handler(p, post, regs);
-}
-
-NOKPROBE_SYMBOL(post_after_fixup);
-
 /**
  * arch_kprobe_fixed_up() - an exception table has dealt with a fault
  * @regs: registers after the fixup
@@ -311,7 +287,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
 	if (unlikely(p) && !kprobe_running() && text_is_brk(pc))
-		post_after_fixup(p, regs);
+		hit_finish_fixup(p, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -137,15 +137,6 @@ void arch_disarm_kprobes(struct list_head *kps)
 	write_round(kps, false);
 }
 
-void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
-	handler(p, regs, 0);
-	reset_current_kprobe();
-}
-
-NOKPROBE_SYMBOL(run_post_handler);
-
 static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
 {
 	probes_handler_t *simulate = p->ainsn.api.handler;
@@ -162,7 +153,6 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	kprobe_post_handler_t post;
 
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	if (hit_pre_handler(p, regs)) {
 		/* No branch has led to where the handler wants to go. */
@@ -177,10 +167,7 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
 	if (try_simulate(p, regs)) {
-		if (post)
-			run_post_handler(p, post, regs);
-		else
-			reset_current_kprobe();
+		hit_finish(p, regs);
 	} else if (post) {
 		enter_post_copy(p, regs);
 	} else {

@@ -38,7 +38,7 @@ struct kprobe;
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: one of KPROBE_HIT_*, valid while current_kprobe is set
+ * @kprobe_status: of no use here, but the core knows of it
  * @saved_pie: SR_PIE of the probed code, which its copy runs without
  */
 struct kprobe_ctlblk {

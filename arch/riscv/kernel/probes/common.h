@@ -23,7 +23,6 @@
 /* trap.c */
 bool text_is_ebreak(unsigned long addr);
 u32 ebreak_for(u32 insn);
-void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs);
 
 /* emulate.c */
 const char *refusal_reason(u32 insn);

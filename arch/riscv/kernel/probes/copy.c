@@ -116,10 +116,7 @@ NOKPROBE_SYMBOL(enter_copy);
 /* Leave the trap for the second copy; @p stays current. */
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_ctlblk *ctlblk = get_kprobe_ctlblk();
-
-	ctlblk->kprobe_status = KPROBE_HIT_SS;
-	ctlblk->saved_pie = regs->status & SR_PIE;
+	__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
 	regs->status &= ~SR_PIE;
 	regs->epc = (unsigned long)slot_of_copy(p->ainsn.api.insn)->post;
 }
@@ -141,15 +138,10 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 static void finish_post_copy(struct slot *slot, struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 
 	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
 
-	/* Its last user may have gone while the copy ran. */
-	if (post)
-		run_post_handler(p, post, regs);
-	else
-		reset_current_kprobe();
+	hit_finish(p, regs);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -209,21 +201,6 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
-static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
-
-	if (!post)
-		return;
-
-	/* A probe hit by an interrupt must not be missed because of this one. */
-	guard(irqsave)();
-	__this_cpu_write(current_kprobe, p);
-	run_post_handler(p, post, regs);
-}
-
-NOKPROBE_SYMBOL(post_after_fixup);
-
 /**
  * arch_kprobe_fixed_up() - an exception table has dealt with a fault
  * @regs: registers after the fixup
@@ -241,7 +218,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
 	if (unlikely(p) && !kprobe_running() && text_is_ebreak(addr))
-		post_after_fixup(p, regs);
+		hit_finish_fixup(p, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -113,15 +113,6 @@ void arch_disarm_kprobe(struct kprobe *p)
 	patch_one(p, false);
 }
 
-void run_post_handler(struct kprobe *p, kprobe_post_handler_t handler, struct pt_regs *regs)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
-	handler(p, regs, 0);
-	reset_current_kprobe();
-}
-
-NOKPROBE_SYMBOL(run_post_handler);
-
 /* @addr is kernel text, but the module that it belongs to may be on its way out. */
 bool text_is_ebreak(unsigned long addr)
 {
@@ -153,7 +144,6 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	kprobe_post_handler_t post;
 
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 
 	if (hit_pre_handler(p, regs)) {
 		reset_current_kprobe();
@@ -163,10 +153,7 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
 	if (try_emulate(p, regs)) {
-		if (post)
-			run_post_handler(p, post, regs);
-		else
-			reset_current_kprobe();
+		hit_finish(p, regs);
 	} else if (post) {
 		enter_post_copy(p, regs);
 	} else {

@@ -73,7 +73,6 @@ void poke_sync(void);
 
 /* trap.c */
 bool text_is_int3(unsigned long addr);
-void run_post_handler(struct kprobe *p, struct pt_regs *regs, kprobe_post_handler_t handler);
 
 /* decode.c */
 int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);

@@ -185,16 +185,11 @@ NOKPROBE_SYMBOL(enter_post_copy);
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 
 	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
 	regs->ip = ip_behind(p);
 
-	/* Its last user may have gone while the copy ran. */
-	if (post)
-		run_post_handler(p, regs, post);
-	else
-		reset_current_kprobe();
+	hit_finish(p, regs);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -305,21 +300,6 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
-static void post_after_fixup(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
-
-	if (!post)
-		return;
-
-	/* A probe hit by an interrupt must not be missed because of this one. */
-	guard(irqsave)();
-	__this_cpu_write(current_kprobe, p);
-	run_post_handler(p, regs, post);
-}
-
-NOKPROBE_SYMBOL(post_after_fixup);
-
 /**
  * arch_kprobe_fixed_up() - an exception table has dealt with a fault
  * @regs: registers after the fixup
@@ -337,7 +317,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
 	if (unlikely(p) && !kprobe_ftrace(p) && !kprobe_running() && text_is_int3(ip))
-		post_after_fixup(p, regs);
+		hit_finish_fixup(p, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -20,7 +20,6 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long behind = regs->ip;
-	kprobe_post_handler_t post;
 
 	__this_cpu_write(current_kprobe, p);
 
@@ -31,11 +30,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 	}
 
 	regs->ip = behind;
-	post = READ_ONCE(p->post_handler);
-	if (post)
-		run_post_handler(p, regs, post);
-	else
-		reset_current_kprobe();
+	hit_finish(p, regs);
 }
 
 /* @ops may be on its way in or out, or serve another probe of the same call. */

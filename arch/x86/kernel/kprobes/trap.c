@@ -58,14 +58,6 @@ void arch_disarm_kprobes(struct list_head *kps)
 	poke_sync();
 }
 
-void run_post_handler(struct kprobe *p, struct pt_regs *regs, kprobe_post_handler_t handler)
-{
-	handler(p, regs, 0);
-	reset_current_kprobe();
-}
-
-NOKPROBE_SYMBOL(run_post_handler);
-
 static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
@@ -94,13 +86,12 @@ static __always_inline bool copy_returns(const struct kprobe *p)
 	return p->opcode == RET_INSN_OPCODE || p->opcode == 0xc2;
 }
 
-static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs,
-				      kprobe_post_handler_t post)
+static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!p->ainsn.emulate && !copy_returns(p)) {
 		enter_post_copy(p, regs);
 	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
-		run_post_handler(p, regs, post);
+		hit_finish(p, regs);
 	} else {
 		reset_current_kprobe();
 		enter_copy(p, regs);
@@ -111,8 +102,6 @@ NOKPROBE_SYMBOL(do_insn_and_call);
 
 static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	kprobe_post_handler_t post;
-
 	__this_cpu_write(current_kprobe, p);
 
 	/* Users have always seen the ip behind the breakpoint here. */
@@ -122,9 +111,8 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	}
 
 	/* A user may add or remove the last post_handler at any time. */
-	post = READ_ONCE(p->post_handler);
-	if (unlikely(post)) {
-		do_insn_and_call(p, regs, post);
+	if (unlikely(READ_ONCE(p->post_handler))) {
+		do_insn_and_call(p, regs);
 		return;
 	}
 
