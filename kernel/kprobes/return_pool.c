@@ -272,6 +272,26 @@ struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 
 NOKPROBE_SYMBOL(return_pool_pop);
 
+/*
+ * A call from here that was followed would end here as well, and so on: none is.
+ * Its return probe may be among those that are being unregistered.
+ */
+static void take_back_late(struct kretprobe_instance *ri)
+{
+	bool busy = !kprobe_running();
+
+	if (!llist_add(&ri->llist, &late_instances))
+		return;
+
+	if (busy)
+		kprobe_busy_begin();
+	irq_work_queue(&late_work);
+	if (busy)
+		kprobe_busy_end();
+}
+
+NOKPROBE_SYMBOL(take_back_late);
+
 /* With preemption disabled, so that the pool is not destroyed in between. */
 void return_pool_put(struct kretprobe_instance *ri)
 {
@@ -280,8 +300,8 @@ void return_pool_put(struct kretprobe_instance *ri)
 	/* Nobody will want it any more, if there is no return probe. */
 	if (rcu_access_pointer(chunk->holder.rp))
 		objpool_push(ri, &chunk->objects);
-	else if (llist_add(&ri->llist, &late_instances))
-		irq_work_queue(&late_work);
+	else
+		take_back_late(ri);
 }
 
 NOKPROBE_SYMBOL(return_pool_put);
