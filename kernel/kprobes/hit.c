@@ -133,6 +133,9 @@ NOKPROBE_SYMBOL(return_count_miss);
 static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
 				      struct pt_regs *regs)
 {
+	/* It may be retired and not disarmed yet. */
+	if (!ri && return_is_retired(rp))
+		return 0;
 	ri = ri ?: return_pool_pop(rp);
 	if (!ri)
 		return return_count_miss(rp);

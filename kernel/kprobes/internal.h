@@ -358,6 +358,11 @@ static inline struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 	return NULL;
 }
 
+static inline bool return_is_retired(const struct kretprobe *rp)
+{
+	return !READ_ONCE(rp->rh->data);
+}
+
 void return_pool_put(struct kretprobe_instance *ri);
 void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 #elif defined(CONFIG_KRETPROBES)
@@ -385,6 +390,11 @@ void return_pool_put(struct kretprobe_instance *ri);
 static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
 	return container_of(holder, struct return_chunk, holder);
+}
+
+static inline bool return_is_retired(const struct kretprobe *rp)
+{
+	return !rcu_access_pointer(rp->rph->rp);
 }
 
 /* An NMI may come in between, and other CPUs take a spare one when they have none. */

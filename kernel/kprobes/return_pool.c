@@ -151,21 +151,36 @@ static void wake_worker(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(low_work, wake_worker);
 
+/* Of @cpu, or NULL. */
+static struct kretprobe_instance *take_spare(struct return_pool *pool, unsigned int cpu)
+{
+	return xchg(per_cpu_ptr(pool->spare, cpu), NULL);
+}
+
+NOKPROBE_SYMBOL(take_spare);
+
+static void put_spares_back(struct return_pool *pool)
+{
+	struct kretprobe_instance *ri;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		ri = take_spare(pool, cpu);
+		if (ri)
+			objpool_push(ri, &return_chunk_of(ri->rph)->objects);
+	}
+}
+
 /* A grace period after the last hit: whoever has asked for more is done with that. */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
-	struct kretprobe_instance *ri;
-	unsigned int cpu;
 
 	irq_work_sync(&low_work);
 	flush_work(&grow_work);
 
-	for_each_possible_cpu(cpu) {
-		ri = pool->spare ? *per_cpu_ptr(pool->spare, cpu) : NULL;
-		if (ri)
-			objpool_push(ri, &return_chunk_of(ri->rph)->objects);
-	}
+	if (pool->spare)
+		put_spares_back(pool);
 	free_percpu(pool->spare);
 	for (chunk = pool->chunks; chunk; chunk = next) {
 		next = chunk->next;
@@ -201,14 +216,19 @@ int return_pool_create(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-/* Instances that come back from now on are not needed again. */
+/*
+ * Instances that come back from now on are not needed again. No call takes one
+ * either, for with none at hand it looks whether the return probe is retired.
+ */
 void return_pool_retire(struct kretprobe *rp)
 {
+	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
 	struct return_chunk *chunk;
 
 	guard(mutex)(&chunks_mutex);
-	for (chunk = return_chunk_of(rp->rph); chunk; chunk = chunk->next)
+	for (chunk = pool->chunks; chunk; chunk = chunk->next)
 		RCU_INIT_POINTER(chunk->holder.rp, NULL);
+	put_spares_back(pool);
 }
 
 /* Called a grace period after return_pool_retire(), or when no hit can be. */
@@ -264,7 +284,7 @@ struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 	for_each_possible_cpu(cpu) {
 		if (ri)
 			break;
-		ri = xchg(per_cpu_ptr(pool->spare, cpu), NULL);
+		ri = take_spare(pool, cpu);
 	}
 
 	return ri;
