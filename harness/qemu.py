@@ -14,6 +14,7 @@ COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
     r"(?:watchdog: )?BUG\b", r"\[ BUG", r"kernel BUG at", r"WARNING:", r"-+\[ (?:cut here|ftrace bug)",
     r"Oops", r"(?:traps: )?PANIC", r"Kernel panic", r"general protection fault", r"stack segment",
     r"Unable to handle", r"(?:rcu: )?INFO: (?:task|rcu|lockdep|trying)", r"rcu: INFO", r"UBSAN:",
+    r"low stack detected",
 ]) + ")")
 LINE = re.compile(STAMP + r"kp: (.*)")
 # RISC-V's firmware sometimes starts a second CPU where the first one started, which
