@@ -80,8 +80,12 @@ SYM_CODE_START(kprobe_detour_entry)
 	movq	%rdi, PER_CPU_VAR(current_kprobe)
 	movq	KPROBE_CALLEE(%rdi), %rdi
 	movq	%rsp, %rsi
+#ifdef CONFIG_MITIGATION_RETPOLINE
 	movq	KPROBE_PRE_HANDLER(%rdi), %rax
 	CALL_NOSPEC rax
+#else
+	call	*KPROBE_PRE_HANDLER(%rdi)
+#endif
 	movq	$0, PER_CPU_VAR(current_kprobe)
 .Lover:
 #ifdef CONFIG_PREEMPT_COUNT
