@@ -1283,6 +1283,19 @@ static void kretprobe_on_switch_to(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, w->rp.kp.addr);
 }
 
+/* It is not called but returned to, and has the registers of the new task on its stack. */
+static void kretprobe_on_ret_from_fork(struct kunit *test)
+{
+	struct return_watch *w = new_return_watch(test, PLAIN);
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "another architecture's rule");
+	w->rp.kp.addr = NULL;
+	w->rp.kp.symbol_name = "ret_from_fork_asm";
+	KUNIT_EXPECT_EQ(test, -EINVAL, add_return(test, w));
+	KUNIT_EXPECT_NULL(test, w->rp.kp.addr);
+}
+
 static void kretprobe_twice(struct kunit *test)
 {
 	struct return_watch *w = added_return_watch(test, PLAIN);
@@ -2391,6 +2404,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE(kretprobe_too_many_instances),
 	KUNIT_CASE(kretprobe_not_at_entry),
 	KUNIT_CASE(kretprobe_on_switch_to),
+	KUNIT_CASE(kretprobe_on_ret_from_fork),
 	KUNIT_CASE(kretprobe_twice),
 	KUNIT_CASE(kretprobe_never_registered),
 	KUNIT_CASE(kretprobe_null),

@@ -8,9 +8,10 @@
 
 #include "common.h"
 
-/* Returns on another stack than it was called on. */
+/* One returns on another stack than it was called on, one has no return address. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },
+	{ "ret_from_fork_asm" },
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
