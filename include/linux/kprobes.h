@@ -229,6 +229,53 @@ void dump_kprobe(struct kprobe *kp);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+/* hit.c: ports that handle hits which interrupt others */
+bool hit_interrupt(struct kprobe *p, unsigned int trap_count);
+void hit_resume(void);
+
+DECLARE_PER_CPU(unsigned int, hits_aside);
+
+/* A hit of @p begins, in the context that preempt_count() tells of. */
+static __always_inline void hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.context, preempt_count());
+}
+
+/* It ends. @aside: another may have been put aside for it. */
+static __always_inline void hit_end(bool aside)
+{
+	if (aside && unlikely(__this_cpu_read(hits_aside)))
+		hit_resume();
+	else
+		reset_current_kprobe();
+}
+
+/* Nobody will end the hits of this CPU. */
+static inline void hits_forget(void)
+{
+	reset_current_kprobe();
+	__this_cpu_write(hits_aside, 0);
+}
+#else
+static __always_inline void hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+}
+
+static __always_inline void hit_end(bool aside)
+{
+	reset_current_kprobe();
+}
+
+static inline void hits_forget(void)
+{
+	reset_current_kprobe();
+}
+#endif
+
 /**
  * hit_pre_handler() - call the pre_handlers of the probes at an address
  * @p: the probe that get_kprobe() found, set as current
@@ -248,28 +295,31 @@ static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *reg
  * hit_finish() - call the post_handlers, if there are any, and end a hit
  * @p: the probe, set as current
  * @regs: registers behind the probed instruction
+ * @aside: another hit may have been put aside for this one
  *
  * The last user with a post_handler may have come or gone during the hit.
  *
  * Context: As hit_pre_handler(), or what follows when the instruction is done.
  */
-static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 
 	if (post)
 		post(p, regs, 0);
-	reset_current_kprobe();
+	hit_end(aside);
 }
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
 /**
- * hit_finish_fixup() - the same when the instruction's fault was fixed up
+ * hit_finish_fixup() - end a hit whose instruction's fault was fixed up
  * @p: the probe, not current any more: the hit has ended with the fault
  * @regs: registers after the fixup
  *
- * A probe hit by an interrupt must not be missed because of this one.
+ * A probe hit by an interrupt must not be missed because of this one. If this one
+ * was itself missed, it still is.
  *
- * Context: The exception, preemption disabled, no other hit under way.
+ * Context: The exception, preemption disabled.
  */
 static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs)
 {
@@ -277,9 +327,13 @@ static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *r
 		return;
 
 	guard(irqsave)();
-	__this_cpu_write(current_kprobe, p);
-	hit_finish(p, regs);
+	if (!kprobe_running())
+		hit_begin(p);
+	else if (!hit_interrupt(p, 0))
+		return;
+	hit_finish(p, regs, true);
 }
+#endif
 
 /* kernel/kprobes/lifetime.c */
 void kprobe_free_init_mem(void);

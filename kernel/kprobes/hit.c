@@ -19,6 +19,91 @@
 /* Stands for "handlers are not to run here" in current_kprobe. */
 static struct kprobe kprobe_busy;
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+/* At most one in each of tasks, soft and hard interrupts under one in an NMI. */
+#define HITS_ASIDE_MAX	3
+
+/**
+ * struct hit_aside - a hit that another context has interrupted
+ * @kp: what was current
+ * @ctlblk: what the architecture keeps of it
+ */
+struct hit_aside {
+	struct kprobe *kp;
+	struct kprobe_ctlblk ctlblk;
+};
+
+static DEFINE_PER_CPU(struct hit_aside [HITS_ASIDE_MAX], hit_aside);
+
+/* How many of them there are; read at the end of a hit. */
+DEFINE_PER_CPU(unsigned int, hits_aside);
+
+/* Has an interrupt, softirq or NMI begun since the hit that is under way? */
+static __always_inline bool hit_was_interrupted(unsigned int now)
+{
+	unsigned int then = __this_cpu_read(kprobe_ctlblk.context);
+
+	if (kprobe_running() == &kprobe_busy)
+		return false;
+
+	return (now & NMI_MASK) > (then & NMI_MASK) ||
+	       (now & HARDIRQ_MASK) > (then & HARDIRQ_MASK) ||
+	       (now & SOFTIRQ_OFFSET) > (then & SOFTIRQ_OFFSET);
+}
+
+/**
+ * hit_interrupt() - begin a hit although another is under way on this CPU
+ * @p: the probe that get_kprobe() found
+ * @trap_count: what the exception that brought the hit has added to preempt_count()
+ *
+ * A hit in code that has interrupted the other hit is as good as any. The other
+ * is put aside until hit_resume(). At every moment an NMI may do the same.
+ *
+ * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
+ * Return: true when @p is current now; false when the hit comes from a handler,
+ * and is to be counted as missed.
+ */
+bool hit_interrupt(struct kprobe *p, unsigned int trap_count)
+{
+	unsigned int nr = __this_cpu_read(hits_aside);
+	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
+
+	if (nr == HITS_ASIDE_MAX || !hit_was_interrupted(preempt_count() - trap_count))
+		return false;
+
+	/* From here on an NMI takes the next one. */
+	__this_cpu_write(hits_aside, nr + 1);
+	barrier();
+	aside->kp = kprobe_running();
+	aside->ctlblk = *get_kprobe_ctlblk();
+	barrier();
+	hit_begin(p);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(hit_interrupt);
+
+/**
+ * hit_resume() - end a hit that began with hit_interrupt()
+ *
+ * Context: As hit_interrupt().
+ */
+void hit_resume(void)
+{
+	unsigned int nr = __this_cpu_read(hits_aside) - 1;
+	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
+
+	*get_kprobe_ctlblk() = aside->ctlblk;
+	barrier();
+	__this_cpu_write(current_kprobe, aside->kp);
+	barrier();
+	__this_cpu_write(hits_aside, nr);
+}
+
+NOKPROBE_SYMBOL(hit_resume);
+#endif
+
 static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	return 1;
@@ -190,8 +275,7 @@ NOKPROBE_SYMBOL(dump_kprobe);
 void kprobe_busy_begin(void)
 {
 	preempt_disable();
-	__this_cpu_write(current_kprobe, &kprobe_busy);
-	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+	hit_begin(&kprobe_busy);
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_begin);

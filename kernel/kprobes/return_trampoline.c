@@ -109,8 +109,7 @@ NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
-	__this_cpu_write(current_kprobe, &rp->kp);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	hit_begin(&rp->kp);
 	rp->handler(ri, regs);
 }
 
@@ -118,11 +117,12 @@ static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_i
 static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
-	unsigned long status = __this_cpu_read(kprobe_ctlblk.kprobe_status);
+	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
 	run_handler(rp, ri, regs);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
+	*get_kprobe_ctlblk() = ctlblk;
+	barrier();
 	__this_cpu_write(current_kprobe, outer);
 }
 

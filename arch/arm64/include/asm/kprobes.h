@@ -27,6 +27,12 @@ struct kprobe;
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
+/* A hit that interrupts another is handled, see hit_interrupt(). */
+#define ARCH_KPROBES_TELL_CONTEXTS
+
+/* What the exception of a breakpoint adds to preempt_count(): no context. */
+#define KPROBE_TRAP_COUNT	0
+
 /* Instructions of one kprobe_opcode_t each. */
 #define MAX_INSN_SIZE		1
 
@@ -35,11 +41,11 @@ struct kprobe;
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: of no use here, but the core knows of it
+ * @context: preempt_count() when it began
  * @saved_daif: exception mask of the probed code, whose copy runs with another
  */
 struct kprobe_ctlblk {
-	unsigned long kprobe_status;
+	unsigned int context;
 	unsigned long saved_daif;
 };
 

@@ -209,7 +209,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	restore_daif(regs);
 	regs->pc = pc_behind(p);
 
-	hit_finish(p, regs);
+	hit_finish(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -262,7 +262,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	regs->pc = slot->addr;
 	if (pc == (unsigned long)slot->post) {
 		restore_daif(regs);
-		reset_current_kprobe();
+		hit_end(true);
 		/* The exception began with the copy's mask, not the code's. */
 		local_daif_inherit(regs);
 	}
@@ -275,8 +275,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  * @regs: registers after the fixup
  * @pc: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler. When
- * another hit is under way on this CPU this one has been counted as missed.
+ * To the probed code the instruction is over, so it is to a post_handler.
  *
  * Context: An exception.
  */
@@ -286,7 +285,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (unlikely(p) && !kprobe_running() && text_is_brk(pc))
+	if (unlikely(p) && text_is_brk(pc))
 		hit_finish_fixup(p, regs);
 }
 

@@ -148,16 +148,15 @@ static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+/* From where @p is current. @aside: another hit was put aside for this one. */
+static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	kprobe_post_handler_t post;
-
-	__this_cpu_write(current_kprobe, p);
 
 	if (hit_pre_handler(p, regs)) {
 		/* No branch has led to where the handler wants to go. */
 		clear_btype(regs);
-		reset_current_kprobe();
+		hit_end(aside);
 		return;
 	}
 
@@ -167,22 +166,27 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
 	if (try_simulate(p, regs)) {
-		hit_finish(p, regs);
+		hit_finish(p, regs, aside);
 	} else if (post) {
 		enter_post_copy(p, regs);
 	} else {
-		reset_current_kprobe();
+		hit_end(aside);
 		enter_copy(p, regs);
 	}
 }
 
 /*
- * A hit while this CPU handles another, be it from a handler, or in an NMI
- * while a copy runs: no handler is called, and nothing of the other hit is
- * touched.
+ * A hit while this CPU handles another. In code that has interrupted the other
+ * it is a hit as any. From a handler no handler is called, and nothing of the
+ * other hit is touched.
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
+	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+		do_hit(p, regs, true);
+		return;
+	}
+
 	kprobes_inc_nmissed_count(p);
 	clear_btype(regs);
 	if (!try_simulate(p, regs))
@@ -230,10 +234,13 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return text_has_changed(regs->pc) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
-	if (unlikely(kprobe_running()))
+	if (unlikely(kprobe_running())) {
 		nested_hit(p, regs);
-	else
-		first_hit(p, regs);
+		return DBG_HOOK_HANDLED;
+	}
+
+	hit_begin(p);
+	do_hit(p, regs, false);
 
 	return DBG_HOOK_HANDLED;
 }

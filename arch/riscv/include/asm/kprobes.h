@@ -26,6 +26,12 @@ struct kprobe;
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
+/* A hit that interrupts another is handled, see hit_interrupt(). */
+#define ARCH_KPROBES_TELL_CONTEXTS
+
+/* What the exception of a breakpoint adds to preempt_count(). */
+#define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
+
 /* Units of kprobe_opcode_t: the longest instruction, and an ebreak behind it. */
 #define MAX_INSN_SIZE		2
 
@@ -38,11 +44,11 @@ struct kprobe;
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: of no use here, but the core knows of it
+ * @context: preempt_count() when it began
  * @saved_pie: SR_PIE of the probed code, which its copy runs without
  */
 struct kprobe_ctlblk {
-	unsigned long kprobe_status;
+	unsigned int context;
 	unsigned long saved_pie;
 };
 

@@ -141,7 +141,7 @@ static void finish_post_copy(struct slot *slot, struct pt_regs *regs)
 
 	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
 
-	hit_finish(p, regs);
+	hit_finish(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -192,7 +192,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
-		reset_current_kprobe();
+		hit_end(true);
 	} else if (pc != (unsigned long)slot->back) {
 		return;
 	}
@@ -206,8 +206,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  * @regs: registers after the fixup
  * @addr: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler. When
- * another hit is under way on this CPU this one has been counted as missed.
+ * To the probed code the instruction is over, so it is to a post_handler.
  *
  * Context: An exception.
  */
@@ -217,7 +216,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (unlikely(p) && !kprobe_running() && text_is_ebreak(addr))
+	if (unlikely(p) && text_is_ebreak(addr))
 		hit_finish_fixup(p, regs);
 }
 

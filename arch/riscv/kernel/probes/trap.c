@@ -139,35 +139,40 @@ static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
 	return handler && handler(READ_ONCE(p->opcode), (unsigned long)p->addr, regs);
 }
 
-static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+/* From where @p is current. @aside: another hit was put aside for this one. */
+static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	kprobe_post_handler_t post;
 
-	__this_cpu_write(current_kprobe, p);
-
 	if (hit_pre_handler(p, regs)) {
-		reset_current_kprobe();
+		hit_end(aside);
 		return;
 	}
 
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
 	if (try_emulate(p, regs)) {
-		hit_finish(p, regs);
+		hit_finish(p, regs, aside);
 	} else if (post) {
 		enter_post_copy(p, regs);
 	} else {
-		reset_current_kprobe();
+		hit_end(aside);
 		enter_copy(p, regs);
 	}
 }
 
 /*
- * A hit while this CPU handles another: no handler is called, and nothing of the
+ * A hit while this CPU handles another. In code that has interrupted the other
+ * it is a hit as any. From a handler no handler is called, and nothing of the
  * other hit is touched.
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
+	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+		do_hit(p, regs, true);
+		return;
+	}
+
 	kprobes_inc_nmissed_count(p);
 	if (!try_emulate(p, regs))
 		enter_copy(p, regs);
@@ -197,10 +202,13 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 		return true;
 	}
 
-	if (unlikely(kprobe_running()))
+	if (unlikely(kprobe_running())) {
 		nested_hit(p, regs);
-	else
-		first_hit(p, regs);
+		return true;
+	}
+
+	hit_begin(p);
+	do_hit(p, regs, false);
 
 	return true;
 }

@@ -8,10 +8,11 @@
 
 #include <asm-generic/kprobes.h>
 
-/* Offsets in struct kprobe and in pcpu_hot, for entry.S. */
+/* Offsets in struct kprobe, struct kprobe_ctlblk and pcpu_hot, for entry.S. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 #define KPROBE_PRE_HANDLER	(3 * __SIZEOF_POINTER__)
 #define KPROBE_CALLEE		(5 * __SIZEOF_POINTER__)
+#define KPROBE_CONTEXT		0
 #define PCPU_PREEMPT_COUNT	__SIZEOF_POINTER__
 
 /*
@@ -44,6 +45,12 @@ struct kprobe;
 typedef u8 kprobe_opcode_t;
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
+
+/* A hit that interrupts another is handled, see hit_interrupt(). */
+#define ARCH_KPROBES_TELL_CONTEXTS
+
+/* What the exception of a breakpoint adds to preempt_count(). */
+#define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
 /* UD2 and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
@@ -127,11 +134,11 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
- * @kprobe_status: of no use here, but the core knows of it
+ * @context: preempt_count() when it began
  * @saved_if: X86_EFLAGS_IF of the probed code, which its copy runs without
  */
 struct kprobe_ctlblk {
-	unsigned long kprobe_status;
+	unsigned int context;
 	unsigned long saved_if;
 };
 

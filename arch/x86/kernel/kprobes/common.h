@@ -197,6 +197,7 @@ void detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_callee(void);
+int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)

@@ -189,7 +189,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
 	regs->ip = ip_behind(p);
 
-	hit_finish(p, regs);
+	hit_finish(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -294,7 +294,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	regs->ip = addr;
 	if (ip == (unsigned long)slot_at(ip)->post) {
 		regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
-		reset_current_kprobe();
+		hit_end(true);
 	}
 }
 
@@ -305,8 +305,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  * @regs: registers after the fixup
  * @ip: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler. When
- * another hit is under way on this CPU this one has been counted as missed.
+ * To the probed code the instruction is over, so it is to a post_handler.
  *
  * Context: An exception.
  */
@@ -316,7 +315,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
-	if (unlikely(p) && !kprobe_ftrace(p) && !kprobe_running() && text_is_int3(ip))
+	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip))
 		hit_finish_fixup(p, regs);
 }
 

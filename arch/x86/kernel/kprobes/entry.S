@@ -78,6 +78,8 @@ SYM_CODE_START(kprobe_detour_entry)
 	cmpq	$0, PER_CPU_VAR(current_kprobe)
 	jne	.Lnested
 	movq	%rdi, PER_CPU_VAR(current_kprobe)
+	movl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT), %eax
+	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
 	movq	KPROBE_CALLEE(%rdi), %rdi
 	movq	%rsp, %rsi
 #ifdef CONFIG_MITIGATION_RETPOLINE
@@ -105,8 +107,8 @@ SYM_CODE_START(kprobe_detour_entry)
 
 .Lnested:
 	UNWIND_HINT_REGS
-	call	kprobes_inc_nmissed_count
-	xorl	%eax, %eax
+	movq	%rsp, %rsi
+	call	kprobe_detour_nested
 	jmp	.Lover
 
 #ifdef CONFIG_PREEMPTION

@@ -17,21 +17,29 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 }
 
 /* Handlers see what they would see at a breakpoint on the site. */
-static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	unsigned long behind = regs->ip;
 
-	__this_cpu_write(current_kprobe, p);
-
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	if (hit_pre_handler(p, regs)) {
-		reset_current_kprobe();
+		hit_end(aside);
 		return;
 	}
 
 	regs->ip = behind;
-	hit_finish(p, regs);
+	hit_finish(p, regs, aside);
 }
+
+static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	if (hit_interrupt(p, 0))
+		ftrace_hit(p, regs, true);
+	else
+		kprobes_inc_nmissed_count(p);
+}
+
+NOKPROBE_SYMBOL(nested_ftrace_hit);
 
 /* @ops may be on its way in or out, or serve another probe of the same call. */
 static __always_inline void call_from_site(unsigned long site, struct ftrace_ops *ops,
@@ -42,10 +50,13 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 	if (unlikely(!p || !kprobe_ftrace_claims(p, ops) || kprobe_disabled(p)))
 		return;
 
-	if (kprobe_running())
-		kprobes_inc_nmissed_count(p);
-	else
-		ftrace_hit(p, regs);
+	if (unlikely(kprobe_running())) {
+		nested_ftrace_hit(p, regs);
+		return;
+	}
+
+	hit_begin(p);
+	ftrace_hit(p, regs, false);
 }
 
 /**

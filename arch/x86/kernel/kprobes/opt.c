@@ -54,6 +54,7 @@ static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
 static_assert(offsetof(struct kprobe, callee) == KPROBE_CALLEE);
+static_assert(offsetof(struct kprobe_ctlblk, context) == KPROBE_CONTEXT);
 static_assert(offsetof(struct pcpu_hot, preempt_count) == PCPU_PREEMPT_COUNT);
 
 static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
@@ -774,22 +775,38 @@ void detour_leave(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_leave);
 
-#ifdef CONFIG_X86_32
 /*
- * From kprobe_detour_entry(), which on 64 bits does this itself. Returns 0 to go
+ * From kprobe_detour_entry() when this CPU handles another hit. Returns 0 to go
  * on in the detour, something else to go to where @regs say.
  */
-__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+__visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 {
-	int ret = 0;
+	int ret;
 
-	guard(preempt_notrace)();
-	if (unlikely(kprobe_running())) {
+	if (!hit_interrupt(p, 0)) {
 		kprobes_inc_nmissed_count(p);
 		return 0;
 	}
 
-	__this_cpu_write(current_kprobe, p);
+	ret = hit_pre_handler(p, regs);
+	hit_resume();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_nested);
+
+#ifdef CONFIG_X86_32
+/* All that kprobe_detour_entry() does itself on 64 bits. */
+__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	int ret;
+
+	guard(preempt_notrace)();
+	if (unlikely(kprobe_running()))
+		return kprobe_detour_nested(p, regs);
+
+	hit_begin(p);
 	ret = hit_pre_handler(p, regs);
 	reset_current_kprobe();
 

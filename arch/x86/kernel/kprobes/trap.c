@@ -91,22 +91,21 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 	if (!p->ainsn.emulate && !copy_returns(p)) {
 		enter_post_copy(p, regs);
 	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
-		hit_finish(p, regs);
+		hit_finish(p, regs, true);
 	} else {
-		reset_current_kprobe();
+		hit_end(true);
 		enter_copy(p, regs);
 	}
 }
 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
-static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
+/* From where @p is current. @aside: another hit was put aside for this one. */
+static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
-	__this_cpu_write(current_kprobe, p);
-
 	/* Users have always seen the ip behind the breakpoint here. */
 	if (hit_pre_handler(p, regs) || try_detour(p, regs)) {
-		reset_current_kprobe();
+		hit_end(aside);
 		return;
 	}
 
@@ -116,24 +115,40 @@ static __always_inline void first_hit(struct kprobe *p, struct pt_regs *regs)
 		return;
 	}
 
-	reset_current_kprobe();
+	hit_end(aside);
 	if (!try_emulate(p, regs))
 		enter_copy(p, regs);
 }
 
 /*
- * A hit while this CPU handles another, be it from a handler, or in an NMI
- * while a copy runs: no handler is called, and nothing of the other hit is
- * touched.
+ * A hit while this CPU handles another. In code that has interrupted the other
+ * it is a hit as any. From a handler no handler is called, and nothing of the
+ * other hit is touched.
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
+	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+		do_hit(p, regs, true);
+		return;
+	}
+
 	kprobes_inc_nmissed_count(p);
 	if (!try_detour(p, regs) && !try_emulate(p, regs))
 		enter_copy(p, regs);
 }
 
 NOKPROBE_SYMBOL(nested_hit);
+
+static __always_inline void any_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	if (unlikely(kprobe_running())) {
+		nested_hit(p, regs);
+		return;
+	}
+
+	hit_begin(p);
+	do_hit(p, regs, false);
+}
 
 /* @addr is kernel text, but the module that it belongs to may be on its way out. */
 bool text_is_int3(unsigned long addr)
@@ -201,10 +216,7 @@ static noinline int odd_int3(struct kprobe *p, unsigned long addr, struct pt_reg
 	if (!p || kprobe_ftrace(p) || !text_is_int3(addr))
 		return retry_stale_int3(addr, regs);
 
-	if (kprobe_running())
-		nested_hit(p, regs);
-	else
-		first_hit(p, regs);
+	any_hit(p, regs);
 
 	return 1;
 }
@@ -227,10 +239,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 				       KPROBE_FLAG_GONE)))
 		return odd_int3(p, regs->ip - INT3_INSN_SIZE, regs);
 
-	if (unlikely(kprobe_running()))
-		nested_hit(p, regs);
-	else
-		first_hit(p, regs);
+	any_hit(p, regs);
 
 	return 1;
 }

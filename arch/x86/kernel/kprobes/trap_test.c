@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits in an NMI, where nothing can wait, and what of the CPU's state and of the
+ * text belongs to others.
+ */
+#include <kunit/test.h>
+#include <linux/cfi.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <asm/apic.h>
+#include <asm/irq_vectors.h>
+#include <asm/msr.h>
+#include <asm/nmi.h>
+#include <asm/sections.h>
+
+#include "common.h"
+
+static noinline notrace unsigned int plain(unsigned int x)
+{
+	barrier();
+	return x + 1;
+}
+
+static noinline unsigned int traced(unsigned int x)
+{
+	barrier();
+	return x + 2;
+}
+
+/* Not const: nothing may be known of the functions where they are called. */
+static unsigned int (*functions[])(unsigned int x) = { plain, traced };
+
+#define NR_IN_NMI	2
+
+static unsigned int call(unsigned int i, unsigned int x)
+{
+	unsigned int (*function)(unsigned int x) = READ_ONCE(functions[i]);
+
+	return function(x);
+}
+
+/* -- calls from an NMI -- */
+
+static bool nmi_is_due;
+static unsigned int nmis, wrong;
+
+static int call_in_nmi(unsigned int type, struct pt_regs *regs)
+{
+	unsigned int i;
+
+	if (!READ_ONCE(nmi_is_due))
+		return NMI_DONE;
+
+	for (i = 0; i < NR_IN_NMI; i++)
+		wrong += call(i, 5) != 5 + i + 1;
+	nmis++;
+	WRITE_ONCE(nmi_is_due, false);
+
+	return NMI_HANDLED;
+}
+
+/* Where the caller stays on its CPU. */
+static void send_nmi(void)
+{
+	unsigned int i;
+
+	WRITE_ONCE(nmi_is_due, true);
+	__apic_send_IPI(smp_processor_id(), NMI_VECTOR);
+	for (i = 0; i < 10000000 && READ_ONCE(nmi_is_due); i++)
+		cpu_relax();
+}
+
+struct watch {
+	struct kretprobe rp;
+	unsigned int entered;
+	unsigned int returned;
+};
+
+static struct watch watches[NR_IN_NMI];
+
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct watch, rp)->entered++;
+
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct watch, rp)->returned++;
+
+	return 0;
+}
+
+static void remove_watches(void *unused)
+{
+	unsigned int i;
+
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+	for (i = 0; i < NR_IN_NMI; i++)
+		unregister_kretprobe(&watches[i].rp);
+}
+
+static void add_watches(struct kunit *test)
+{
+	unsigned int i;
+
+	nmis = 0;
+	wrong = 0;
+	memset(watches, 0, sizeof(watches));
+	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, call_in_nmi, 0, "kprobes_test"));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_watches, NULL));
+	for (i = 0; i < NR_IN_NMI; i++) {
+		watches[i].rp.kp.addr = (kprobe_opcode_t *)functions[i];
+		watches[i].rp.entry_handler = count_entry;
+		watches[i].rp.handler = count_return;
+		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&watches[i].rp));
+	}
+}
+
+#define NR_NMIS		50
+
+/*
+ * Failure C14: there is no lock that the NMI could have interrupted the holder of. Half
+ * of the NMIs meet breakpoints, and the others jumps where there are any.
+ */
+static void trap_in_nmi(struct kunit *test)
+{
+	unsigned int i;
+
+	add_watches(test);
+	for (i = 0; i < NR_NMIS; i++) {
+		if (i == NR_NMIS / 2)
+			wait_for_kprobe_optimizer();
+		guard(preempt)();
+		send_nmi();
+	}
+
+	KUNIT_EXPECT_EQ(test, nmis, NR_NMIS);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	for (i = 0; i < NR_IN_NMI; i++) {
+		KUNIT_EXPECT_EQ(test, watches[i].entered, NR_NMIS);
+		KUNIT_EXPECT_EQ(test, watches[i].returned, NR_NMIS);
+		KUNIT_EXPECT_EQ(test, watches[i].rp.kp.nmissed, 0);
+		KUNIT_EXPECT_EQ(test, watches[i].rp.nmissed, 0);
+	}
+}
+
+/* -- single steps, which are others' -- */
+
+/* Failure X4: probes do without, so the flag that makes them steps of branches stays. */
+static void trap_leaves_btf(struct kunit *test)
+{
+	u64 old, now = 0;
+
+	add_watches(test);
+	guard(preempt)();
+	if (!rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &old)) {
+		wrmsrl(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF);
+		rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
+	}
+	if (!(now & DEBUGCTLMSR_BTF)) {
+		kunit_mark_skipped(test, "this CPU has no such flag");
+		return;
+	}
+
+	call(0, 1);
+	call(1, 1);
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
+	wrmsrl(MSR_IA32_DEBUGCTLMSR, old);
+	KUNIT_EXPECT_TRUE(test, now & DEBUGCTLMSR_BTF);
+}
+
+/* -- checks before indirect calls -- */
+
+static void expect_refused(struct kunit *test, unsigned long addr)
+{
+	struct kprobe kp = { .addr = (kprobe_opcode_t *)addr };
+	int ret = register_kprobe(&kp);
+
+	KUNIT_EXPECT_EQ_MSG(test, ret, -EINVAL, "%pS", (void *)addr);
+	if (!ret)
+		unregister_kprobe(&kp);
+}
+
+#define MAX_CFI_TRAPS	100
+
+/* Failure X6: movl, addl, je, ud2: who handles the trap of the last reads the others. */
+static void trap_leaves_cfi_checks(struct kunit *test)
+{
+	static const u8 je_ud2[] = { 0x74, 0x02, 0x0f, 0x0b };
+	const char *at = _stext;
+	unsigned int nr = 0;
+
+	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+		kunit_skip(test, "this compiler makes none");
+
+	while (nr < MAX_CFI_TRAPS && ++at < _etext - sizeof(je_ud2)) {
+		if (memcmp(at, je_ud2, sizeof(je_ud2)) || !is_cfi_trap((unsigned long)at + 2))
+			continue;
+		nr++;
+		expect_refused(test, (unsigned long)at - 10);
+		expect_refused(test, (unsigned long)at - 4);
+		expect_refused(test, (unsigned long)at);
+		expect_refused(test, (unsigned long)at + 2);
+	}
+	KUNIT_EXPECT_GT(test, nr, 0);
+}
+
+static struct kunit_case trap_test_cases[] = {
+	KUNIT_CASE(trap_in_nmi),
+	KUNIT_CASE(trap_leaves_btf),
+	KUNIT_CASE(trap_leaves_cfi_checks),
+	{}
+};
+
+static struct kunit_suite trap_test_suite = {
+	.name = "kprobes_x86_trap",
+	.test_cases = trap_test_cases,
+};
+
+kunit_test_suite(trap_test_suite);

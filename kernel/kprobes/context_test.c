@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits that interrupt hits: while a handler runs a softirq, an interrupt or an
+ * NMI comes and hits probes of all kinds. Those are handled (Failure C17), but
+ * not those which a handler hits, in whatever context. The interrupted handler
+ * waits for it, so nothing here depends on luck.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#ifdef CONFIG_X86_LOCAL_APIC
+#include <asm/apic.h>
+#include <asm/nmi.h>
+#endif
+
+#include "internal.h"
+
+/* -- the probed functions -- */
+
+#define TARGET(name, attribute)						\
+	static attribute u32 context_test_##name(u32 n)			\
+	{								\
+		barrier();						\
+		return n * 5 + 7;					\
+	}
+
+TARGET(outer, noinline notrace)
+TARGET(outer_traced, noinline)
+TARGET(inner, noinline notrace)
+TARGET(inner_traced, noinline)
+TARGET(inner_jump, noinline notrace)
+TARGET(inner_returns, noinline notrace)
+TARGET(innermost, noinline notrace)
+
+typedef u32 (*target_t)(u32 n);
+
+static target_t outer = context_test_outer;
+static target_t outer_traced = context_test_outer_traced;
+static target_t innermost = context_test_innermost;
+
+/* What an interrupt calls. */
+static target_t inner[] = {
+	context_test_inner,
+	context_test_inner_traced,
+	context_test_inner_jump,
+	context_test_inner_returns,
+};
+
+enum { BREAK, FTRACE, JUMP, RETURN, NR_INNER };
+
+static_assert(ARRAY_SIZE(inner) == NR_INNER);
+
+static unsigned int wrong;
+
+static notrace void ask(target_t *function, u32 n)
+{
+	wrong += READ_ONCE(*function)(n) != n * 5 + 7;
+}
+
+static kprobe_opcode_t *text_of(target_t function)
+{
+	return dereference_symbol_descriptor(function);
+}
+
+/* -- the inner probes: each handler hits one more, which is missed -- */
+
+static struct kprobe inner_probes[NR_INNER], innermost_probe, outer_probe;
+static unsigned int pres, posts, returns, innermost_hits;
+
+static int on_inner(struct kprobe *kp, struct pt_regs *regs)
+{
+	pres++;
+	ask(&innermost, 1);
+	return 0;
+}
+
+static void on_inner_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	posts++;
+	ask(&innermost, 2);
+}
+
+static int on_innermost(struct kprobe *kp, struct pt_regs *regs)
+{
+	innermost_hits++;
+	return 0;
+}
+
+/* -- what interrupts -- */
+
+static bool interrupted;
+
+static notrace void in_context(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_INNER; i++)
+		ask(&inner[i], i);
+	WRITE_ONCE(interrupted, true);
+}
+
+static void softirq_comes(struct tasklet_struct *unused)
+{
+	in_context();
+}
+
+static DECLARE_TASKLET(tasklet, softirq_comes);
+
+static bool raise_softirq_here(void)
+{
+	if (irqs_disabled())
+		return false;
+
+	local_bh_disable();
+	tasklet_schedule(&tasklet);
+	local_bh_enable();
+
+	return true;
+}
+
+#ifdef CONFIG_IRQ_WORK
+static void interrupt_comes(struct irq_work *unused)
+{
+	in_context();
+}
+
+static struct irq_work irq_work = IRQ_WORK_INIT_HARD(interrupt_comes);
+
+static bool raise_interrupt(void)
+{
+	return !irqs_disabled() && irq_work_queue(&irq_work);
+}
+#else
+static bool raise_interrupt(void)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_X86_LOCAL_APIC
+static bool nmi_wanted;
+
+static int nmi_comes(unsigned int type, struct pt_regs *regs)
+{
+	if (!xchg(&nmi_wanted, false))
+		return NMI_DONE;
+	in_context();
+
+	return NMI_HANDLED;
+}
+
+static bool raise_nmi(void)
+{
+	WRITE_ONCE(nmi_wanted, true);
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+
+	return true;
+}
+
+static int listen_for_nmi(void)
+{
+	return register_nmi_handler(NMI_LOCAL, nmi_comes, 0, "kprobes_context_test");
+}
+
+static void ignore_nmi(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_context_test");
+}
+#else
+static bool raise_nmi(void)
+{
+	return false;
+}
+
+static int listen_for_nmi(void)
+{
+	return 0;
+}
+
+static void ignore_nmi(void)
+{
+}
+#endif
+
+static bool (*raise)(void);
+static bool raised;
+
+static void be_interrupted(void)
+{
+	unsigned int i;
+
+	raised = raise();
+	for (i = 0; raised && !READ_ONCE(interrupted) && i < 20000; i++)
+		udelay(5);
+}
+
+/* -- what is interrupted -- */
+
+static int pre_does_nothing(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int pre_is_interrupted(struct kprobe *kp, struct pt_regs *regs)
+{
+	be_interrupted();
+	/* It is over, and this is still the hit that it was before. */
+	ask(&innermost, 3);
+	return 0;
+}
+
+static void post_does_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void post_is_interrupted(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	pre_is_interrupted(kp, regs);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int return_is_interrupted(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return pre_is_interrupted(NULL, regs);
+}
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returns++;
+	ask(&innermost, 4);
+	return 0;
+}
+
+static struct kretprobe outer_return, inner_return;
+
+static int register_return(struct kretprobe *rp, target_t function, kretprobe_handler_t handler)
+{
+	*rp = (struct kretprobe){ .kp.addr = text_of(function), .handler = handler };
+
+	return register_kretprobe(rp);
+}
+
+static void drop_return(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+#endif
+
+struct context_case {
+	const char *name;
+	kprobe_pre_handler_t pre;
+	kprobe_post_handler_t post;
+	enum { BY_BREAK, BY_JUMP, BY_FTRACE, BY_RETURN } way;
+	bool (*raise)(void);
+};
+
+#define CASES(what, pre, post, way)					\
+	{ what " by softirq", pre, post, way, raise_softirq_here },	\
+	{ what " by interrupt", pre, post, way, raise_interrupt },	\
+	{ what " by NMI", pre, post, way, raise_nmi }
+
+static const struct context_case context_cases[] = {
+	CASES("pre_handler", pre_is_interrupted, post_does_nothing, BY_BREAK),
+	CASES("post_handler", pre_does_nothing, post_is_interrupted, BY_BREAK),
+	CASES("detour", pre_is_interrupted, NULL, BY_JUMP),
+	CASES("ftrace site", pre_is_interrupted, NULL, BY_FTRACE),
+	CASES("return handler", NULL, NULL, BY_RETURN),
+};
+
+static void describe(const struct context_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(context, context_cases, describe);
+
+static void drop_probe(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+static void add_probe(struct kunit *test, struct kprobe *kp, target_t function,
+		      kprobe_pre_handler_t pre, kprobe_post_handler_t post)
+{
+	*kp = (struct kprobe){
+		.addr = text_of(function), .pre_handler = pre, .post_handler = post,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_probe, kp), 0);
+}
+
+static void add_inner_probes(struct kunit *test)
+{
+	add_probe(test, &innermost_probe, innermost, on_innermost, NULL);
+	add_probe(test, &inner_probes[BREAK], inner[BREAK], on_inner, on_inner_post);
+	add_probe(test, &inner_probes[FTRACE], inner[FTRACE], on_inner, NULL);
+	add_probe(test, &inner_probes[JUMP], inner[JUMP], on_inner, NULL);
+	add_probe(test, &inner_probes[RETURN], inner[RETURN], on_inner, on_inner_post);
+#ifdef CONFIG_KRETPROBES
+	KUNIT_ASSERT_EQ(test, register_return(&inner_return, inner[RETURN], on_return), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_return, &inner_return), 0);
+#endif
+}
+
+static void add_outer_probe(struct kunit *test, const struct context_case *c)
+{
+	if (c->way == BY_RETURN) {
+#ifdef CONFIG_KRETPROBES
+		KUNIT_ASSERT_EQ(test, 0, register_return(&outer_return, outer,
+							 return_is_interrupted));
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return,
+								   &outer_return));
+#else
+		kunit_skip(test, "no return probes");
+#endif
+		return;
+	}
+
+	add_probe(test, &outer_probe, c->way == BY_FTRACE ? outer_traced : outer, c->pre, c->post);
+	if (c->way == BY_FTRACE && !kprobe_ftrace(&outer_probe))
+		kunit_skip(test, "no probes on ftrace sites");
+}
+
+static bool is_jump(const struct kprobe *kp)
+{
+	guard(mutex)(&kprobe_mutex);
+	return point_find((unsigned long)kp->addr)->state == POINT_OPTIMIZED;
+}
+
+static void hits_in_context(struct kunit *test)
+{
+	const struct context_case *c = test->param_value;
+	unsigned int asked;
+
+	pres = 0;
+	posts = 0;
+	returns = 0;
+	innermost_hits = 0;
+	wrong = 0;
+	raised = false;
+	interrupted = false;
+	raise = c->raise;
+	add_inner_probes(test);
+	add_outer_probe(test, c);
+#ifdef CONFIG_OPTPROBES
+	wait_for_kprobe_optimizer();
+#endif
+	if (c->way == BY_JUMP && !is_jump(&outer_probe))
+		kunit_skip(test, "no jumps");
+
+	ask(c->way == BY_FTRACE ? &outer_traced : &outer, 5);
+	if (!raised)
+		kunit_skip(test, "cannot come there");
+
+	KUNIT_EXPECT_TRUE(test, interrupted);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, pres, 4);
+	KUNIT_EXPECT_EQ(test, posts, 2);
+	asked = 1 + pres + posts + returns;
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		KUNIT_EXPECT_EQ(test, returns, 1);
+	KUNIT_EXPECT_EQ(test, innermost_hits, 0);
+	KUNIT_EXPECT_EQ(test, innermost_probe.nmissed, asked);
+
+	/* All is over. */
+	ask(&innermost, 6);
+	KUNIT_EXPECT_EQ(test, innermost_hits, 1);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static int context_suite_init(struct kunit_suite *suite)
+{
+	return listen_for_nmi();
+}
+
+static void context_suite_exit(struct kunit_suite *suite)
+{
+	ignore_nmi();
+}
+
+static struct kunit_case context_kunit_cases[] = {
+	KUNIT_CASE_PARAM(hits_in_context, context_gen_params),
+	{}
+};
+
+static struct kunit_suite context_suite = {
+	.name = "kprobes_context",
+	.suite_init = context_suite_init,
+	.suite_exit = context_suite_exit,
+	.test_cases = context_kunit_cases,
+};
+
+kunit_test_suite(context_suite);
