@@ -166,8 +166,8 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	struct kretprobe_instance *last = find_last_of_frame(node, frame_pointer);
+	unsigned long ret_addr, caller;
 	struct kretprobe_instance *ri;
-	unsigned long ret_addr;
 	struct kretprobe *rp;
 
 	if (!last) {
@@ -176,10 +176,14 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 		BUG();
 	}
 	ret_addr = (unsigned long)last->ret_addr;
-	instruction_pointer_set(regs, find_caller(frame_pointer, ret_addr, &last->llist));
+	caller = find_caller(frame_pointer, ret_addr, &last->llist);
+	instruction_pointer_set(regs, caller);
 
+	/* Handlers look at the instance as well, and all are to see the same. */
 	for (;; node = node->next) {
 		ri = llist_entry(node, struct kretprobe_instance, llist);
+		if (ri->fp == frame_pointer)
+			ri->ret_addr = (kprobe_opcode_t *)caller;
 		rp = get_kretprobe(ri);
 		if (rp && ri->fp == frame_pointer)
 			call_handler(rp, ri, regs);
@@ -187,7 +191,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 			break;
 	}
 
-	arch_kretprobe_fixup_return(regs, last->ret_addr);
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
 	recycle_until(last);
 
 	return ret_addr;
