@@ -488,6 +488,7 @@ static int __init kprobes_init(void)
 	ret = ret ?: return_init();
 	ret = ret ?: arch_init_kprobes();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
+	ret = ret ?: hit_init();
 	ret = ret ?: lifetime_init();
 	if (ret)
 		pr_err("not available: %d\n", ret);

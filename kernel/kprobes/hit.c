@@ -10,6 +10,8 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/init.h>
+#include <linux/kdebug.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rculist.h>
@@ -292,3 +294,32 @@ void kprobe_busy_end(void)
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_end);
+
+/*
+ * A handler has faulted. The task that it ran in dies, so nobody will end the hit:
+ * the next one on this CPU is not within it.
+ */
+static int hit_abandon(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct kprobe *kp = kprobe_running();
+
+	if (event != DIE_OOPS || !kp)
+		return NOTIFY_DONE;
+
+	if (kp != &kprobe_busy)
+		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
+	hits_forget();
+
+	return NOTIFY_DONE;
+}
+
+NOKPROBE_SYMBOL(hit_abandon);
+
+static struct notifier_block hit_nb = {
+	.notifier_call = hit_abandon,
+};
+
+int __init hit_init(void)
+{
+	return register_die_notifier(&hit_nb);
+}

@@ -325,6 +325,7 @@ extern struct kprobe callees_end;
 
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int hit_init(void);
 
 /* return.c and the rooms below it */
 #ifdef CONFIG_KRETPROBES
