@@ -355,6 +355,9 @@ struct kprobe_function {
 /* kernel/kprobes/function.c */
 const struct kprobe_function *kprobe_function_of(unsigned long addr);
 
+/* kernel/kprobes/check.c */
+bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
+
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);

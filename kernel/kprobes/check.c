@@ -38,9 +38,53 @@ static bool in_blacklist(struct probe_request *req)
 	       function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
 }
 
+#ifdef CONFIG_JUMP_LABEL
+
+/* Where a label's size is that of its instruction, each below @end is decoded for it. */
+static bool may_have_jump_labels(unsigned long start, unsigned long end)
+{
+	const struct jump_entry *e;
+
+	if (!core_kernel_text(start))
+		return true;
+
+	for (e = __start___jump_table; e < __stop___jump_table; e++) {
+		if (jump_entry_code(e) < end &&
+		    jump_entry_code(e) + MAX_INSN_SIZE * sizeof(kprobe_opcode_t) > start)
+			return true;
+	}
+
+	return false;
+}
+
+#else
+
+static bool may_have_jump_labels(unsigned long start, unsigned long end)
+{
+	return false;
+}
+
+#endif
+
+/**
+ * kprobe_has_jump_labels() - does a static key rewrite anything in a piece of text?
+ * @start: its first byte
+ * @end: the byte behind it
+ *
+ * As jump_label_text_reserved(), which takes long to say no.
+ *
+ * Context: Process context, jump_label_lock() held.
+ * Return: whether it does.
+ */
+bool kprobe_has_jump_labels(unsigned long start, unsigned long end)
+{
+	return may_have_jump_labels(start, end) &&
+	       jump_label_text_reserved((void *)start, (void *)end - 1);
+}
+
 static bool has_jump_labels(const struct kprobe_function *fn)
 {
-	return jump_label_text_reserved((void *)fn->start, (void *)fn->end - 1);
+	return kprobe_has_jump_labels(fn->start, fn->end);
 }
 
 static bool in_jump_label(struct probe_request *req)

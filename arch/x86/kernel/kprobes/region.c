@@ -79,7 +79,8 @@ struct function_map {
 	int err;
 };
 
-static void note_target(struct function_map *map, unsigned long target)
+/* For each function thousands are looked at that are not in it. */
+static __always_inline void note_target(struct function_map *map, unsigned long target)
 {
 	if (target >= map->start && target - map->start < map->size)
 		__set_bit(target - map->start, map->targets);
@@ -347,7 +348,7 @@ static bool is_rewritten(unsigned long start, unsigned long end)
 {
 	void *first = (void *)start, *last = (void *)end - 1;
 
-	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last) ||
+	return kprobe_has_jump_labels(start, end) || static_call_text_reserved(first, last) ||
 	       alternatives_text_reserved(first, (void *)end);
 }
 
