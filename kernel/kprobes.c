@@ -261,7 +261,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%EILSEQ - not the first byte of an instruction
  * * -%EOPNOTSUPP - an instruction that cannot be probed
  * * -%ENOMEM - no memory for the probe or for a copy of the instruction
- * * -%EBUSY - a livepatch or another user of ftrace owns the function
+ * * -%EBUSY - a livepatch or another user of ftrace owns the function, or the
+ *   kernel's debugger has a breakpoint at the address
  * * -%ENODEV - ftrace, which owns the address, has shut down
  */
 int register_kprobe(struct kprobe *p)

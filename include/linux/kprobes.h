@@ -357,6 +357,7 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr);
 
 /* kernel/kprobes/check.c */
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
+bool kprobe_on_debuggers_breakpoint(unsigned long addr);
 
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);

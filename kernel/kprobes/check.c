@@ -9,6 +9,7 @@
 #include <linux/cfi.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
+#include <linux/kgdb.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/static_call.h>
@@ -104,6 +105,28 @@ static bool in_static_call(struct probe_request *req)
 	       static_call_text_reserved((void *)req->addr, (void *)req->addr);
 }
 
+/**
+ * kprobe_on_debuggers_breakpoint() - has the kernel's debugger put one here?
+ * @addr: an address of kernel text
+ *
+ * Context: Process context.
+ * Return: whether it has.
+ */
+bool kprobe_on_debuggers_breakpoint(unsigned long addr)
+{
+#ifdef CONFIG_KGDB
+	return kgdb_io_module_registered && kgdb_has_hit_break(addr);
+#else
+	return false;
+#endif
+}
+
+/* It would be mistaken for the instruction, and ftrace for its own site. */
+static bool on_debuggers_breakpoint(struct probe_request *req)
+{
+	return kprobe_on_debuggers_breakpoint(req->addr);
+}
+
 /*
  * Where the architecture refuses an instruction that traps by itself there is no
  * need to search for it as long as none is refused, see check_refused().
@@ -180,6 +203,7 @@ static const struct reservation {
 	{ in_blacklist,		-EINVAL, "must not be probed, see debugfs kprobes/blacklist" },
 	{ in_jump_label,	-EINVAL, "rewritten by a static key" },
 	{ in_static_call,	-EINVAL, "rewritten by a static call" },
+	{ on_debuggers_breakpoint, -EBUSY, "a debugger's breakpoint" },
 	{ on_bug_entry,		-EINVAL, "traps by itself, for BUG() or WARN()" },
 	{ in_cfi_preamble,	-EINVAL, "in the data before a function" },
 	{ on_cfi_trap,		-EINVAL, "traps by itself, for CFI" },

@@ -55,16 +55,22 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 
 NOKPROBE_SYMBOL(arch_kprobe_read_insn);
 
+/* It hides what instruction is there, and so where the next one starts. */
+static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
+{
+	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
+}
+
 /*
  * Decode the instruction at @addr, which does not reach to @end, from original
- * text. @insn goes on to refer to @buf. The breakpoints of others and the ones
- * that pad functions are instructions of one byte.
+ * text. @insn goes on to refer to @buf. The breakpoints that pad functions are
+ * instructions of one byte.
  */
 int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
 	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
 
-	if (arch_kprobe_read_insn(buf, addr, len) ||
+	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
 	    insn_decode(insn, buf, len, INSN_MODE_KERN)) {
 		pr_debug("%pS: no instruction that can be decoded\n", (void *)addr);
 		return -EILSEQ;
