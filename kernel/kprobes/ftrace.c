@@ -83,7 +83,8 @@ static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int
 	if (READ_ONCE(kprobe_ftrace_disabled))
 		return -ENODEV;
 
-	ret = ftrace_set_filter_ips(&user->ops, sites, nr, 0, 0);
+	/* What could not be taken out of it when it became empty is not to come back. */
+	ret = ftrace_set_filter_ips(&user->ops, sites, nr, 0, !user->nr);
 	if (ret)
 		return ret;
 
