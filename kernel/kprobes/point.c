@@ -488,16 +488,20 @@ static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_poi
 	}
 }
 
+/* A site that is held for more than its point wants may stay so: no memory to move it. */
 static int points_retarget(struct list_head *work)
 {
 	struct kprobe *p;
-	int ret = 0;
+	int ret = 0, err;
 
 	list_for_each_entry(p, work, list) {
 		struct kprobe_point *point = point_of(p);
 
-		if (ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED)
-			ret = ret ?: ftrace_retarget_point(point);
+		if (!ftrace_point_misplaced(point) || point_next_state(point) != POINT_ARMED)
+			continue;
+		err = ftrace_retarget_point(point);
+		if (point->post)
+			ret = ret ?: err;
 	}
 
 	return ret;
