@@ -589,13 +589,7 @@ static inline void unregister_kretprobes(struct kretprobe **rps, int num)
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 
-/**
- * get_kretprobe() - the return probe that follows a call
- * @ri: the followed call, as handed to a handler
- *
- * Context: Any, with RCU watching.
- * Return: the probe, or NULL while it is being unregistered.
- */
+/* See below. */
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
 	return READ_ONCE(ri->node.rethook->data);
@@ -615,15 +609,21 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
  * Context: Any, with RCU watching.
  * Return: the probe, or NULL while it is being unregistered.
  */
-static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
 	const struct kretprobe_holder *holder = ri->rph;
 
 	return rcu_dereference_check(holder->rp, rcu_read_lock_any_held());
 }
 
-/* Where the followed call returns to, whatever its return address says now. */
-static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+/**
+ * get_kretprobe_retaddr() - where a followed call returns to
+ * @ri: the followed call, as handed to a handler
+ *
+ * Context: Any.
+ * Return: the real address, whatever the return address on the stack says now.
+ */
+static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
 	return (unsigned long)ri->ret_addr;
 }
@@ -674,11 +674,27 @@ static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 
 #endif
 
+/**
+ * enable_kretprobe() - let a disabled return probe follow calls again
+ * @probe: the return probe
+ *
+ * Context: As enable_kprobe().
+ * Return: As enable_kprobe().
+ */
 static inline int enable_kretprobe(struct kretprobe *probe)
 {
 	return enable_kprobe(&probe->kp);
 }
 
+/**
+ * disable_kretprobe() - keep a registered return probe from following more calls
+ * @probe: the return probe
+ *
+ * The handler still runs for those that it follows.
+ *
+ * Context: As disable_kprobe().
+ * Return: As disable_kprobe().
+ */
 static inline int disable_kretprobe(struct kretprobe *probe)
 {
 	return disable_kprobe(&probe->kp);
@@ -703,7 +719,7 @@ static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
  * Context: A page fault, preemptible or not.
  * Return: true when the fault is dealt with.
  */
-static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
+static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int trap)
 {
 	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
 		return false;
