@@ -12,6 +12,7 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/filter.h>
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
@@ -273,6 +274,7 @@ static void kprobe_by_address(struct kunit *test)
 	expect_call(test, t, w, 0, 0);
 }
 
+/* Failure R9: the entry may be an ftrace site. */
 static void kprobe_by_symbol(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -281,7 +283,7 @@ static void kprobe_by_symbol(struct kunit *test)
 	w->kp.addr = NULL;
 	w->kp.symbol_name = t->name;
 	must_add(test, w);
-	/* Some entries begin with a landing pad, which the probe comes after. */
+	/* Failure X5: some entries begin with a landing pad, which the probe comes after. */
 	KUNIT_EXPECT_GE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t));
 	KUNIT_EXPECT_LE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t) + 16);
 	expect_call(test, t, w, 1, 1);
@@ -697,6 +699,7 @@ struct call_data {
 	unsigned long tag;
 	u32 arg;
 	unsigned long serial;
+	unsigned long sp;
 };
 
 struct return_watch {
@@ -720,7 +723,17 @@ static int watch_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	w->preemptible |= preemptible();
 	data->tag = TAG;
 	data->serial = ++w->serial;
+	data->sp = kernel_stack_pointer(regs);
 	return w->refuse;
+}
+
+/* Failure R6: of the architectures of which it is known what a return does to it. */
+static bool sp_is_wrong(unsigned long sp, unsigned long sp_at_entry)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		return sp != sp_at_entry + sizeof(long);
+
+	return (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_RISCV)) && sp != sp_at_entry;
 }
 
 /* Each return must find the data of its own entry: the latest not yet returned. */
@@ -736,6 +749,7 @@ static int watch_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	w->wrong += !IS_ALIGNED((unsigned long)ri->data, sizeof(void *));
 	w->wrong += data->tag != TAG;
 	w->wrong += data->serial != w->serial--;
+	w->wrong += sp_is_wrong(kernel_stack_pointer(regs), data->sp);
 	data->tag = 0;
 	return 0;
 }
@@ -796,11 +810,18 @@ static void expect_return_hits(struct kunit *test, const struct target *t,
 
 #define expect_returns(test, t, w, runs)	expect_return_hits(test, t, w, runs, __LINE__)
 
+static void expect_told_caller(struct kunit *test, struct return_watch *w)
+{
+	unsigned long caller = (unsigned long)dereference_symbol_descriptor(ask);
+
+	KUNIT_EXPECT_GT(test, w->ret_addr, caller);
+	KUNIT_EXPECT_LT(test, w->ret_addr, caller + 256);
+}
+
 static void kretprobe_sees_value(struct kunit *test)
 {
 	const struct target *t = test->param_value;
 	struct return_watch *w = added_return_watch(test, t);
-	unsigned long caller = (unsigned long)dereference_symbol_descriptor(ask);
 
 	KUNIT_EXPECT_TRUE(test, linked(&w->rp.kp));
 	KUNIT_EXPECT_EQ(test, ask(t, 4321), value_of(t, 4321));
@@ -809,8 +830,7 @@ static void kretprobe_sees_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->returned, 1);
 	KUNIT_EXPECT_EQ(test, w->wrong, 0);
 	KUNIT_EXPECT_FALSE(test, w->preemptible);
-	KUNIT_EXPECT_GT(test, w->ret_addr, caller);
-	KUNIT_EXPECT_LT(test, w->ret_addr, caller + 256);
+	expect_told_caller(test, w);
 	drop_return(test, w);
 	expect_returns(test, t, w, 0);
 }
@@ -818,12 +838,20 @@ static void kretprobe_sees_value(struct kunit *test)
 static void kretprobe_by_symbol(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct return_watch *w = new_return_watch(test, t);
+	struct return_watch *w = new_return_watch(test, t), *behind = new_return_watch(test, t);
 
 	w->rp.kp.addr = NULL;
 	w->rp.kp.symbol_name = t->name;
 	must_add_return(test, w);
 	expect_returns(test, t, w, 1);
+
+	/* Failure X5: the address behind a landing pad is that of the entry as well. */
+	behind->rp.kp.addr = NULL;
+	behind->rp.kp.symbol_name = t->name;
+	behind->rp.kp.offset = (void *)w->rp.kp.addr - (void *)text_of(t);
+	must_add_return(test, behind);
+	KUNIT_EXPECT_PTR_EQ(test, behind->rp.kp.addr, w->rp.kp.addr);
+	expect_returns(test, t, behind, 1);
 	drop_return(test, w);
 	expect_returns(test, t, w, 0);
 }
@@ -975,6 +1003,7 @@ static void kretprobes_share_function(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, w[i]->returned, i == 1 ? 10 : 20);
 		KUNIT_EXPECT_EQ(test, w[i]->wrong, 0);
 		KUNIT_EXPECT_EQ(test, (u32)w[i]->value, value_of(t, 9));
+		expect_told_caller(test, w[i]);
 	}
 }
 
@@ -1078,6 +1107,60 @@ static void kprobe_missed_in_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed->pre, 0);
 	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
 	expect_call(test, inner, missed, 1, 1);
+}
+
+/* -- handlers that fault, and have a fixup -- */
+
+static unsigned int bad_reads, wrong_reads;
+
+static void read_badly(void)
+{
+	u32 value, __user *user = (u32 __user *)8;
+	const void *kernel = (const void *)-4096L;
+
+	pagefault_disable();
+	wrong_reads += get_user(value, user) != -EFAULT;
+	pagefault_enable();
+	wrong_reads += copy_from_kernel_nofault(&value, kernel, sizeof(value)) == 0;
+	bad_reads++;
+}
+
+static int reading_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	read_badly();
+	return 0;
+}
+
+static void reading_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	read_badly();
+}
+
+static int reading_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	read_badly();
+	return 0;
+}
+
+/* The fault is the handler's own, and its fixup is found. */
+static void handlers_read_badly(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct return_watch *rw = new_return_watch(test, t);
+	struct watch *w = new_watch(test, t, true);
+
+	w->kp.pre_handler = reading_pre;
+	w->kp.post_handler = reading_post;
+	rw->rp.entry_handler = reading_return;
+	rw->rp.handler = reading_return;
+	must_add(test, w);
+	must_add_return(test, rw);
+	bad_reads = 0;
+	wrong_reads = 0;
+	call(test, t, 3);
+	KUNIT_EXPECT_EQ(test, bad_reads, 3 * 4);
+	KUNIT_EXPECT_EQ(test, wrong_reads, 0);
+	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
 }
 
 /* -- return probes and tasks that stay inside -- */
@@ -1270,7 +1353,7 @@ static void kretprobe_not_at_entry(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, w->rp.kp.addr, (kprobe_opcode_t *)middle);
 }
 
-/* It returns as another task than it was called by. */
+/* Failure M7: it returns as another task than it was called by. */
 static void kretprobe_on_switch_to(struct kunit *test)
 {
 	struct return_watch *w = new_return_watch(test, PLAIN);
@@ -1308,6 +1391,7 @@ static void kretprobe_twice(struct kunit *test)
 	unregister_kretprobe(&w->rp);
 }
 
+/* Failure M8 */
 static void kretprobe_never_registered(struct kunit *test)
 {
 	struct return_watch *w = new_return_watch(test, PLAIN);
@@ -1730,6 +1814,53 @@ static void fill_forbidden_symbol(struct kunit *test, struct kprobe *kp)
 	fill_symbol(kp, FORBIDDEN->name, 0);
 }
 
+/* What compilers put in front of a function has names like these. */
+static noinline notrace void __used __pfx_kprobes_test(void)
+{
+	barrier();
+}
+
+static noinline notrace void __used __cfi_kprobes_test(void)
+{
+	barrier();
+}
+
+static void fill_pfx(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "__pfx_kprobes_test", 0);
+}
+
+static void fill_cfi(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "__cfi_kprobes_test", 0);
+}
+
+static void fill_trampoline(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? "arch_rethook_trampoline" :
+		    "__kretprobe_trampoline", 0);
+}
+
+#if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
+static void free_filter(void *filter)
+{
+	bpf_prog_destroy(filter);
+}
+
+static void fill_bpf(struct kunit *test, struct kprobe *kp)
+{
+	struct sock_filter insn = BPF_STMT(BPF_RET | BPF_K, 1);
+	struct sock_fprog_kern program = { .len = 1, .filter = &insn };
+	struct bpf_prog *filter;
+
+	KUNIT_ASSERT_EQ(test, 0, bpf_prog_create(&filter, &program));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_filter, filter));
+	if (!filter->jited)
+		kunit_skip(test, "it is interpreted");
+	kp->addr = (kprobe_opcode_t *)filter->bpf_func;
+}
+#endif
+
 /* An instruction of more than two bytes, and how to tell where it is. */
 #if defined(CONFIG_X86)
 #define LONG_INSN	"1:	movl $0x12345678, %0\n"	\
@@ -1788,6 +1919,7 @@ static const struct bad_input bad_inputs[] = {
 	{ "offset far beyond", fill_far, -EINVAL, -ENOENT },
 	{ "offset overflows", fill_overflow, -EINVAL, -ENOENT },
 	{ "address overflows", fill_addr_overflow, -EINVAL, -ENOENT },
+	/* Failure C12, and those behind */
 	{ "user address", fill_user, -EINVAL, -ENOENT },
 	{ "end of the address space", fill_high, -EINVAL, -ENOENT },
 	{ "data", fill_data, -EINVAL, -ENOENT },
@@ -1797,6 +1929,13 @@ static const struct bad_input bad_inputs[] = {
 	{ "vmalloc", fill_vmalloc, -EINVAL, -ENOENT },
 	{ "blacklisted address", fill_forbidden, -EINVAL },
 	{ "blacklisted symbol", fill_forbidden_symbol, -EINVAL },
+	/* Failure C10 */
+	{ "in front of a function, __pfx_", fill_pfx, -EINVAL },
+	{ "in front of a function, __cfi_", fill_cfi, -EINVAL },
+	{ "return trampoline", fill_trampoline, -EINVAL },
+#if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
+	{ "BPF program", fill_bpf, -EINVAL, -ENOENT },
+#endif
 #ifdef LONG_INSN
 	{ "within an instruction", fill_mid_insn, -EILSEQ },
 	{ "symbol, within an instruction", fill_mid_insn_symbol, -EILSEQ },
@@ -1898,6 +2037,7 @@ static void bad_input_kretprobe(struct kunit *test)
 }
 #endif
 
+/* Failure M8 */
 static void bad_input_null(struct kunit *test)
 {
 	struct watch *w = new_watch(test, PLAIN, true);
@@ -1972,7 +2112,7 @@ static void bad_input_unregistered_twice(struct kunit *test)
 	expect_call(test, t, w, 0, 0);
 }
 
-/* A probe in the code that it would have to be removed by. */
+/* Failure M9: a probe in the code that it would have to be removed by. */
 static void bad_input_kprobes_itself(struct kunit *test)
 {
 	void *functions[] = {
@@ -2393,6 +2533,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(kretprobe_beside_kprobes, next_subject),
 	KUNIT_CASE_PARAM(kretprobe_enable_disable_again, next_subject),
 	KUNIT_CASE(kretprobe_batch),
+	KUNIT_CASE_PARAM(handlers_read_badly, next_subject),
 	KUNIT_CASE_PARAM(kretprobe_missed, next_subject),
 	KUNIT_CASE_PARAM(kprobe_missed_in_return, next_subject),
 	KUNIT_CASE(kretprobe_dropped_while_inside),

@@ -347,7 +347,8 @@ static void optimize_work(struct work_struct *work)
 	if (!begin_wait())
 		return;
 
-	/* With no lock held: a task that has to be waited for may want one. */
+	/* A task that has to be waited for may want it. */
+	lockdep_assert_not_held(&kprobe_mutex);
 	synchronize_rcu_tasks();
 	write_jumps();
 }

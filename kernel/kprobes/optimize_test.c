@@ -502,7 +502,7 @@ static void optimize_neighbour(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-/* Its breakpoint comes while the point is on the way to a jump over it. */
+/* Failure C6: its breakpoint comes while the point is on the way to a jump over it. */
 static void optimize_neighbour_while_queued(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *inner;
@@ -525,7 +525,7 @@ static void optimize_neighbour_while_queued(struct kunit *test)
 
 /* -- leaving early -- */
 
-/* At any time of the grace period that the worker waits for, or before it. */
+/* Failure C6: at any time of the grace period that the worker waits for, or before it. */
 static void optimize_removed_early(struct kunit *test)
 {
 	unsigned int i, seen[NR_POINT_STATES] = {};
@@ -764,6 +764,58 @@ static void optimize_never_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 }
 
+/* -- a probe that is there before the optimizer can work -- */
+
+DEFINE_TARGET(8)
+
+static target_fn target_at_boot = target_8;
+
+static struct {
+	struct watch w;
+	int err;
+	enum point_state early;
+	enum point_state late;
+} at_boot;
+
+static int __init register_at_boot(void)
+{
+	struct watch *w = &at_boot.w;
+
+	w->kp.addr = (kprobe_opcode_t *)target_at_boot;
+	w->kp.pre_handler = count_hit;
+	at_boot.err = register_kprobe(&w->kp);
+	if (!at_boot.err)
+		at_boot.early = point_of(get_kprobe(w->kp.addr))->state;
+
+	return 0;
+}
+early_initcall(register_at_boot);
+
+/* Whether or not the cases run: nobody else is to find it. */
+static int __init unregister_at_boot(void)
+{
+	struct watch *w = &at_boot.w;
+
+	if (at_boot.err)
+		return 0;
+	wait_for_kprobe_optimizer();
+	READ_ONCE(target_at_boot)(1);
+	at_boot.late = point_of(get_kprobe(w->kp.addr))->state;
+	unregister_kprobe(&w->kp);
+
+	return 0;
+}
+late_initcall(unregister_at_boot);
+
+/* Failure C9: it had to wait for RCU-tasks, and has become a jump since. */
+static void optimize_from_boot(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, at_boot.err, 0);
+	KUNIT_EXPECT_EQ(test, at_boot.early, POINT_ARMED);
+	KUNIT_EXPECT_EQ(test, at_boot.late, POINT_OPTIMIZED);
+	KUNIT_EXPECT_EQ(test, at_boot.w.hits, 1);
+}
+
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_comes_and_goes),
 	KUNIT_CASE(optimize_post_handler),
@@ -781,6 +833,7 @@ static struct kunit_case optimize_cases[] = {
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(optimize_return_probe),
 #endif
+	KUNIT_CASE(optimize_from_boot),
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
 	KUNIT_CASE_SLOW(optimize_never_late),
 	{}

@@ -155,7 +155,7 @@ SNIPPET atomics, SNIPPET_LSE
 	casp	x0, x1, x2, x3, [x19]
 END atomics
 
-/* The store must not see a trap since the load. */
+/* Failure A7: the store must not see a trap since the load. */
 SNIPPET exclusive_loop, refused=0x1c
 	STEP(1)
 	prfm	pstl1strm, [x19]
@@ -260,6 +260,7 @@ SNIPPET test_bit
 9:	nop
 END test_bit
 
+/* Failure A8: a probe on a landing pad is one itself. */
 SNIPPET indirect
 	adr	x9, 1f
 	br	x9
@@ -288,6 +289,7 @@ SNIPPET indirect
 7:	STEP(64)
 END indirect
 
+/* Failure A6: what is signed before a probe is authenticated behind it. */
 SNIPPET pauth, SNIPPET_PAUTH
 	paciasp
 	autiasp
@@ -340,6 +342,7 @@ SNIPPET addresses
 	.inst	0x90800006		/* adrp x6, . - 4G */
 END addresses
 
+/* Failure A1: the width of each, from addresses of the kernel. */
 SNIPPET literals
 	ldr	x0, .Lliteral
 	ldr	w1, .Lliteral
@@ -384,6 +387,7 @@ SNIPPET counter, SNIPPET_VOLATILE
 	mrs	x0, cntvct_el0
 END counter
 
+/* Failure A4 */
 SNIPPET interrupts, SNIPPET_SETS_DAIF
 	mrs	x0, daif
 	msr	daifset, #2
@@ -413,6 +417,7 @@ END simd
 
 /* -- exceptions -- */
 
+/* Failure A5: a fault that is the copy's, and goes to its instruction's fixup. */
 SNIPPET fault, SNIPPET_FAULTS
 	mov	x0, #UNMAPPED
 1:	ldr	x1, [x0]

@@ -608,7 +608,7 @@ static void insn_same_as_found(struct kunit *test)
 	}
 }
 
-/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
+/* -- the same as a hit within a hit: no handlers, but the instruction runs; Failures A4, A5 -- */
 
 /* Interrupts stay off here, and a fault within a hit is another matter. */
 #define NOT_NESTED	(SNIPPET_SETS_DAIF | SNIPPET_FAULTS)
@@ -783,6 +783,7 @@ static const struct decoded {
 	{ 0x14000001, INSN_GOOD_NO_SLOT, simulate_b_bl, false, "b" },
 	{ 0x94000001, INSN_GOOD_NO_SLOT, simulate_b_bl, false, "bl" },
 	{ 0x54000041, INSN_GOOD_NO_SLOT, simulate_b_cond, false, "b.ne" },
+	/* Failure A2 */
 	{ 0x54000051, INSN_GOOD_NO_SLOT, simulate_b_cond, false, "bc.ne" },
 	{ 0xd61f0200, INSN_GOOD_NO_SLOT, simulate_br_blr_ret, false, "br" },
 	{ 0xd63f0200, INSN_GOOD_NO_SLOT, simulate_br_blr_ret, false, "blr" },
@@ -832,6 +833,7 @@ static const struct decoded {
 	{ 0xd503477f, INSN_REJECTED, NULL, false, "smstart" },
 	{ 0xd50b7a20, INSN_GOOD, NULL, true, "dc cvac" },
 	{ 0xd508871f, INSN_GOOD, NULL, true, "tlbi vmalle1" },
+	/* Failure A6 */
 	{ 0xd50b7700, INSN_REJECTED, NULL, false, "gcspushm" },
 	{ 0xd5033fdf, INSN_GOOD, NULL, true, "isb" },
 	{ 0xc85f7c00, INSN_REJECTED, NULL, false, "ldxr" },
@@ -840,6 +842,7 @@ static const struct decoded {
 	{ 0x48207c82, INSN_GOOD, NULL, true, "casp" },
 	{ 0xc8dffc00, INSN_GOOD, NULL, true, "ldar" },
 	{ 0xc8a07c01, INSN_GOOD, NULL, true, "cas" },
+	/* Failure A3 */
 	{ 0x1d010440, INSN_REJECTED, NULL, false, "cpyfp" },
 	{ 0x19c10440, INSN_REJECTED, NULL, false, "setp" },
 	{ 0xf380001f, INSN_REJECTED, NULL, false, "autiasppc" },

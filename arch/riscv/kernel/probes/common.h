@@ -24,6 +24,9 @@
 bool text_is_ebreak(unsigned long addr);
 u32 ebreak_for(u32 insn);
 
+/* decode.c */
+int read_original(u32 *insn, unsigned long addr);
+
 /* emulate.c */
 const char *refusal_reason(u32 insn);
 bool insn_is_lr(u32 insn);

@@ -32,7 +32,7 @@ static bool read_from_probe(u32 *insn, unsigned long addr)
  * Read an instruction as it is without its probe. It may be the last on a page
  * with nothing behind that, so what is not part of it must not be read.
  */
-static int read_original(u32 *insn, unsigned long addr)
+int read_original(u32 *insn, unsigned long addr)
 {
 	u16 first, second = 0;
 

@@ -192,6 +192,7 @@ SNIPPET jal
 3:	STEP(16)
 END jal
 
+/* Failure R4: no link register, and the same register for both. */
 SNIPPET jalr
 	la	a0, 2f
 	jalr	ra, 0(a0)
@@ -369,6 +370,7 @@ SNIPPET fences
 	fence	w, o
 END fences
 
+/* Failure R7: what has a probe between the two comes to its end. */
 SNIPPET reservation, SNIPPET_GAPS
 	addi	a0, s1, 0
 1:	lr.w	a1, (a0)
@@ -501,6 +503,7 @@ SNIPPET c_arithmetic
 	c.srli	a5, 5
 	c.srai	s0, 6
 	c.slli	t1, 7
+	/* Failure R5: with 32 bits these are calls. */
 #ifdef CONFIG_64BIT
 	c.addiw	a0, 3
 	c.addiw	t2, -9
@@ -596,6 +599,7 @@ SYM_CODE_START_LOCAL(insn_never_run)
 	REFUSED	sc, EOPNOTSUPP
 	sc.w	a0, a2, (a1)
 1:	nop
+	/* Failure R2 */
 	REFUSED	second_half, EILSEQ, 2
 	addi	a0, a0, 1
 	REFUSED	odd, EILSEQ, 1

@@ -28,6 +28,7 @@
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/ptrace.h>
+#include <linux/vmalloc.h>
 #include <asm/bug.h>
 #include <asm/csr.h>
 #include <asm/patch.h>
@@ -428,6 +429,7 @@ static void use_snippet(const struct snippet *snippet)
 	lab.offset = 0;
 }
 
+/* Failure R3: what is behind a copy in its slot, for copies of both lengths. */
 static void insn_same_with_probes(struct kunit *test)
 {
 	use_snippet(test->param_value);
@@ -707,6 +709,25 @@ static void insn_refused_for_reason(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refused->err, ret);
 }
 
+/* -- the end of a page -- */
+
+/* Failure R8: nothing is read behind an instruction of 2 bytes. */
+static void insn_at_page_end(struct kunit *test)
+{
+	/* With nothing behind it. */
+	void *page = vmalloc(PAGE_SIZE);
+	u16 *last = page + PAGE_SIZE - sizeof(*last);
+	u32 insn = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	*last = 0x0001;		/* c.nop */
+	KUNIT_EXPECT_EQ(test, 0, read_original(&insn, (unsigned long)last));
+	KUNIT_EXPECT_EQ(test, 0x0001, insn);
+	*last = 0x0013;		/* half a nop */
+	KUNIT_EXPECT_EQ(test, -EFAULT, read_original(&insn, (unsigned long)last));
+	vfree(page);
+}
+
 /* -- uprobes are served too -- */
 
 struct user_insn {
@@ -772,6 +793,7 @@ static struct kunit_case insn_cases[] = {
 	KUNIT_CASE_SLOW(insn_same_as_in_kernel),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_for_reason, next_refused),
+	KUNIT_CASE(insn_at_page_end),
 	KUNIT_CASE(insn_decoded_for_uprobes),
 	{}
 };

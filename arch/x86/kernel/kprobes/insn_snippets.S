@@ -148,7 +148,7 @@ SNIPPET enter_leave
 	leave
 END enter_leave
 
-/* -- flags, moved as a whole -- */
+/* -- flags, moved as a whole; Failures X8, and M5 for 16 bits -- */
 
 SNIPPET pushf
 	pushf
@@ -245,6 +245,7 @@ SNIPPET jmp_near
 .Ljn4:
 END jmp_near
 
+/* Failure X2: each condition, from states with all flags. */
 .macro JCC cc, n
 SNIPPET jcc_\cc
 	.byte	0x70 + \n, .Ljcc1_\cc - . - 1
@@ -282,6 +283,7 @@ JCC ge, 13
 JCC le, 14
 JCC g, 15
 
+/* Failure M3: the counter is decremented, and then tested. */
 SNIPPET loop
 	mov	$3, %ecx
 .Lloop1:
@@ -332,7 +334,7 @@ SNIPPET loopne
 .Lloopne3:
 END loopne
 
-/* Breakpoints that stand in the text for good, as after a return. */
+/* Failure X1: breakpoints that stand in the text for good, as after a return. */
 SNIPPET padding
 	jmp	.Lpad1
 	int3
@@ -367,6 +369,7 @@ SNIPPET call_ret
 	call	.Lcr1
 END call_ret
 
+/* Failure M4 */
 SNIPPET call_prefixed
 	jmp	.Lcp2
 .Lcp1:
@@ -908,7 +911,7 @@ SNIPPET load_ss
 	mov	%ecx, %es
 END load_ss
 
-/* -- faults with a fixup: .Lxx1 faults, execution goes on at .Lxx2 -- */
+/* -- faults with a fixup: .Lxx1 faults, execution goes on at .Lxx2; Failure M6 -- */
 
 SNIPPET pf_load, SNIPPET_FAULTS
 	mov	$UNMAPPED, %_ASM_CX
@@ -1082,7 +1085,10 @@ SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)
 SYM_DATA_START(insn_refused)
 .popsection
 
-/* -- what must be refused; never run. Some need an annotation for objtool -- */
+/*
+ * What must be refused, and is never run; Failures X7, X8. Some need an annotation
+ * for objtool.
+ */
 
 .macro INTRA_FUNCTION_CALL
 	ANNOTATE_INTRA_FUNCTION_CALL

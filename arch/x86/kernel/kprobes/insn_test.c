@@ -545,6 +545,7 @@ static void stay_on_cpu(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
 }
 
+/* Failure X3: a post_handler behind an emulated instruction, and the hits after it. */
 static void insn_same_with_probes(struct kunit *test)
 {
 	choose_snippet(test);
