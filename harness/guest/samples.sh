@@ -33,3 +33,22 @@ sample()	# MODULE
 
 sample kprobe_example
 sample kretprobe_example
+
+# It must take effect for programs of that name, only for these, and only while loaded.
+echo text >/tmp/file
+opens()	{ "$1" /tmp/file >/dev/null 2>&1; }
+
+if insmod /lib/kp/kprobe_redirect.ko; then
+	ok "kprobe_redirect loads"
+	check "kprobe_redirect keeps cat from opening a file" sh -c "! /bin/cat /tmp/file"
+	check "kprobe_redirect leaves others alone" opens /usr/bin/head
+	check "kprobe_redirect tells of it" sh -c "dmesg | grep -q 'kprobe_redirect: .*cat.* gets -13'"
+	check "kprobe_redirect unloads" rmmod kprobe_redirect
+	check "kprobe_redirect: cat opens files again" opens /bin/cat
+	insmod /lib/kp/kprobe_redirect.ko comm=head value=-2
+	check "kprobe_redirect takes parameters" sh -c \
+		"/bin/cat /tmp/file && /usr/bin/head /tmp/file 2>&1 | grep 'No such file'"
+	rmmod kprobe_redirect
+else
+	not_ok "kprobe_redirect loads"
+fi
