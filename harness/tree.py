@@ -20,6 +20,7 @@ from . import ui
 from .paths import CACHE, REPO, log_file
 
 DEBIAN = "/usr/src/linux-source-6.12.tar.xz"
+UNPACKED = 2    # GB of a source tree
 LOCK = []       # the open lock file, while we hold it
 FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation"]
 
@@ -100,6 +101,8 @@ def ensure_kernel(tree, whole=False):
     if tree.exists() and any(tree.iterdir()):
         raise ui.Failure(f"{tree} is not empty, and not a tree that kp made")
     part = tree.with_name(tree.name + ".part")
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    ui.need_space(tree.parent, UNPACKED, "the source tree")
     with ui.Step(f"unpack {kernel().name}") as step:
         if part.exists():
             shutil.rmtree(part)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the user sees: one line per step, and how to repeat a step that failed."""
+import errno
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import time
 
 START = time.monotonic()
 TAIL = 25
+PATIENCE = 60       # seconds without a line in a log
 STOP = threading.Event()    # set when everything that runs must end
 
 
@@ -27,10 +30,12 @@ def say(text=""):
 
 
 class Step:
-    """A unit of work.  On a terminal its line is live; in a log it appears once, complete."""
+    """A unit of work.  On a terminal its line is live; in a log it appears when it is complete,
+    and once in a while until then."""
 
     def __init__(self, text):
         self.text, self.start = text, time.monotonic()
+        self.told = self.start
         self.live = sys.stdout.isatty()
         self.width = os.get_terminal_size().columns if self.live else 0
 
@@ -39,9 +44,13 @@ class Step:
         return self
 
     def tick(self, note=""):
+        now = time.monotonic()
+        line = f"[{clock(now - START):>6}] {self.text} ... {clock(now - self.start)} {note}"
         if not self.live:
+            if now - self.told >= PATIENCE:
+                self.told = now
+                say(line[:100])
             return
-        line = f"[{clock(time.monotonic() - START):>6}] {self.text} ... {note}"
         print("\r\033[K" + line[:self.width - 1], end="", flush=True)
 
     def __exit__(self, kind, value, trace):
@@ -49,6 +58,14 @@ class Step:
         word = "" if kind is None else "  STOPPED" if kind is KeyboardInterrupt else "  FAILED"
         line = f"[{clock(time.monotonic() - START):>6}] {self.text} ({took:.0f} s){word}"
         say(("\r\033[K" if self.live else "") + line)
+
+
+def need_space(folder, gigabytes, what):
+    """Says before the work that there is no room for it, and not when half of it is done."""
+    free = shutil.disk_usage(folder).free / 1e9
+    if free < gigabytes:
+        raise Failure(f"{what} takes {gigabytes} GB, and {folder} has {free:.1f} GB left; "
+                      "KP_CACHE=DIR takes another folder")
 
 
 def tail(log, lines=TAIL):
@@ -79,6 +96,8 @@ def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None)
 
     @sign: (text, seconds): by then the text has to be in the output.
     """
+    if not shutil.which(argv[0]):
+        raise Failure(f"{argv[0]} is not installed")
     with open(log, "wb") as out:
         proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                 cwd=cwd, env=env, start_new_session=True)
@@ -123,6 +142,8 @@ def run(argv, log, step=None, cwd=None, env=None):
     status = supervise(argv, log, step, cwd=cwd, env=full)
     if status == 0:
         return
+    if contains(log, os.strerror(errno.ENOSPC)):
+        raise Failure(f"the disk is full; see {log}")
     prefix = "".join(f"{k}={shlex.quote(v)} " for k, v in (env or {}).items())
     where = f"cd {shlex.quote(str(cwd))} && " if cwd else ""
     raise Failure(f"exit status {status}\n{errors(log)}    ...\n{tail(log)}  whole log: {log}\n"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a user sees of a step, and what is left when it is stopped."""
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from harness import ui
+from harness.paths import REPO
+
+STOPPED = """
+import sys
+from harness import cli, ui
+cli.end_orderly()
+ui.supervise(["sh", "-c", "echo $$; sleep 100 & echo $!; wait"], sys.argv[1])
+"""
+
+
+def alive(pid):
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+class UiTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = Path(folder.name, "log")
+
+    def stopped(self, number):
+        # A shell's background job, which this may be part of, ignores SIGINT.
+        kp = subprocess.Popen([sys.executable, "-c", STOPPED, str(self.log)], cwd=REPO,
+                              stderr=subprocess.DEVNULL,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        by = time.monotonic() + 20
+        while not self.log.exists() or len(self.log.read_text().split()) < 2:
+            self.assertLess(time.monotonic(), by)
+            time.sleep(0.05)
+        pids = self.log.read_text().split()
+        self.assertTrue(all(map(alive, pids)))
+        os.kill(kp.pid, number)
+        kp.wait(timeout=20)
+        # Killed they are, but one that is not its child ends when it gets to run.
+        while any(map(alive, pids)) and time.monotonic() < by:
+            time.sleep(0.05)
+        self.assertEqual([pid for pid in pids if alive(pid)], [])
+
+    def test_nothing_outlives_kp(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.stopped(number)
+                self.log.unlink()
+
+    def test_a_program_that_is_not_there(self):
+        with self.assertRaisesRegex(ui.Failure, "no-such-program is not installed"):
+            ui.run(["no-such-program"], self.log)
+
+    def test_a_full_disk(self):
+        with self.assertRaisesRegex(ui.Failure, "the disk is full"):
+            ui.run(["sh", "-c", "echo cc1: No space left on device; exit 1"], self.log)
+        with self.assertRaisesRegex(ui.Failure, "a tree takes 1000000000 GB, and / has"):
+            ui.need_space("/", 10**9, "a tree")
+
+    def test_a_failure_tells_how_to_repeat_it(self):
+        with self.assertRaisesRegex(ui.Failure, "(?s)error: x.*to repeat: cd / && sh -c"):
+            ui.run(["sh", "-c", "echo 'a.c:1: error: x'; exit 1"], self.log, cwd="/")
+
+    def test_a_long_step_tells_a_log_what_it_does(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), mock.patch.object(ui, "PATIENCE", 0):
+            with ui.Step("build") as step:
+                step.tick("CC fork.o")
+        self.assertRegex(out.getvalue(), r"build \.\.\. 0:00 CC fork\.o\n.*build \(0 s\)\n")
