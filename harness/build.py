@@ -13,8 +13,9 @@ from .paths import CACHE, HARNESS, log_file
 class Build:
     """One build folder."""
 
-    def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm=""):
+    def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=()):
         self.label, self.source, self.fragments = label, source, fragments
+        self.compiler = compiler        # of programs that run in the guest
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
         self.args = ["ARCH=" + arch]
@@ -38,6 +39,7 @@ class Build:
         if stamp.exists() and stamp.read_text() == digest:
             return
         stamp.unlink(missing_ok=True)
+        ui.need_space(self.folder, 1, f"a build of {self.label}")
         merged = self.folder / "kp.config"
         merged.write_text(text)
         with ui.Step(f"configure {self.label}") as step:
@@ -71,7 +73,20 @@ class Build:
             built = sorted(mods.rglob("*probe*.ko"))
             for folder in [*sorted((HARNESS / "modules").glob("*")), *module_folders]:
                 built += self.module(Path(folder).resolve(), step)
+            self.programs(step)
         return built
+
+    def programs(self, step):
+        """Compiles what guests run, with all it needs in the file: they have no libraries."""
+        folder = self.folder / "kp-programs"
+        folder.mkdir(exist_ok=True)
+        for source in sorted((HARNESS / "programs").glob("*.c")) if self.compiler else ():
+            program = folder / source.stem
+            if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+                continue
+            ui.run([*self.compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static",
+                    "-pthread", "-o", str(program), str(source)],
+                   log_file(f"{self.label}-program-{source.stem}"), step)
 
     def module(self, folder, step):
         """Builds a module's folder; kbuild writes beside the source, so it works on a copy."""

@@ -20,6 +20,7 @@ class Arch:
     console: str
     qemu: tuple
     cross: str = ""
+    cflags: tuple = ()      # more for programs that run in the guest
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
     unsupported: tuple = () # ftrace selftests that cannot pass there
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
@@ -33,8 +34,9 @@ class Config:
     name: str
     memory: int = 512       # MiB
     slow: int = 1           # factor on every time limit
-    parts: tuple = ("kunit", "scripts", "toggle", "selftests")      # what of guesttest runs
-    toggle: int = 15        # seconds for which probes change while they are hit
+    # What of guesttest runs.
+    parts: tuple = ("kunit", "scripts", "toggle", "selftests")
+    racing: tuple = (15,)       # seconds for each of guesttest.RACING, or the first
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
     qemu: tuple = ()        # more for the command line, and for the machine
@@ -63,7 +65,10 @@ X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
 I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
             ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"),
             suites=("fprobe_test", "longest-symbol"), debian="i386",
-            unsupported=("kprobe/kprobe_opt_types.tc",))
+            unsupported=("kprobe/kprobe_opt_types.tc",),
+            # The headers of <asm/> are those of 64 bits, which serve both.
+            cflags=("-m32", "-idirafter", "/usr/include/x86_64-linux-gnu"),
+            packages=("qemu-system-x86", "libc6-dev-i386", "lib32gcc-12-dev"))
 
 ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
@@ -73,7 +78,7 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
                  *FPROBE_TESTS,
                  # Probes the start of the shell's file, which here is no code. See uprobes.sh.
                  "dynevent/add_remove_uprobe.tc"),
-             packages=("gcc-aarch64-linux-gnu", "qemu-system-arm"))
+             packages=("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-system-arm"))
 
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
@@ -83,23 +88,28 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
                  *FPROBE_TESTS,
                  # Probes the start of the shell's text, where this one has its ELF header.
                  "dynevent/add_remove_uprobe.tc"),
-             packages=("gcc-riscv64-linux-gnu", "qemu-system-misc", "qemu-system-data"))
+             packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
+                       "qemu-system-data"))
+
+# What takes long.
+ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
-    Config(X86_64, "none"),
-    Config(X86_64, "preempt"),
-    Config(X86_64, "debug", memory=1024, slow=4, toggle=60, selftests=("kprobe",)),
-    Config(X86_64, "kcsan", memory=1024, slow=4, toggle=60, parts=("toggle",),
+    Config(X86_64, "none", parts=ALL, racing=(15, 10)),
+    Config(X86_64, "preempt", racing=(15, 10)),
+    Config(X86_64, "debug", memory=1024, slow=4, racing=(60,), selftests=("kprobe",)),
+    Config(X86_64, "kcsan", memory=1024, slow=4, racing=(60,), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3),
-    Config(ARM64, "none", slow=2, qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "none", slow=2, parts=ALL, racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     Config(ARM64, "preempt", slow=4, qemu=("-cpu", "max,pauth-impdef=on"),
            parts=("kunit", "scripts", "toggle"), options="kprobes-core"),
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
            options="kprobes-core", llvm="-19"),
-    Config(RISCV, "none", slow=3),
+    Config(RISCV, "none", slow=3,
+           parts=("kunit", "scripts", "beside", "toggle", "faults", "selftests")),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]

@@ -5,9 +5,9 @@ import os
 import re
 import subprocess
 
-from . import ktap, qemu, tree, ui
+from . import faults, ktap, qemu, tree, ui
 from .build import Build
-from .paths import HARNESS
+from .paths import HARNESS, log_file
 
 # Whose data races are ours: the functions of these objects in the build folder.
 OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
@@ -15,7 +15,16 @@ OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/
 RACE = re.compile(r".*BUG: KCSAN: [\w-]+ in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
-TOGGLE = "toggle.sh"            # has a boot of its own, with more CPUs
+# Probes from the command line, which at_boot.sh removes.
+AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
+FUZZ = "fuzz.sh"                # is told how long
+# These have a boot of their own: the first two for more CPUs; the third takes long, and may take
+# the guest with it; the others are about all that there is beside probes.
+RACING = ["toggle.sh", "torture.sh"]
+SWEEP = "sweep.sh"
+BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
+          "nomem.sh", "pidns.sh", "static.sh", "why.sh"]
+SHOWN = 40                      # hits that ./kp probe prints
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
 # ftrace selftests that cannot pass here, and why that is so.  Any other one must pass.
@@ -28,7 +37,8 @@ NOT_RUN = {
 
 def build(config, source):
     return Build(config.label, source, config.fragments, config.arch.name,
-                 "" if config.llvm else config.arch.cross, config.llvm)
+                 "" if config.llvm else config.arch.cross, config.llvm,
+                 () if config.llvm else (config.arch.cross + "gcc", *config.arch.cflags))
 
 
 def our_functions(folder):
@@ -89,10 +99,14 @@ def output(lines):
     return list(itertools.takewhile(lambda line: line.startswith("out: "), lines))[:40]
 
 
-def count_script(config, outcome, script, results):
-    """Counts the ok and not ok lines of one guest script."""
-    lines, status = outcome.script(script)
-    label = script.removeprefix("jobs/").removesuffix(".sh")
+def label_of(script):
+    return script.removeprefix("jobs/").removesuffix(".sh")
+
+
+def count_lines(config, outcome, script, results):
+    """Counts the ok and not ok lines of one guest script; returns how many there are."""
+    lines, _ = outcome.script(script)
+    label = label_of(script)
     counted = 0
     for i, line in enumerate(lines):
         word = re.match(r"(ok|not ok|skip) ([^#]*?)\s*(?:# (.*))?$", line)
@@ -107,32 +121,78 @@ def count_script(config, outcome, script, results):
             results.skip(name, note or "no reason given")
         else:
             results.fail(name, "\n    ".join([f"{note or ''} see {outcome.log}", *output(lines[i + 1:])]))
+    return counted
+
+
+def count_script(config, outcome, script, results):
+    """The same for one that has to come to its end."""
+    counted = count_lines(config, outcome, script, results)
+    lines, status = outcome.script(script)
     if status != 0 or not counted:
         why = f"status {status}, {counted} results, see {outcome.log}"
         last = [line for line in lines if line.startswith("out: ")][-30:]
-        results.fail(f"{config.label} {label}: the script ends well", "\n    ".join([why, *last]))
+        results.fail(f"{config.label} {label_of(script)}: the script ends well", "\n    ".join([why, *last]))
+
+
+def repeat(seconds):
+    """How long something random goes on that takes @seconds by default, and its seed."""
+    return int(os.environ.get("KP_SECONDS") or seconds), int(os.environ.get("KP_SEED") or 1)
 
 
 def scripts(config, made, modules, results):
-    order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name != TOGGLE)
+    alone = [*RACING, SWEEP, *BESIDE]
+    order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name not in alone)
     outcome = boot(config, made, modules, "scripts", order, 600, args=QUIET)
     judge(config, "scripts", outcome, results)
     for script in order:
         count_script(config, outcome, script, results)
 
 
-def toggle(config, made, modules, results):
-    """Probes that change while four CPUs hit them: KP_SECONDS long, from the seed KP_SEED.
+def beside(config, made, modules, results):
+    """With clients of all kinds, those who share the functions, and where memory is short."""
+    seconds, start = repeat(10)
+    lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
+    outcome = boot(config, made, modules, "beside", lines, 600 + seconds, args=QUIET + AT_BOOT)
+    judge(config, "beside", outcome, results)
+    for script in BESIDE:
+        count_script(config, outcome, script, results)
+
+
+def boot_sweep(config, made, modules, argument):
+    """The log must hold a line for each address that is refused."""
+    return boot(config, made, modules, "sweep", [f"{SWEEP} {argument}"], 600,
+                args=[*QUIET, "log_buf_len=4M"], cpus=2)
+
+
+def sweep(config, made, modules, results, seed=None):
+    """Probes on all of the kernel at once, and on instructions drawn from @seed, or KP_SEED."""
+    outcome = boot_sweep(config, made, modules, seed or repeat(0)[1])
+    judge(config, "sweep", outcome, results)
+    count_script(config, outcome, SWEEP, results)
+
+
+def race(config, made, modules, what, seconds, seed, results):
+    """Probes that change while four CPUs hit them; @seconds: for how long, by the script.
 
     The CPUs share a thread of the emulator: with threads of their own one may go on
     with its translation of a text that another has changed, and hits get lost.
     """
-    seconds = int(os.environ.get("KP_SECONDS") or config.toggle)
-    order = [f"{TOGGLE} {seconds} {int(os.environ.get('KP_SEED') or 1)}"]
-    outcome = boot(config, made, modules, "toggle", order, 120 + 2 * seconds, args=QUIET,
-                   cpus=4, threads="single")
-    judge(config, "toggle", outcome, results)
-    count_script(config, outcome, TOGGLE, results)
+    order = [f"{script} {length} {seed}" for script, length in seconds.items()]
+    outcome = boot(config, made, modules, what, order, 120 + 2 * sum(seconds.values()),
+                   args=QUIET, cpus=4, threads="single")
+    judge(config, what, outcome, results)
+    for script in seconds:
+        count_script(config, outcome, script, results)
+
+
+def toggle(config, made, modules, results):
+    """Each script of RACING: KP_SECONDS long, from the seed KP_SEED."""
+    lengths = {script: repeat(length)[0] for script, length in zip(RACING, config.racing)}
+    race(config, made, modules, "toggle", lengths, repeat(0)[1], results)
+
+
+def torture(config, made, modules, results, seconds, start):
+    race(config, made, modules, "torture", {"torture.sh": seconds}, start, results)
 
 
 def selftests(config, made, modules, results):
@@ -152,11 +212,35 @@ def selftests(config, made, modules, results):
     count_script(config, outcome, "jobs/selftests", results)
 
 
+def faulty_handlers(config, made, modules, results):
+    """Handlers that fault. A kernel that ends at one is booted again for the others."""
+    script, left = "jobs/faults", faults.CASES
+    while left:
+        what = f"faults {left[0]}"
+        outcome = boot(config, made, modules, what.translate(str.maketrans(" :", "--")),
+                       [f"{script} {' '.join(left)}"], 120, args=QUIET)
+        logged = faults.sections(outcome.log)
+        for case, lines in logged.items():
+            bad = faults.wrong(case, lines)
+            results.check(f"{config.label} faults {case}: the kernel tells where", not bad,
+                          f"{'; '.join(bad)}, see {outcome.log}")
+        if outcome.finished:
+            count_script(config, outcome, script, results)
+        else:
+            count_lines(config, outcome, script, results)
+            results.check(f"{config.label} {what}: ends as it should", faults.end_is_due(logged),
+                          f"the end of {outcome.log}:\n{ui.tail(outcome.log)}")
+        left = [case for case in left if case not in logged] if logged else []
+
+
+PARTS = {"kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep, "toggle": toggle,
+         "faults": faulty_handlers, "selftests": selftests}
+
+
 def test(config, made, modules, results):
     """Everything for one built configuration."""
-    parts = {"kunit": kunit, "scripts": scripts, "toggle": toggle, "selftests": selftests}
     for name in config.parts:
-        parts[name](config, made, modules, results)
+        PARTS[name](config, made, modules, results)
 
 
 def run(config, source):
@@ -173,4 +257,46 @@ def run(config, source):
         raise ui.Failure("\n  ".join(["the probes did not do as they should:", *bad[:20]]) +
                          f"\nthe end of {outcome.log}:\n{ui.tail(outcome.log)}")
     ui.say("\nBoth probes fired.")
+    return 0
+
+
+class Echo:
+    """Prints what a guest script says while it runs; takes the place of a step's line."""
+
+    def __init__(self, log, words):
+        self.log, self.words, self.seen = log, words, 0
+        log.unlink(missing_ok=True)
+
+    def tick(self, _=""):
+        lines = qemu.read(self.log).lines if self.log.exists() else []
+        for line in lines[self.seen:]:
+            word, _, text = line.partition(" ")
+            if word in self.words:
+                ui.say(f"  {text}")
+        self.seen = len(lines)
+
+
+def probe(config, source, place, ret, seconds):
+    """Shows the hits of one probe as they come; returns the exit status."""
+    if not re.fullmatch(r"[\w.]+(\+(0x[0-9a-f]+|\d+))?", place):
+        raise ui.Failure(f"{place} is not SYMBOL or SYMBOL+OFFSET")
+    made = build(config, source)
+    modules = made.kernel()
+    echo = Echo(log_file(f"{config.label}-probe"), ["hit"])
+    ui.say(f"boot {config.label}, probe {place} for {seconds} seconds:")
+    order = [f"jobs/probe {'r' if ret else 'p'} {place} {SHOWN} {seconds}"]
+    outcome = qemu.boot(config, made, modules, "probe", order, 60 + seconds, args=QUIET, step=echo)
+    echo.tick()
+    said = dict(line.split(" ", 1) for line in outcome.lines if line.startswith(("point ", "count ")))
+    refused = [line.removeprefix("refused ") for line in outcome.lines if line.startswith("refused ")]
+    if "refused" in outcome.lines:
+        raise ui.Failure("\n  ".join([f"{place} cannot be probed:", *(refused or ["no reason given"])]))
+    if not outcome.finished or "count" not in said or outcome.complaints:
+        raise ui.Failure("\n  ".join(["the guest did not come to its end:", *outcome.complaints[:5]]) +
+                         f"\nthe end of {outcome.log}:\n{ui.tail(outcome.log)}")
+    hits, missed = map(int, said["count"].split())
+    _, where, state, *_, = said["point"].split()
+    reason = said["point"].split(" ", 5)[5]
+    ui.say(f"{hits} hits, {missed} missed" + (f", of which {SHOWN} are shown" if hits > SHOWN else ""))
+    ui.say(f"{where} is {state}" + ("" if reason == "-" else f", no jump: {reason}"))
     return 0

@@ -11,10 +11,14 @@ from .paths import CACHE, log_file
 
 # package: the program or file that shows it is there (other distributions name packages differently)
 PROBES = {
-    "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex",
+    "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex", "git": "git",
     "gcc": "gcc", "kmod": "depmod", "make": "make", "patch": "patch", "perl": "perl",
     "xz-utils": "xz", "sparse": "sparse", "gnuplot-nox": "gnuplot",
     "libc6-dev": "/usr/include/stdio.h",
+    "libc6-dev-i386": "/usr/lib32/libc.a",
+    "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",
+    "libc6-dev-riscv64-cross": "/usr/riscv64-linux-gnu/lib/libc.a",
+    "lib32gcc-12-dev": "/usr/lib/gcc/x86_64-linux-gnu/12/32/libgcc.a",
     "libelf-dev": "/usr/include/gelf.h",
     "libssl-dev": "/usr/include/openssl/opensslv.h",
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",

@@ -63,6 +63,7 @@ def pack(config, build, modules, order, extra=()):
             archive.add(f"kp/{path.name}", path)
     for module in modules:
         archive.file(f"lib/kp/{module.name}", module.read_bytes())
+    archive.add("kp/bin", build.folder / "kp-programs")
     archive.add("lib/modules", build.folder / "kp-root/lib/modules")
     for name, path in extra:
         archive.add(name, path)

@@ -75,7 +75,29 @@ check "address of the IDT" addr_refused "$(address idt_table)"
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000
+prober_refused()	# SYMBOL ERROR
+{
+	! echo "add x $1" 2>/tmp/error >$PROBER/command && grep -q "$2" /tmp/error && no_probes
+}
+
+# The first of all that there are several of.
+several()	# PATTERN
+{
+	awk -v p="$1" '$2 ~ /[tT]/ && NF == 3 && $3 ~ p && seen[$3]++ { print $3; exit }' /proc/kallsyms
+}
+# Failure C13
+check "ambiguous symbol" prober_refused "$(several '^[a-z]_(start|next|stop|show)$')" "Cannot assign"
 check "address of a good function" sh -c "echo addr x $(address vfs_read) >$PROBER/command"
+
+# Failure R1
+READ=$(awk '$3 ~ /^(__(x64|ia32|arm64|riscv)_)?sys_read$/ { print $3; exit }' /proc/kallsyms)
+sys_read_is_hit()
+{
+	echo "add read $READ" >$PROBER/command && read -r line </proc/version &&
+		[ "$(sed -n 's/^read \([0-9]*\) .*/\1/p' $PROBER/state)" -gt 0 ] &&
+		echo "del read" >$PROBER/command
+}
+check "the system call read, $READ" sys_read_is_hit
 
 # What is wrong with one does not keep another from being made.
 check "good event" event "p:good vfs_read"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in text that goes away: that of a module, and that of its initialisation.
+# Failure C4: those that are disabled, and those on ftrace sites.
 . /kp/lib
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }

@@ -57,5 +57,5 @@ echo 1 >$TRACE/tracing_on
 check "list is empty" no_probes
 text >/tmp/after
 check "text is what it was" cmp -s /tmp/before /tmp/after
-diff /tmp/before /tmp/after | grep '^>' | tell "differs: "
+diff /tmp/before /tmp/after | grep '^+[0-9a-f]' | tell "differs: "
 rmmod kp_text

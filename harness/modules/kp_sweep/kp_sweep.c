@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes all over the kernel at once. Each address is first registered by
- * itself and disabled, to learn whether it is accepted; then all that are come
- * back armed, in one batch, and stay until the module goes.
+ * Probes all over the kernel at once. Each is registered by itself, to learn
+ * whether it is accepted, while all probes are switched off; the kernel log tells
+ * how many were tried, and which were refused. Switching probes on arms them all.
  *
  *	what=entry	the entry of every function, or of every step-th
  *	what=insn	count instructions, random ones of random functions
- *	mode=pre|post|ret	which handlers
  *
- * The kernel log tells how many were tried, accepted and hit.
+ * What is written to the parameter "more" changes them, in one batch:
+ *
+ *	ret	adds a return probe to each
+ *	post	adds a probe with a post_handler to each
+ *	none	takes either away
+ *	next	moves all probes to the instructions behind theirs
+ *	tell	tells in the kernel log how often they were hit since the last time
+ *
+ * The parameter "jumps" is how many of them are jumps now.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
+
+#define MAX_FUNCTIONS	100000
 
 static char *what = "entry";
 module_param(what, charp, 0444);
-static char *mode = "pre";
-module_param(mode, charp, 0444);
 static uint count = 5000;
 module_param(count, uint, 0444);
 static uint step = 1;
@@ -33,16 +41,31 @@ static ulong start, end;
 module_param(start, ulong, 0444);
 module_param(end, ulong, 0444);
 
-/* Of which a plain probe uses the kprobe only. */
-static struct kretprobe *probes;
-static struct kretprobe **accepted;
+struct swept {
+	struct kprobe kp;
+	struct kretprobe more;		/* of which a post_handler uses the kprobe only */
+	bool hit;
+};
+
+static struct swept *probes;
+static struct kretprobe **more_probes;
 static unsigned long *functions;
-static uint nr_functions, nr_accepted;
+static uint nr_functions, nr_tried, nr_probes, nr_more;
+static const char *more = "none";
 static DEFINE_PER_CPU(unsigned long, hits);
+
+static void count_hit(struct swept *probe)
+{
+	this_cpu_inc(hits);
+	if (!READ_ONCE(probe->hit))
+		WRITE_ONCE(probe->hit, true);
+}
+
+NOKPROBE_SYMBOL(count_hit);
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	this_cpu_inc(hits);
+	count_hit(container_of(kp, struct swept, kp));
 	return 0;
 }
 
@@ -50,58 +73,48 @@ NOKPROBE_SYMBOL(on_pre);
 
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	this_cpu_inc(hits);
+	count_hit(container_of(kp, struct swept, more.kp));
 }
 
 NOKPROBE_SYMBOL(on_post);
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	this_cpu_inc(hits);
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		count_hit(container_of(rp, struct swept, more));
 	return 0;
 }
 
 NOKPROBE_SYMBOL(on_return);
 
-static bool is_mode(const char *name)
-{
-	return !strcmp(mode, name);
-}
-
-static void init_probe(struct kretprobe *rp, unsigned long addr, u32 flags)
-{
-	memset(rp, 0, sizeof(*rp));
-	rp->kp.addr = (kprobe_opcode_t *)addr;
-	rp->kp.flags = flags;
-	if (is_mode("ret")) {
-		rp->handler = on_return;
-		rp->maxactive = 4;
-		return;
-	}
-	rp->kp.pre_handler = on_pre;
-	if (is_mode("post"))
-		rp->kp.post_handler = on_post;
-}
-
 static int try_address(unsigned long addr)
 {
-	struct kretprobe *rp = &probes[nr_accepted];
+	struct kprobe *kp = &probes[nr_probes].kp;
 	int err;
 
-	init_probe(rp, addr, KPROBE_FLAG_DISABLED);
-	err = is_mode("ret") ? register_kretprobe(rp) : register_kprobe(&rp->kp);
+	*kp = (struct kprobe){ .addr = (kprobe_opcode_t *)addr, .pre_handler = on_pre };
+	err = register_kprobe(kp);
 	if (!err)
-		accepted[nr_accepted++] = rp;
+		nr_probes++;
 	return err;
+}
+
+/* What the compiler has split off a function is entered by jumps, not called. */
+static bool is_function(const char *name)
+{
+	return name[0] && !strstr(name, ".cold") && !str_has_prefix(name, "__pfx_") &&
+	       !str_has_prefix(name, "__cfi_");
 }
 
 static int add_function(void *data, const char *name, unsigned long addr)
 {
-	if (addr < start || addr >= end || !name[0] || strchr(name, '.'))
+	if (addr < start || addr >= end || !is_function(name))
 		return 0;
 	if (!nr_functions || functions[nr_functions - 1] != addr)
 		functions[nr_functions++] = addr;
-	return nr_functions == count;
+	return nr_functions == MAX_FUNCTIONS;
 }
 
 /* The symbol is not exported, but a probe can tell where it is. */
@@ -122,108 +135,246 @@ static int find_functions(void)
 	return nr_functions ? 0 : -ENOENT;
 }
 
-static void count_error(int err, const char *where, unsigned long addr)
+static void count_try(int err, unsigned long addr)
 {
+	nr_tried++;
 	if (err)
-		pr_debug("%s %pS: %d\n", where, (void *)addr, err);
+		pr_info("refused %d probe %pS\n", err, (void *)addr);
 }
 
-static void sweep_entries(uint *tried)
+static void try_entries(void)
 {
 	uint i;
 
-	for (i = 0; i < nr_functions; i += step, ++*tried)
-		count_error(try_address(functions[i]), "entry", functions[i]);
+	for (i = seed % step; i < nr_functions; i += step)
+		count_try(try_address(functions[i]), functions[i]);
 }
 
 /* Instructions are not all of one length: try until one is hit. */
-static void sweep_insns(uint *tried, struct rnd_state *rnd)
+static void try_from(unsigned long addr)
 {
-	while (nr_accepted < count && *tried < 2 * count) {
-		unsigned long addr = functions[prandom_u32_state(rnd) % nr_functions];
-		int err = -EILSEQ;
-		uint i;
+	int err = -EILSEQ;
+	uint i;
 
-		addr += prandom_u32_state(rnd) % 200;
-		for (i = 0; i < 16 && err == -EILSEQ; i++)
-			err = try_address(addr + i);
-		++*tried;
-		count_error(err, "insn", addr + i - 1);
-	}
+	for (i = 0; i < 16 && err == -EILSEQ; i++)
+		err = try_address(addr + i);
+	count_try(err, addr + i - 1);
 }
 
-static void unregister_all(void)
+static void try_insns(void)
 {
-	if (is_mode("ret"))
-		unregister_kretprobes(accepted, nr_accepted);
-	else
-		unregister_kprobes((struct kprobe **)accepted, nr_accepted);
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, seed);
+	while (nr_probes < count && nr_tried < 2 * count)
+		try_from(functions[prandom_u32_state(&rnd) % nr_functions] +
+			 prandom_u32_state(&rnd) % 200);
 }
 
-/* The same again, armed and all at once. */
-static int register_all(void)
+static bool is_return(const char *mode)
+{
+	return !strcmp(mode, "ret");
+}
+
+static int add_some(struct kretprobe **rps, uint nr, const char *mode)
 {
 	uint i;
 
-	for (i = 0; i < nr_accepted; i++)
-		init_probe(accepted[i], (unsigned long)accepted[i]->kp.addr, 0);
-	if (is_mode("ret"))
-		return register_kretprobes(accepted, nr_accepted);
-	return register_kprobes((struct kprobe **)accepted, nr_accepted);
+	for (i = 0; i < nr; i++) {
+		struct kprobe *kp = &container_of(rps[i], struct swept, more)->kp;
+
+		memset(rps[i], 0, sizeof(*rps[i]));
+		rps[i]->kp.addr = kp->addr;
+		if (is_return(mode))
+			rps[i]->handler = on_return;
+		else
+			rps[i]->kp.post_handler = on_post;
+		rps[i]->maxactive = 4;
+	}
+	if (is_return(mode))
+		return register_kretprobes(rps, nr);
+	return register_kprobes((struct kprobe **)rps, nr);
 }
+
+/* Not each function can have its return diverted: halve until the rest is in. */
+static void add_most(uint from, uint nr, const char *mode)
+{
+	int err = add_some(more_probes + from, nr, mode);
+
+	if (!err) {
+		memmove(more_probes + nr_more, more_probes + from, nr * sizeof(*more_probes));
+		nr_more += nr;
+	} else if (nr == 1) {
+		pr_info("refused %d %s %pS\n", err, mode, more_probes[from]->kp.addr);
+	} else {
+		add_most(from, nr / 2, mode);
+		add_most(from + nr / 2, nr - nr / 2, mode);
+	}
+}
+
+static void add_more(const char *mode)
+{
+	uint i;
+
+	for (i = 0; i < nr_probes; i++)
+		more_probes[i] = &probes[i].more;
+	add_most(0, nr_probes, mode);
+	more = mode;
+}
+
+static void remove_more(void)
+{
+	if (is_return(more))
+		unregister_kretprobes(more_probes, nr_more);
+	else
+		unregister_kprobes((struct kprobe **)more_probes, nr_more);
+	nr_more = 0;
+	more = "none";
+}
+
+static void remove_probes(void)
+{
+	struct kprobe **kps = (struct kprobe **)more_probes;
+	uint i;
+
+	remove_more();
+	for (i = 0; i < nr_probes; i++)
+		kps[i] = &probes[i].kp;
+	unregister_kprobes(kps, nr_probes);
+}
+
+static void tell_tried(void)
+{
+	pr_info("tried %u accepted %u\n", nr_tried, nr_probes);
+}
+
+/* An entry with an ftrace site needs no breakpoint; behind it there is one. */
+static unsigned long behind(struct kprobe *kp)
+{
+#ifdef MCOUNT_INSN_SIZE
+	if (kprobe_ftrace(kp))
+		return (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
+#endif
+	return (unsigned long)kp->addr + 1;
+}
+
+static void go_next(void)
+{
+	uint i, nr = nr_probes;
+
+	for (i = 0; i < nr; i++)
+		functions[i] = behind(&probes[i].kp);
+	remove_probes();
+	nr_tried = 0;
+	nr_probes = 0;
+	for (i = 0; i < nr; i++)
+		try_from(functions[i]);
+	tell_tried();
+}
+
+static void tell_hits(void)
+{
+	unsigned long all = 0;
+	uint i, hit = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		all += per_cpu(hits, cpu);
+		per_cpu(hits, cpu) = 0;
+	}
+	for (i = 0; i < nr_probes; i++) {
+		hit += probes[i].hit;
+		probes[i].hit = false;
+	}
+	pr_info("probes %u hit %u more %u hits %lu\n", nr_probes, hit, nr_more, all);
+}
+
+static int more_set(const char *text, const struct kernel_param *param)
+{
+	if (!nr_probes)
+		return -EAGAIN;
+	if (sysfs_streq(text, "ret"))
+		add_more("ret");
+	else if (sysfs_streq(text, "post"))
+		add_more("post");
+	else if (sysfs_streq(text, "none"))
+		remove_more();
+	else if (sysfs_streq(text, "next"))
+		go_next();
+	else if (sysfs_streq(text, "tell"))
+		tell_hits();
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static const struct kernel_param_ops more_ops = { .set = more_set };
+module_param_cb(more, &more_ops, NULL, 0200);
+
+static bool is_jump(const struct kprobe *kp)
+{
+#ifdef CONFIG_X86
+	return *kp->addr == JMP32_INSN_OPCODE;
+#else
+	return false;
+#endif
+}
+
+static int jumps_get(char *buf, const struct kernel_param *param)
+{
+	uint i, jumps = 0;
+
+	for (i = 0; i < nr_probes; i++)
+		jumps += is_jump(&probes[i].kp);
+	return sysfs_emit(buf, "%u\n", jumps);
+}
+
+static const struct kernel_param_ops jumps_ops = { .get = jumps_get };
+module_param_cb(jumps, &jumps_ops, NULL, 0400);
 
 static void free_all(void)
 {
 	vfree(probes);
-	vfree(accepted);
+	vfree(more_probes);
 	vfree(functions);
+}
+
+static int make_room(void)
+{
+	uint nr;
+	int err;
+
+	functions = vmalloc_array(MAX_FUNCTIONS, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	err = find_functions();
+	if (err)
+		return err;
+	nr = max(nr_functions, count);
+	probes = vcalloc(nr, sizeof(*probes));
+	more_probes = vcalloc(nr, sizeof(*more_probes));
+	return probes && more_probes ? 0 : -ENOMEM;
 }
 
 static int __init kp_sweep_init(void)
 {
-	struct rnd_state rnd;
-	uint tried = 0;
-	int err;
+	int err = make_room();
 
-	if (!strcmp(what, "entry"))
-		count = 100000;
-	functions = vmalloc_array(100000, sizeof(*functions));
-	probes = vcalloc(count, sizeof(*probes));
-	accepted = vcalloc(count, sizeof(*accepted));
-	if (!functions || !probes || !accepted) {
+	if (err) {
 		free_all();
-		return -ENOMEM;
+		return err;
 	}
-	err = find_functions();
-	if (err)
-		goto fail;
-	prandom_seed_state(&rnd, seed);
 	if (!strcmp(what, "entry"))
-		sweep_entries(&tried);
+		try_entries();
 	else
-		sweep_insns(&tried, &rnd);
-	pr_info("%s %s seed %lu: tried %u, accepted %u\n", what, mode, seed, tried, nr_accepted);
-	unregister_all();
-	err = register_all();
-	if (err)
-		goto fail;
-	pr_info("armed\n");
+		try_insns();
+	tell_tried();
 	return 0;
-fail:
-	pr_err("failed: %d\n", err);
-	free_all();
-	return err;
 }
 
 static void __exit kp_sweep_exit(void)
 {
-	unsigned long all = 0;
-	int cpu;
-
-	unregister_all();
-	for_each_possible_cpu(cpu)
-		all += per_cpu(hits, cpu);
-	pr_info("hits %lu\n", all);
+	remove_probes();
 	free_all();
 }
 

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Handlers that fault: what the kernel has to say of them."""
+import re
+
+from . import qemu
+
+# The breakpoints come first: where a trap counts as an interrupt, the kernel ends there.
+CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
+         for which in ("pre", "post", "entry", "return") if (which, way) != ("post", "jump")]
+BEGIN = re.compile("case (.*)")
+# What an oops begins with, on one architecture or another, KASAN's remark included.
+OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"
+                  r"Unable to handle kernel|Internal error: Oops|Oops\b|"
+                  # arm64 counts a breakpoint as an NMI for RCU, and nobody leaves it.
+                  r"WARNING: .* at kernel/context_tracking\.c:|"
+                  # What this is about is in the next line.
+                  r"-+\[ cut here")
+NUMBER = re.compile(r"Oops.*\[#\d+\]")
+ENDS_KERNEL = re.compile(r"Kernel panic - not syncing: (?:.*: )?Fatal exception in interrupt")
+
+
+def sections(log):
+    """What was logged during each case that began."""
+    found, case = {}, None
+    with open(log, errors="replace") as f:
+        for line in (line.rstrip("\r\n") for line in f):
+            ours = qemu.LINE.match(line)
+            begin = ours and BEGIN.fullmatch(ours[1])
+            if begin:
+                case = begin[1]
+                found[case] = []
+            elif case:
+                found[case].append(re.sub(f"^{qemu.STAMP}", "", line))
+    found.pop("over", None)
+    return found
+
+
+def is_due(case, line):
+    """A trap may be like an NMI, in which no task can be killed."""
+    return case.endswith(":break") and bool(ENDS_KERNEL.match(line))
+
+
+def end_is_due(found):
+    """Was the last case one at which the kernel may end, and did it say so?"""
+    return bool(found) and any(is_due([*found][-1], line) for line in [*found.values()][-1])
+
+
+def wrong(case, lines):
+    """What is missing in the log of a case, or should not be there; nothing if all is well."""
+    text = "\n".join(lines)
+    if "kp: skip " in text:
+        return []
+    handler = "kp_fault_in_" + case.split(":")[0]
+    function = "kp_fault_traced" if case.endswith(":ftrace") else "kp_fault_plain"
+    complaints = [line for line in lines if qemu.COMPLAINT.match(line)]
+    strange = [line for line in complaints if not (OOPS.search(line) or is_due(case, line))]
+    wanted = {
+        "one oops": len(NUMBER.findall(text)) == 1,
+        "the handler, where it faulted": re.search(rf"^(RIP|EIP|pc|epc) ?:.*\b{handler}\+0x", text, re.M),
+        "the probe": f"kprobes: in a handler of the probe on {function}+0x" in text,
+        # A function that has returned is not in the backtrace, and a copy may stand for it.
+        "the function, in the backtrace": case.startswith("return:") or case == "post:break" or re.search(
+            rf"^(?!kprobes: ).*\b{function}\+0x", text, re.M),
+    }
+    return [f"not in the log: {what}" for what, there in wanted.items() if not there] + strange

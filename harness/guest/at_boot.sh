@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Failure C9: the events that the kernel's command line asks for.
+. /kp/lib
+
+EVENTS=$TRACE/kprobe_events
+grep -q kprobe_event= /proc/cmdline && [ -e $EVENTS ] || { skip "events # none were asked for"; exit; }
+
+check "all events are made" [ "$(grep -c 'kprobes/at_boot' $EVENTS)" = 3 ]
+check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c vfs_read)" = 2 ]
+check "none is disabled" sh -c "! grep -F '[DISABLED]' $KPROBES/list"
+echo >$TRACE/trace
+read -r line </proc/version
+/bin/busybox true
+# Reading the trace is traced, too.
+echo 0 >$TRACE/tracing_on
+for event in at_boot at_boot_return at_boot_fork; do
+	check "$event is hit" grep -q " $event: " $TRACE/trace
+done
+echo 0 >$TRACE/events/kprobes/enable
+echo 1 >$TRACE/tracing_on
+: >$EVENTS
+: >$TRACE/trace
+check "no probe is left" [ -z "$(cat $KPROBES/list)" ]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes of all kinds and fprobes on one function, and a probe on one that is not
+# traced: they count all hits and no others, whoever else comes and goes.
+. /kp/shared
+
+if ! grep -qw function_graph $TRACE/available_tracers; then
+	skip "tracers on functions with probes of all kinds # this kernel has none"
+	leave_shared
+	exit 0
+fi
+
+FPROBES=$TRACE/dynamic_events
+before=$(text)
+tracer()	{ echo "$1" >$TRACE/current_tracer; }
+
+fprobes_come()
+{
+	echo "f:kp/f_entry kp_shared_traced" >>$FPROBES &&
+		echo "f:kp/f_exit kp_shared_traced%return" >>$FPROBES &&
+		echo 1 >$TRACE/events/kp/enable
+}
+
+fprobes_go()
+{
+	[ -d $TRACE/events/kp ] || return
+	echo 0 >$TRACE/events/kp/enable
+	: >$FPROBES
+}
+
+seen()		# N PATTERN
+{
+	local n
+	n=$(grep -Ec "$2" /tmp/trace)
+	[ "$n" = "$1" ] || echo "$n of $2, not $1"
+	[ "$n" = "$1" ]
+}
+
+exact()
+{
+	: >$TRACE/trace
+	counted 5 calls 5 || return 1
+	echo 0 >$TRACE/tracing_on
+	cat $TRACE/trace >/tmp/trace
+	echo 1 >$TRACE/tracing_on
+	case "$(cat $TRACE/current_tracer)" in
+	function)	seen 5 'kp_shared_traced <-' || return 1 ;;
+	function_graph)	seen 5 'kp_shared_traced( \[kp_shared\])?\(\)( \{|;)' || return 1 ;;
+	esac
+	[ -d $TRACE/events/kp ] || return 0
+	seen 5 ' f_entry: \(' && seen 5 ' f_exit: \('
+}
+
+come()		# KIND
+{
+	case "$1" in
+	fprobes)	fprobes_come ;;
+	plain)		prober add pre_plain kp_shared_plain ;;
+	*)		prober add "$1" kp_shared_traced "${1%_*}" ;;
+	esac
+}
+
+go()		# KIND
+{
+	case "$1" in
+	fprobes)	fprobes_go ;;
+	plain)		prober del pre_plain ;;
+	*)		prober del "$1" ;;
+	esac
+}
+
+nobodys()	{ ! grep kp_shared $TRACE/enabled_functions && unprobed kp_shared; }
+
+kinds="pre_1 ret_1 plain post_1 pre_2 ret_2 post_2"
+if grep -q '^# *f\|<fprobe\|f\[:' $TRACE/README && fprobes_come; then
+	fprobes_go
+	kinds="pre_1 ret_1 fprobes plain post_1 pre_2 ret_2 post_2"
+else
+	skip "fprobes beside probes # this kernel has none"
+fi
+
+echo 'kp_shared_*' >$TRACE/set_ftrace_filter
+for name in function function_graph; do
+	tracer $name
+	for kind in $kinds; do
+		come $kind
+		check "$name: $kind comes and all count" exact
+	done
+	tracer nop
+	check "$name: leaves and all count" exact
+	tracer $name
+	check "$name: comes and all count" exact
+	for kind in $kinds; do
+		go $kind
+		check "$name: $kind leaves and all count" exact
+	done
+	tracer nop
+	check "$name: nobody has the function" nobodys
+done
+
+# Failures M1 and C5: a post_handler, which takes the site from the probes without
+# one, comes and goes in all orders.
+for order in "post_1 pre_1" "pre_1 post_1" "post_1 pre_2 pre_1" "pre_2 pre_1 post_1"; do
+	for kind in pre_1 post_1; do
+		come $kind
+	done
+	case "$order" in
+	*pre_2*)	come pre_2 ;;
+	esac
+	check "post_handler comes, $order are to leave" exact
+	for kind in $order; do
+		go $kind
+		check "$kind leaves, of $order" exact
+	done
+	check "nobody has the function when $order have left" nobodys
+done
+: >$TRACE/set_ftrace_filter
+: >$TRACE/trace
+check "text of the module is what it was" [ "$(text)" = "$before" ]
+leave_shared

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Errors that are injected into functions with probes on them: by fail_function, whose
+# probe returns for the function, and by a BPF program. After such a probe no other one
+# of the same function is called.
+. /kp/shared
+
+FAIL=/sys/kernel/debug/fail_function
+
+if [ ! -e $FAIL/inject ]; then
+	skip "error injection # this kernel has none"
+	leave_shared
+	exit 0
+fi
+
+echo 100 >$FAIL/probability
+echo 1 >$FAIL/interval
+echo 0 >$FAIL/space
+echo 0 >$FAIL/verbose
+echo N >$FAIL/task-filter
+
+inject()	# FUNCTION ERROR [TIMES]
+{
+	echo "$1" >$FAIL/inject && printf '%#x' "-$2" >$FAIL/"$1"/retval &&
+		echo "${3:--1}" >$FAIL/times
+}
+
+limit()		{ echo "$1" >$FAIL/times; }
+stop()		{ echo "!$1" >$FAIL/inject; }
+yields()	# FUNCTION RESULT: all of three calls do, and the probes count
+{
+	counted 3 calls 3 && returns "$1" "$2"
+}
+
+before=$(text)
+for name in traced plain; do
+	function=kp_shared_$name
+	calls 1
+	right=$(result $name)
+	check "$name: fails" inject $function 12
+	check "$name: fails alone" yields $name -12
+	check "$name: is listed" sh -c "cat $KPROBES/list | grep $function"
+	prober add off_later $function
+	prober add off_later_ret $function ret
+	check "$name: those that come later are not called" yields $name -12
+	check "$name: stops to fail" stop $function
+	prober del off_later
+	prober del off_later_ret
+	check "$name: has stopped" yields $name $right
+
+	# Post handlers are not called either, there being no instruction to follow.
+	prober add pre $function
+	prober add pre_post $function post
+	prober add ret $function ret
+	check "$name: fails with probes on it" inject $function 12
+	check "$name: probes that came first are called" yields $name -12
+	limit 1
+	calls 1
+	check "$name: fails as often as it should" returns $name -12
+	prober del pre_post
+	check "$name: and no more often" yields $name $right
+	limit -1
+	check "$name: fails again" yields $name -12
+	prober del pre
+	prober del ret
+	check "$name: fails when probes have left" yields $name -12
+	stop $function
+	check "$name: works when all have left" yields $name $right
+	check "$name: none is listed" unprobed $function
+done
+
+overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
+{
+	local i
+	clients override "$1" "-$2" >/tmp/overridden &
+	program=$!
+	for i in $(seq 100); do
+		grep -q overridden /tmp/overridden && return 0
+		kill -0 $program || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+not_overriding()	{ kill $program; wait $program; true; }
+
+for name in traced plain; do
+	function=kp_shared_$name
+	calls 1
+	right=$(result $name)
+	prober add pre_first $function
+	if ! overriding $function 110; then
+		skip "$name: BPF overrides # not in this kernel"
+		prober del pre_first
+		continue
+	fi
+	check "$name: BPF overrides" yields $name -110
+	inject $function 12
+	check "$name: BPF, which came first, overrides" yields $name -110
+	not_overriding
+	check "$name: then fail_function does" yields $name -12
+	overriding $function 110
+	check "$name: fail_function, which came first, overrides" yields $name -12
+	stop $function
+	check "$name: then BPF does" yields $name -110
+	not_overriding
+	check "$name: then nobody does" yields $name $right
+	prober del pre_first
+done
+check "text is what it was" [ "$(text)" = "$before" ]
+check "no probe is left" unprobed kp_shared
+leave_shared

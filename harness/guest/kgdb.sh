@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Breakpoints of the kernel's debugger, which are the same instruction as probes.
+if [ ! -e /lib/kp/kp_kgdb.ko ]; then
+	. /kp/lib
+	skip "debugger # this kernel has none"
+	exit 0
+fi
+. /kp/shared
+insmod /lib/kp/kp_kgdb.ko || exit 1
+
+KGDB=/sys/module/kp_kgdb/parameters
+symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
+entry()		{ sed -n "s/$1 //p" $SHARED/entries; }
+plus()		{ printf '%#x' $(($1 + $2)); }
+type()		{ echo "$1" >$KGDB/type; }
+screen()	{ cat $KGDB/screen; }
+has()		{ screen | grep -F "$1"; }
+# Also takes breakpoints for as long as it tries.
+debug()		{ type "$1;go;" && echo >$KGDB/enter; }
+set_break()	{ debug "bp $1" && has "BP #"; }
+refused()	{ debug "bp $1" && ! has "BP #"; }
+clear_break()	{ debug "bc *"; }
+
+# The debugger comes up when the functions are called, and takes its breakpoint away.
+stops()		{ type "bc *;go;" && calls 1 && has "Breakpoint @" && right; }
+right()		{ calls 3 && returns plain 200002 && returns traced 100001; }
+
+for name in register_kprobe get_kprobe; do
+	check "breakpoint on $name is refused" refused "$(symbol $name)"
+done
+
+accepted()	# FUNCTION: the offsets at which there may be a probe now
+{
+	local offset
+	for offset in $(seq 0 12); do
+		prober addr x "$(plus "$(entry $1)" $offset)" && echo $offset
+	done
+}
+
+executed()	# FUNCTION <offsets: those where a probe is hit
+{
+	local offset
+	while read -r offset; do
+		prober add pre $1+$offset
+		counted 1 calls 1 && echo $offset
+		prober del pre
+	done
+}
+
+before=$(text)
+for function in kp_shared_plain kp_shared_traced; do
+	accepted $function >/tmp/accepted
+	executed $function </tmp/accepted | grep -x '[0-9]*' >/tmp/executed
+	check "$function: has instructions" [ -s /tmp/executed ]
+	for offset in $(cat /tmp/executed); do
+		where=$function+$offset
+		check "$where: breakpoint" set_break "$(plus "$(entry $function)" $offset)"
+		accepted $function >/tmp/now
+		check "$where: no probe there" sh -c "! grep -x $offset /tmp/now"
+		# What the breakpoint hides may be longer than a breakpoint.
+		grep -vxFf /tmp/accepted /tmp/now >/tmp/wrong
+		check "$where: no probe within instructions behind it" [ ! -s /tmp/wrong ]
+		check "$where: debugger comes up" stops
+		check "$where: text is what it was" [ "$(text)" = "$before" ]
+	done
+done
+
+# A debugger's breakpoint comes and goes where a probe is.
+for function in kp_shared_plain kp_shared_traced; do
+	prober add post $function post
+	check "$function: probe alone" counted 3 right
+	during=$(text)
+	check "$function: breakpoint on a probe" set_break "$(entry $function)"
+	check "$function: breakpoint is gone" clear_break
+	check "$function: text is that of the probe" [ "$(text)" = "$during" ]
+	check "$function: probe goes on" counted 3 right
+	prober del post
+	check "$function: text is what it was" [ "$(text)" = "$before" ]
+done
+rmmod kp_kgdb
+leave_shared

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A function that is patched live, and probes on it: those that could change where it
+# goes on, having a post_handler, exclude the patch; all others go with it.
+. /kp/shared
+
+PATCH=/lib/modules/$(uname -r)/kernel/samples/livepatch/livepatch-sample.ko
+STATE=/sys/kernel/livepatch/livepatch_sample
+FUNCTION=cmdline_proc_show
+SITE=$TRACE/enabled_functions
+
+if [ ! -e "$PATCH" ]; then
+	skip "livepatch # this kernel has no sample"
+	leave_shared
+	exit 0
+fi
+
+settled()	# COMMAND...: does it succeed within some seconds?
+{
+	local i
+	for i in $(seq 100); do
+		"$@" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+steady()	{ [ "$(cat $STATE/transition)" = 0 ]; }
+patch_gone()	{ [ ! -e $STATE ]; }
+patch()		{ insmod "$PATCH" && settled steady; }
+unpatch()	{ echo 0 >$STATE/enabled && settled patch_gone && rmmod livepatch_sample; }
+
+original=$(cat /proc/cmdline)
+
+shows()		# TEXT
+{
+	local i
+	for i in 1 2 3 4; do
+		[ "$(cat /proc/cmdline)" = "$1" ] || return 1
+	done
+}
+
+patched()	{ counted 4 shows "this has been live patched"; }
+unpatched()	{ counted 4 shows "$original"; }
+
+# Probes first, and the patch leaves first.
+check "patch alone comes" patch
+check "patch alone works" patched
+check "patch alone leaves" unpatch
+check "patch alone has left" unpatched
+prober add pre $FUNCTION
+prober add ret $FUNCTION ret
+check "probes alone" unpatched
+check "patch comes to probes" patch
+check "patch works with probes" patched
+check "patch leaves probes" unpatch
+check "probes stay" unpatched
+
+# The patch first, and the probes leave first.
+prober del pre
+prober del ret
+check "patch comes again" patch
+check "probe comes to the patch" prober add pre $FUNCTION
+check "return probe comes to the patch" prober add ret $FUNCTION ret
+check "probes work with the patch" patched
+prober del ret
+check "probe works without the return probe" patched
+
+# Failure C1: a refusal by ftrace is the caller's to hear of, and nothing stays.
+check "post_handler is refused beside a probe" \
+	fails_with "resource busy" prober add post $FUNCTION post
+check "probe goes on after the refusal" patched
+prober del pre
+check "post_handler is refused alone" \
+	fails_with "resource busy" prober add post $FUNCTION post
+check "nothing of it is listed" unprobed $FUNCTION
+check "patch works after the refusal" patched
+check "patch leaves after the refusal" unpatch
+check "the site is nobody's" sh -c "! grep $FUNCTION $SITE"
+
+# A post_handler first.
+check "post_handler comes" prober add post $FUNCTION post
+check "post_handler alone works" unpatched
+check "patch is refused" fails_with "resource busy" insmod "$PATCH"
+check "post_handler goes on after the refusal" unpatched
+check "post_handler is disabled" prober disable post
+check "patch comes to what is disabled" patch
+check "enabling is refused" fails_with "resource busy" prober enable post
+check "it is listed as disabled" sh -c "cat $KPROBES/list | grep $FUNCTION | grep -F [DISABLED]"
+check "patch goes on" shows "this has been live patched"
+check "patch leaves" unpatch
+check "enabling is granted" prober enable post
+check "post_handler works again" unpatched
+
+# While all are off the patch comes: not all can be on again.
+prober add pre_other kp_shared_traced
+echo 0 >$KPROBES/enabled
+check "patch comes while all are off" patch
+check "switching on fails" sh -c "! echo 1 2>/dev/null >$KPROBES/enabled"
+check "patch goes on with one off" shows "this has been live patched"
+check "patch leaves one off" unpatch
+echo 0 >$KPROBES/enabled
+check "switching on succeeds without it" sh -c "echo 1 >$KPROBES/enabled"
+prober del pre_other
+check "post_handler works after all" unpatched
+prober del post
+check "nothing is listed" unprobed $FUNCTION
+check "the site is nobody's at the end" sh -c "! grep $FUNCTION $SITE"
+check "function works at the end" unpatched
+leave_shared

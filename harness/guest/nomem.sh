@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Each allocation on the way of registering, enabling and removing probes, and of
+# preparing jumps, fails once. Failures C1, C5 and C6: an error is the caller's to
+# know, and leaves nothing behind.
+. /kp/lib
+
+FAIL=/sys/kernel/debug/fail
+LEAKS=/sys/kernel/debug/kmemleak
+MODULE=/sys/module/kp_nomem/parameters
+PROBER=/sys/module/kp_prober/parameters
+
+if [ ! -e /lib/kp/kp_nomem.ko ] || [ ! -e ${FAIL}slab ]; then
+	skip "allocations fail # not in this kernel"
+	exit 0
+fi
+
+# Those that may wait fail only on request.
+may_fail()	# Y or N, and how much is told of each
+{
+	for file in ${FAIL}slab/ignore-gfp-wait ${FAIL}_page_alloc/ignore-gfp-wait; do
+		echo "$1" >$file
+	done
+	echo "$2" >${FAIL}slab/verbose
+	echo "$2" >${FAIL}_page_alloc/verbose
+}
+
+sites()		{ sort $TRACE/enabled_functions 2>/dev/null; }
+# Pages wait for a grace period before they are given back.
+slot_pages()	{ grep -cE ' kprobe_(opt)?insn_page' /proc/kallsyms; }
+few_slot_pages()
+{
+	local i
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$(slot_pages)" -le "$1" ] && return
+		sleep 1
+	done
+	return 1
+}
+
+bad()		{ echo "allocation $nth: $*" >>/tmp/nomem_bad; }
+hits()		{ sed -n 's/^jump //p' $PROBER/state; }
+
+# The optimizer's work, which who reads the list does. Without a jump there is a breakpoint.
+jumps()
+{
+	local quiet=0 said
+	nth=1
+	while [ $quiet -lt 3 ] && [ $nth -lt 200 ]; do
+		said=$(nth_alloc $nth $PROBER/command "add jump kp_nomem_long" $KPROBES/list) ||
+			bad "no probe"
+		[ "$said" = failed ] && quiet=0 || quiet=$((quiet + 1))
+		echo 1 >$MODULE/call || bad "wrong result"
+		[ "$(hits)" = "1 0" ] || bad "hits $(hits)"
+		echo "del jump" >$PROBER/command
+		nth=$((nth + 1))
+	done
+	[ $nth -gt 4 ] && [ $nth -lt 200 ]
+}
+
+may_fail N 0
+EXPEDITED=$(cat /sys/kernel/rcu_expedited)
+echo 1 >/sys/kernel/rcu_expedited
+[ ! -e $LEAKS ] || echo clear >$LEAKS
+sites >/tmp/sites
+pages=$(slot_pages)
+: >/tmp/nomem_bad
+dmesg -c >/dev/null
+check "all is tried" insmod /lib/kp/kp_nomem.ko
+dmesg | sed -n 's/.*kp_nomem: //p' >/tmp/nomem
+check "allocations failed" [ "$(sed -n 's/^failed \([0-9]*\) .*/\1/p' /tmp/nomem)" -gt 50 ]
+check "every failure is clean" grep -q ' faults 0$' /tmp/nomem
+tell "out: " </tmp/nomem
+if [ -e /proc/sys/debug/kprobes-optimization ]; then
+	insmod /lib/kp/kp_prober.ko
+	check "jumps are tried" jumps
+	rmmod kp_prober
+fi
+rmmod kp_nomem
+check "a probe that gets no jump works" [ ! -s /tmp/nomem_bad ]
+head -n 10 /tmp/nomem_bad | tell "out: "
+# One of each kind may be kept for the next probe.
+check "no page is left" few_slot_pages $((pages + 4))
+check "no probe is left" sh -c "[ -z \"\$(cat $KPROBES/list $KPROBES/points)\" ]"
+sites >/tmp/sites_after
+check "ftrace has back all sites" cmp -s /tmp/sites /tmp/sites_after
+diff /tmp/sites /tmp/sites_after | head -n 10 | tell "out: "
+if [ -e $LEAKS ]; then
+	# What was just allocated is not told of, and what is in a register is not found.
+	sleep 6
+	echo scan >$LEAKS
+	echo scan >$LEAKS
+	cat $LEAKS >/tmp/leaks
+	check "nothing is leaked" sh -c "! grep -qE 'kprobe|kp_|point|slot|return_pool|chunk' /tmp/leaks"
+	head -n 30 /tmp/leaks | tell "out: "
+fi
+echo "$EXPEDITED" >/sys/kernel/rcu_expedited
+may_fail Y 2

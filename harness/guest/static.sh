@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Static keys and static calls that change in functions with probes on them.
+. /kp/shared
+
+cat $SHARED/sites >/tmp/sites
+for kind in key call; do
+	sites=$(sed -n "s/^$kind //p" /tmp/sites)
+	[ -n "$sites" ] || skip "$kind: what it rewrites # nothing, in this kernel"
+	for site in $sites; do
+		check "$kind: what it rewrites is refused" \
+			fails_with "Invalid arg" prober addr x "$site"
+		check "$kind: the middle of it is refused" \
+			fails_with "Invalid arg" prober addr x "$(printf '%#x' $((site + 1)))"
+	done
+done
+
+set_both()	{ state=$1 && echo "$1" >$SHARED/key && echo "$1" >$SHARED/callee; }
+results()	{ returns key $((300003 + state * 100)) && returns call $((400004 + state * 100)); }
+called()	{ counted 5 calls 5 && results; }
+called_often()	{ calls 50 && results; }
+
+both_ways()	# COMMAND...: with both changed, and changed back
+{
+	set_both $((1 - state)) && "$@" && set_both $((1 - state)) && "$@"
+}
+
+right()		{ both_ways called; }
+
+# At the entries and, one after the other, wherever else there may be one.
+set_both 0
+check "alone they are right" right
+for on in 0 1; do
+	set_both $on
+	before=$(text)
+	for function in kp_shared_key kp_shared_call; do
+		prober add pre_$function $function
+		check "$function: right with a probe that came while it was $on" right
+		prober add post_$function $function post
+		check "$function: right with a post_handler that came while it was $on" right
+		prober add ret_$function $function ret
+		check "$function: right with a return probe that came while it was $on" right
+	done
+	for kind in pre post ret; do
+		prober del ${kind}_kp_shared_key
+		prober del ${kind}_kp_shared_call
+		check "right after a $kind probe left while it was $on" right
+	done
+	check "text is what it was while it was $on" [ "$(text)" = "$before" ]
+done
+
+# Within the functions; a branch may pass them by, so only results count.
+inside()
+{
+	local offset function made=0
+	for function in kp_shared_key kp_shared_call; do
+		for offset in $(seq 5 48); do
+			prober add in_${function}_$offset $function+$offset && made=$((made + 1))
+		done
+	done
+	echo "$made probes"
+	[ $made -ge 4 ]
+}
+
+set_both 0
+before=$(text)
+check "probes on all else of the functions" inside
+check "right with them" both_ways called_often
+# What they can become in the meantime, they are.
+sleep 1
+check "right with them after a while" both_ways called_often
+rmmod kp_prober
+check "right without them" both_ways called_often
+set_both 0
+check "text is what it was without them" [ "$(text)" = "$before" ]
+rmmod kp_shared

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A handler with a bad pointer. The parameters say which one, and how its probe is
+ * reached. Whoever writes to the debugfs file kp_fault calls the probed function;
+ * who reads it calls another one, that has a probe as well, and is told how many
+ * calls there were, how often the handler ran, and how many hits were missed.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#define CALLS	5
+
+static char *which = "pre";
+module_param(which, charp, 0400);
+MODULE_PARM_DESC(which, "handler that faults: pre, post, entry or return");
+
+static char *way = "break";
+module_param(way, charp, 0400);
+MODULE_PARM_DESC(way, "how the probe is reached: break, jump or ftrace");
+
+static int *bad_pointer = (int *)8;
+
+static noinline int kp_fault_traced(int n)
+{
+	barrier();
+	return n + 1;
+}
+
+static noinline notrace int kp_fault_plain(int n)
+{
+	barrier();
+	return n + 2;
+}
+
+static noinline notrace int kp_fault_other(int n)
+{
+	barrier();
+	return n + 3;
+}
+
+/* Not const: the functions are called, not inlined or cloned. */
+static int (*traced)(int n) = kp_fault_traced;
+static int (*plain)(int n) = kp_fault_plain;
+static int (*other)(int n) = kp_fault_other;
+
+static int kp_fault_in_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return READ_ONCE(*READ_ONCE(bad_pointer));
+}
+
+static void kp_fault_in_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+}
+
+static int kp_fault_in_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return READ_ONCE(*READ_ONCE(bad_pointer));
+}
+
+static int kp_fault_in_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return READ_ONCE(*READ_ONCE(bad_pointer));
+}
+
+static int hits;
+
+static int on_other(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static struct kretprobe faulty;		/* of which a plain probe uses the kprobe only */
+static struct kprobe healthy = { .pre_handler = on_other };
+static bool is_return;
+static struct dentry *file;
+
+static bool way_is(const char *name)
+{
+	return !strcmp(way, name);
+}
+
+static ssize_t kp_fault_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	int (*function)(int n) = way_is("ftrace") ? READ_ONCE(traced) : READ_ONCE(plain);
+
+	pr_info("called: %d\n", function(1));
+	return count;
+}
+
+static ssize_t kp_fault_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+{
+	char text[64];
+	int i, len;
+
+	if (*pos)
+		return 0;
+
+	hits = 0;
+	healthy.nmissed = 0;
+	for (i = 0; i < CALLS; i++)
+		READ_ONCE(other)(i);
+	len = scnprintf(text, sizeof(text), "%d called, %d hit, %lu missed\n", i, hits,
+			healthy.nmissed);
+
+	return simple_read_from_buffer(buf, count, pos, text, len);
+}
+
+/*
+ * Who dies while writing leaves the file open until its process is taken apart, and
+ * nothing else behind: debugfs must not wait for it.
+ */
+static const struct file_operations kp_fault_fops = {
+	.owner	= THIS_MODULE,
+	.write	= kp_fault_write,
+	.read	= kp_fault_read,
+};
+
+static int register_faulty(void)
+{
+	struct kprobe *kp = &faulty.kp;
+
+	kp->addr = dereference_symbol_descriptor(way_is("ftrace") ? traced : plain);
+	if (!strcmp(which, "pre"))
+		kp->pre_handler = kp_fault_in_pre;
+	else if (!strcmp(which, "post"))
+		kp->post_handler = kp_fault_in_post;
+	else if (!strcmp(which, "entry"))
+		faulty.entry_handler = kp_fault_in_entry;
+	else if (!strcmp(which, "return"))
+		faulty.handler = kp_fault_in_return;
+	else
+		return -EINVAL;
+	is_return = faulty.entry_handler || faulty.handler;
+
+	return is_return ? register_kretprobe(&faulty) : register_kprobe(kp);
+}
+
+static void unregister_faulty(void)
+{
+	if (is_return)
+		unregister_kretprobe(&faulty);
+	else
+		unregister_kprobe(&faulty.kp);
+}
+
+/* The probe is reached as the parameter says, perhaps a moment later. */
+static bool way_is_taken(void)
+{
+	const u8 *text = (const u8 *)faulty.kp.addr;
+	int i;
+
+	if (!way_is("jump"))
+		return way_is("ftrace") == kprobe_ftrace(&faulty.kp);
+
+	for (i = 0; i < 500 && READ_ONCE(*text) != 0xe9; i++)
+		msleep(20);
+
+	return i < 500;
+}
+
+static int __init kp_fault_init(void)
+{
+	int err;
+
+	healthy.addr = dereference_symbol_descriptor(other);
+	err = register_kprobe(&healthy);
+	if (err)
+		return err;
+	err = register_faulty();
+	if (!err && !way_is_taken()) {
+		unregister_faulty();
+		err = -ETIME;
+	}
+	if (err) {
+		unregister_kprobe(&healthy);
+		return err;
+	}
+	file = debugfs_create_file_unsafe("kp_fault", 0600, NULL, NULL, &kp_fault_fops);
+
+	return 0;
+}
+
+static void __exit kp_fault_exit(void)
+{
+	debugfs_remove(file);
+	unregister_faulty();
+	unregister_kprobe(&healthy);
+}
+
+module_init(kp_fault_init)
+module_exit(kp_fault_exit)
+MODULE_DESCRIPTION("A handler that faults");
+MODULE_LICENSE("GPL");

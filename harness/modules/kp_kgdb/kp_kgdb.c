@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sits at the kernel debugger's keyboard: what is written to the parameter "type"
+ * is typed when the debugger comes up next, with a new line for each semicolon.
+ * Writing to "enter" brings it up; a breakpoint does so, too. The parameter
+ * "screen" tells what it has printed since "type" was written.
+ */
+#include <linux/kgdb.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+static char keys[256], screen[2048];
+static unsigned int keys_at, screen_len;
+
+/* Never leave the guest in the debugger. */
+static const char way_out[] = "bc *\ngo\n";
+static unsigned int way_out_at;
+
+static int read_char(void)
+{
+	if (keys[keys_at])
+		return keys[keys_at++];
+	if (!way_out[way_out_at])
+		way_out_at = 0;
+	return way_out[way_out_at++];
+}
+
+static void write_char(u8 c)
+{
+	if (screen_len < sizeof(screen) - 1)
+		screen[screen_len++] = c;
+}
+
+static struct kgdb_io io = {
+	.name = "kp_kgdb",
+	.read_char = read_char,
+	.write_char = write_char,
+};
+
+static int type_set(const char *text, const struct kernel_param *param)
+{
+	strscpy(keys, text, sizeof(keys));
+	strreplace(keys, ';', '\n');
+	keys_at = 0;
+	way_out_at = 0;
+	memset(screen, 0, sizeof(screen));
+	screen_len = 0;
+	return 0;
+}
+
+static const struct kernel_param_ops type_ops = { .set = type_set };
+module_param_cb(type, &type_ops, NULL, 0200);
+MODULE_PARM_DESC(type, "what to type");
+
+static int enter_set(const char *text, const struct kernel_param *param)
+{
+	kgdb_breakpoint();
+	return 0;
+}
+
+static const struct kernel_param_ops enter_ops = { .set = enter_set };
+module_param_cb(enter, &enter_ops, NULL, 0200);
+MODULE_PARM_DESC(enter, "go to the debugger");
+
+static int screen_get(char *buf, const struct kernel_param *param)
+{
+	return scnprintf(buf, PAGE_SIZE, "%s\n", screen);
+}
+
+static const struct kernel_param_ops screen_ops = { .get = screen_get };
+module_param_cb(screen, &screen_ops, NULL, 0400);
+MODULE_PARM_DESC(screen, "what the debugger has printed");
+
+static int __init kp_kgdb_init(void)
+{
+	return kgdb_register_io_module(&io);
+}
+
+static void __exit kp_kgdb_exit(void)
+{
+	kgdb_unregister_io_module(&io);
+}
+
+module_init(kp_kgdb_init)
+module_exit(kp_kgdb_exit)
+MODULE_DESCRIPTION("A keyboard for the kernel debugger");
+MODULE_LICENSE("GPL");

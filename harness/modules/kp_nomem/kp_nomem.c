@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every allocation on the way of a registration, an enabling and a removal fails
+ * once: the first one, the second one, and so on until there are no more.
+ *
+ * What must be: registering and enabling succeed all the same, or return -ENOMEM,
+ * and then nothing is armed, the caller's structs are what they were, and the same
+ * succeeds when there is memory. Disabling and removing always do what they are to.
+ *
+ * All that is done when the module is loaded; the text that is probed is its own.
+ * Writing to the parameter "call" calls it once.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/compiler.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#define NR_FUNCTIONS	16	/* half of them for ftrace to trace */
+#define MAX_PROBES	64
+#define SHORT_TEXT	16	/* bytes of each function to compare */
+#define LONG_TEXT	128
+#define QUIET_TRIES	3	/* without a failure, and there is none further on */
+#define MAX_TRIES	2000
+
+#define STEP(i)									\
+	do {									\
+		WRITE_ONCE(cells[i], n);					\
+		WRITE_ONCE(cells[(i) + 1], READ_ONCE(cells[i]) + 1);		\
+		WRITE_ONCE(cells[(i) + 2], READ_ONCE(cells[(i) + 1]) ^ n);	\
+	} while (0)
+
+/* Longer than LONG_TEXT, and all of it runs. */
+static noinline notrace int kp_nomem_long(int n)
+{
+	static int cells[32];
+
+	STEP(0);
+	STEP(3);
+	STEP(6);
+	STEP(9);
+	STEP(12);
+	STEP(15);
+	STEP(18);
+	STEP(21);
+	STEP(24);
+	STEP(27);
+	return READ_ONCE(cells[0]) + READ_ONCE(cells[28]);
+}
+
+#define DEFINE_FUNCTION(k, attributes)			\
+static attributes int function_##k(int n)	\
+{							\
+	barrier();					\
+	return n + (k);					\
+}
+
+DEFINE_FUNCTION(0, noinline)
+DEFINE_FUNCTION(1, noinline)
+DEFINE_FUNCTION(2, noinline)
+DEFINE_FUNCTION(3, noinline)
+DEFINE_FUNCTION(4, noinline)
+DEFINE_FUNCTION(5, noinline)
+DEFINE_FUNCTION(6, noinline)
+DEFINE_FUNCTION(7, noinline)
+DEFINE_FUNCTION(8, noinline notrace)
+DEFINE_FUNCTION(9, noinline notrace)
+DEFINE_FUNCTION(10, noinline notrace)
+DEFINE_FUNCTION(11, noinline notrace)
+DEFINE_FUNCTION(12, noinline notrace)
+DEFINE_FUNCTION(13, noinline notrace)
+DEFINE_FUNCTION(14, noinline notrace)
+DEFINE_FUNCTION(15, noinline notrace)
+
+static int (*functions[NR_FUNCTIONS])(int n) = {
+	function_0, function_1, function_2, function_3,
+	function_4, function_5, function_6, function_7,
+	function_8, function_9, function_10, function_11,
+	function_12, function_13, function_14, function_15,
+};
+
+enum kind { PRE, POST, RETURN };
+
+/**
+ * struct plan - what is done without memory
+ * @name: for the report
+ * @kind: of the probes
+ * @nr: how many, on as many functions
+ * @first: the first of these, or NR_FUNCTIONS: anywhere in a long one
+ * @sibling: each address has another probe already, which stays
+ * @enable: the probes are registered disabled, and the first one is enabled
+ */
+struct plan {
+	const char *name;
+	enum kind kind;
+	unsigned int nr;
+	unsigned int first;
+	bool sibling;
+	bool enable;
+};
+
+#define TRACED	0
+#define PLAIN	(NR_FUNCTIONS / 2)
+#define MANY	NR_FUNCTIONS
+
+static const struct plan plans[] = {
+	{ "probe", PRE, 1, PLAIN },
+	{ "probe with post_handler", POST, 1, PLAIN },
+	{ "batch", PRE, NR_FUNCTIONS, TRACED },
+	{ "many in one function", PRE, MAX_PROBES, MANY },
+	{ "beside another", PRE, 1, PLAIN, .sibling = true },
+	{ "on ftrace", PRE, 1, TRACED },
+	{ "on ftrace, batch", PRE, PLAIN, TRACED },
+	{ "on ftrace, post_handler beside another", POST, 1, TRACED, .sibling = true },
+	{ "return probe", RETURN, 1, PLAIN },
+	{ "return probe, on ftrace", RETURN, 1, TRACED },
+	{ "return probes, batch", RETURN, 4, PLAIN - 2 },
+	{ "enable", PRE, 1, PLAIN, .enable = true },
+	{ "enable, on ftrace", PRE, 1, TRACED, .enable = true },
+	{ "enable, on ftrace, post_handler beside another", POST, 1, TRACED, .sibling = true,
+	  .enable = true },
+	{ "enable return probe, on ftrace", RETURN, 1, TRACED, .enable = true },
+};
+
+static struct kretprobe probes[MAX_PROBES], before[MAX_PROBES];
+static struct kprobe *kps[MAX_PROBES], sibling;
+static void *spots[MAX_PROBES];
+static unsigned int nr_spots, nr_hits, nr_sibling_hits, nr_fired, faults;
+static u8 texts[NR_FUNCTIONS][SHORT_TEXT], long_text[LONG_TEXT];
+
+__printf(3, 4)
+static void complain(const struct plan *plan, unsigned int nth, const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	if (++faults > 40)
+		return;
+	va_start(args, fmt);
+	vaf.va = &args;
+	pr_err("%s, allocation %u: %pV\n", plan->name, nth, &vaf);
+	va_end(args);
+}
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_hits++;
+	return 0;
+}
+
+static int on_sibling(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_sibling_hits++;
+	return 0;
+}
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	nr_hits++;
+	return 0;
+}
+
+/* --- the verbs, with an allocation that fails --- */
+
+/* Returns whether it came to that allocation. */
+static bool end_failing(void)
+{
+	bool failed = !current->fail_nth;
+
+	current->fail_nth = 0;
+	return failed;
+}
+
+static int call_register(const struct plan *plan)
+{
+	struct kretprobe **rps = (struct kretprobe **)kps;
+
+	if (plan->kind == RETURN)
+		return plan->nr == 1 ? register_kretprobe(rps[0]) :
+				       register_kretprobes(rps, plan->nr);
+	return plan->nr == 1 ? register_kprobe(kps[0]) : register_kprobes(kps, plan->nr);
+}
+
+static void call_unregister(const struct plan *plan)
+{
+	struct kretprobe **rps = (struct kretprobe **)kps;
+
+	if (plan->kind == RETURN)
+		unregister_kretprobes(rps, plan->nr);
+	else
+		unregister_kprobes(kps, plan->nr);
+}
+
+static void fill_one(const struct plan *plan, unsigned int i)
+{
+	struct kretprobe *rp = &probes[i];
+
+	memset(rp, 0, sizeof(*rp));
+	INIT_LIST_HEAD(&rp->kp.list);
+	if (plan->first == MANY)
+		rp->kp.addr = spots[i];
+	else
+		rp->kp.addr = (kprobe_opcode_t *)functions[plan->first + i];
+	rp->kp.flags = plan->enable ? KPROBE_FLAG_DISABLED : 0;
+	if (plan->kind == RETURN) {
+		rp->handler = on_return;
+	} else {
+		rp->kp.pre_handler = on_pre;
+		rp->kp.post_handler = plan->kind == POST ? on_post : NULL;
+	}
+	kps[i] = &rp->kp;
+}
+
+static void fill(const struct plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->nr; i++)
+		fill_one(plan, i);
+}
+
+/* --- checks --- */
+
+static bool call_all(void)
+{
+	bool good = kp_nomem_long(5) == 11;
+	unsigned int i;
+
+	for (i = 0; i < NR_FUNCTIONS; i++) {
+		int (*function)(int n) = READ_ONCE(functions[i]);
+
+		good &= function(5) == 5 + i;
+	}
+	return good;
+}
+
+static int call_set(const char *text, const struct kernel_param *param)
+{
+	return call_all() ? 0 : -EILSEQ;
+}
+
+static const struct kernel_param_ops call_ops = { .set = call_set };
+module_param_cb(call, &call_ops, NULL, 0200);
+MODULE_PARM_DESC(call, "call the functions");
+
+static void check_hits(const struct plan *plan, unsigned int nth, bool armed)
+{
+	nr_hits = 0;
+	nr_sibling_hits = 0;
+	if (!call_all())
+		complain(plan, nth, "wrong result");
+	if (armed ? nr_hits < plan->nr : nr_hits)
+		complain(plan, nth, "%u hits of %u %s probes", nr_hits, plan->nr,
+			 armed ? "armed" : "absent");
+	if (nr_sibling_hits != plan->sibling)
+		complain(plan, nth, "%u hits of a probe that stays", nr_sibling_hits);
+}
+
+static void check_text(const struct plan *plan, unsigned int nth)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FUNCTIONS; i++) {
+		/* Where the sibling is there is no original text. */
+		if (plan->sibling && i == plan->first)
+			continue;
+		if (memcmp(texts[i], functions[i], SHORT_TEXT))
+			complain(plan, nth, "text of function %u has changed", i);
+	}
+	if (memcmp(long_text, kp_nomem_long, LONG_TEXT))
+		complain(plan, nth, "text has changed");
+}
+
+/* --- the plans --- */
+
+/* Nothing happened but that -ENOMEM was returned. */
+static void check_failure(const struct plan *plan, unsigned int nth, int err)
+{
+	if (err != -ENOMEM)
+		complain(plan, nth, "error %d", err);
+	/* While a probe is registered all but its flags is none of the caller's business. */
+	if (plan->enable ? probes[0].kp.flags != before[0].kp.flags :
+			   memcmp(probes, before, plan->nr * sizeof(*probes)))
+		complain(plan, nth, "the probes are not what they were");
+	check_hits(plan, nth, false);
+	if (!plan->enable)
+		check_text(plan, nth);
+}
+
+/* The verb with its @nth allocation failing, and once more if that failed. */
+static bool verb_fails(const struct plan *plan, unsigned int nth, int (*verb)(const struct plan *))
+{
+	bool fired;
+	int err;
+
+	memcpy(before, probes, sizeof(before));
+	current->fail_nth = nth;
+	err = verb(plan);
+	fired = end_failing();
+	if (err && !fired)
+		complain(plan, nth, "error %d with memory", err);
+	if (err) {
+		check_failure(plan, nth, err);
+		err = verb(plan);
+		if (err)
+			complain(plan, nth, "error %d, at the second time", err);
+	}
+	check_hits(plan, nth, !err);
+	return fired;
+}
+
+static int call_enable(const struct plan *plan)
+{
+	return enable_kprobe(kps[0]);
+}
+
+static bool disable_fails(const struct plan *plan, unsigned int nth)
+{
+	bool fired;
+	int err;
+
+	current->fail_nth = nth;
+	err = disable_kprobe(kps[0]);
+	fired = end_failing();
+	if (err)
+		complain(plan, nth, "disabling: error %d", err);
+	check_hits(plan, nth, false);
+	err = enable_kprobe(kps[0]);
+	if (err)
+		complain(plan, nth, "enabling again: error %d", err);
+	return fired;
+}
+
+static bool try_nth(const struct plan *plan, unsigned int nth)
+{
+	bool fired;
+
+	fill(plan);
+	if (plan->enable) {
+		if (call_register(plan)) {
+			complain(plan, nth, "no disabled probes");
+			return false;
+		}
+		fired = verb_fails(plan, nth, call_enable);
+		fired |= disable_fails(plan, nth);
+	} else {
+		fired = verb_fails(plan, nth, call_register);
+	}
+
+	current->fail_nth = nth;
+	call_unregister(plan);
+	fired |= end_failing();
+	check_hits(plan, nth, false);
+	check_text(plan, nth);
+	return fired;
+}
+
+static void try_plan(const struct plan *plan)
+{
+	unsigned int nth, fired = 0, quiet = 0;
+
+	sibling = (struct kprobe){ .pre_handler = on_sibling };
+	if (plan->sibling) {
+		sibling.addr = (kprobe_opcode_t *)functions[plan->first];
+		if (register_kprobe(&sibling))
+			complain(plan, 0, "no probe beside which another could be");
+	}
+	for (nth = 1; nth < MAX_TRIES && quiet < QUIET_TRIES; nth++) {
+		if (try_nth(plan, nth)) {
+			fired++;
+			quiet = 0;
+		} else {
+			quiet++;
+		}
+	}
+	if (plan->sibling)
+		unregister_kprobe(&sibling);
+	pr_info("%s: allocations %u\n", plan->name, fired);
+	nr_fired += fired;
+	if (nth == MAX_TRIES)
+		complain(plan, nth, "there is no end");
+}
+
+static void find_spots(void)
+{
+	u8 *text = (u8 *)kp_nomem_long;
+	unsigned int i;
+
+	for (i = 0; i < LONG_TEXT && nr_spots < MAX_PROBES; i++) {
+		struct kprobe kp = { .addr = (void *)(text + i), .flags = KPROBE_FLAG_DISABLED };
+
+		if (register_kprobe(&kp))
+			continue;
+		if (!nr_spots || spots[nr_spots - 1] != kp.addr)
+			spots[nr_spots++] = kp.addr;
+		unregister_kprobe(&kp);
+	}
+}
+
+static int __init kp_nomem_init(void)
+{
+	struct plan plan;
+	unsigned int i;
+
+	for (i = 0; i < NR_FUNCTIONS; i++)
+		memcpy(texts[i], functions[i], SHORT_TEXT);
+	memcpy(long_text, kp_nomem_long, LONG_TEXT);
+	find_spots();
+	for (i = 0; i < ARRAY_SIZE(plans); i++) {
+		plan = plans[i];
+		if (plan.first == MANY)
+			plan.nr = nr_spots;
+		try_plan(&plan);
+	}
+	pr_info("failed %u faults %u\n", nr_fired, faults);
+	return 0;
+}
+
+static void __exit kp_nomem_exit(void)
+{
+}
+
+module_init(kp_nomem_init);
+module_exit(kp_nomem_exit);
+MODULE_DESCRIPTION("Probes that are registered when there is no memory");
+MODULE_LICENSE("GPL");

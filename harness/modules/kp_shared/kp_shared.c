@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions whose text has others to change it than probes: ftrace, who injects
+ * errors, a static key, a static call. Nobody calls them but the parameter "call",
+ * all of them as often as it says, so that each hit can be accounted for. The
+ * parameter "results" tells what the last calls returned.
+ */
+#include <linux/error-injection.h>
+#include <linux/jhash.h>
+#include <linux/jump_label.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/static_call.h>
+
+static DEFINE_STATIC_KEY_FALSE(key);
+static DEFINE_MUTEX(lock);
+
+static noinline int kp_shared_traced(int n)
+{
+	barrier();
+	return n + 100001;
+}
+
+ALLOW_ERROR_INJECTION(kp_shared_traced, ERRNO);
+
+static noinline notrace int kp_shared_plain(int n)
+{
+	barrier();
+	return n + 200002;
+}
+
+ALLOW_ERROR_INJECTION(kp_shared_plain, ERRNO);
+
+/* No error can be injected here. */
+static noinline int kp_shared_safe(int n)
+{
+	barrier();
+	return n + 500005;
+}
+
+static noinline int kp_shared_key(int n)
+{
+	barrier();
+	if (static_branch_unlikely(&key))
+		n += 100;
+	return n + 300003;
+}
+
+static int add_nothing(int n)
+{
+	return n;
+}
+
+static int add_hundred(int n)
+{
+	return n + 100;
+}
+
+DEFINE_STATIC_CALL(kp_shared_callee, add_nothing);
+
+static noinline int kp_shared_call(int n)
+{
+	barrier();
+	return static_call(kp_shared_callee)(n) + 400004;
+}
+
+static struct {
+	const char *name;
+	int (*function)(int n);
+	int result;
+} functions[] = {
+	{ "traced", kp_shared_traced },
+	{ "plain", kp_shared_plain },
+	{ "key", kp_shared_key },
+	{ "call", kp_shared_call },
+	{ "safe", kp_shared_safe },
+};
+
+/* What a function returns does not change between its calls. */
+static int call_set(const char *text, const struct kernel_param *param)
+{
+	unsigned int i, j, n;
+	int err = kstrtouint(text, 0, &n);
+
+	guard(mutex)(&lock);
+	for (i = 0; !err && i < n; i++) {
+		for (j = 0; j < ARRAY_SIZE(functions); j++) {
+			int (*function)(int n) = READ_ONCE(functions[j].function);
+			int result = function(0);
+
+			if (i && result != functions[j].result)
+				err = -EILSEQ;
+			functions[j].result = result;
+		}
+	}
+	return err;
+}
+
+static const struct kernel_param_ops call_ops = { .set = call_set };
+module_param_cb(call, &call_ops, NULL, 0200);
+MODULE_PARM_DESC(call, "how often to call the functions");
+
+static int results_get(char *buf, const struct kernel_param *param)
+{
+	int i, len = 0;
+
+	guard(mutex)(&lock);
+	for (i = 0; i < ARRAY_SIZE(functions); i++)
+		len += scnprintf(buf + len, PAGE_SIZE - len, "%s %d\n", functions[i].name,
+				 functions[i].result);
+	return len;
+}
+
+static const struct kernel_param_ops results_ops = { .get = results_get };
+module_param_cb(results, &results_ops, NULL, 0400);
+MODULE_PARM_DESC(results, "what they returned");
+
+static int entries_get(char *buf, const struct kernel_param *param)
+{
+	int i, len = 0;
+
+	for (i = 0; i < ARRAY_SIZE(functions); i++)
+		len += scnprintf(buf + len, PAGE_SIZE - len, "kp_shared_%s %#lx\n",
+				 functions[i].name, (unsigned long)functions[i].function);
+	return len;
+}
+
+static const struct kernel_param_ops entries_ops = { .get = entries_get };
+module_param_cb(entries, &entries_ops, NULL, 0400);
+MODULE_PARM_DESC(entries, "where they are");
+
+static int key_set(const char *text, const struct kernel_param *param)
+{
+	bool on;
+	int err = kstrtobool(text, &on);
+
+	if (!err && on)
+		static_branch_enable(&key);
+	else if (!err)
+		static_branch_disable(&key);
+	return err;
+}
+
+static const struct kernel_param_ops key_ops = { .set = key_set };
+module_param_cb(key, &key_ops, NULL, 0200);
+MODULE_PARM_DESC(key, "whether the static key is on");
+
+static int callee_set(const char *text, const struct kernel_param *param)
+{
+	bool hundred;
+	int err = kstrtobool(text, &hundred);
+
+	if (!err && hundred)
+		static_call_update(kp_shared_callee, add_hundred);
+	else if (!err)
+		static_call_update(kp_shared_callee, add_nothing);
+	return err;
+}
+
+static const struct kernel_param_ops callee_ops = { .set = callee_set };
+module_param_cb(callee, &callee_ops, NULL, 0200);
+MODULE_PARM_DESC(callee, "whether the static call is to the function that adds 100");
+
+/* The instructions that the key and the call rewrite. */
+static int sites_get(char *buf, const struct kernel_param *param)
+{
+	int len = 0;
+
+#ifdef CONFIG_JUMP_LABEL
+	for (int i = 0; i < THIS_MODULE->num_jump_entries; i++)
+		len += scnprintf(buf + len, PAGE_SIZE - len, "key %#lx\n",
+				 jump_entry_code(&THIS_MODULE->jump_entries[i]));
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	for (int i = 0; i < THIS_MODULE->num_static_call_sites; i++) {
+		s32 *addr = &THIS_MODULE->static_call_sites[i].addr;
+
+		len += scnprintf(buf + len, PAGE_SIZE - len, "call %#lx\n",
+				 (unsigned long)addr + *addr);
+	}
+#endif
+	return len;
+}
+
+static const struct kernel_param_ops sites_ops = { .get = sites_get };
+module_param_cb(sites, &sites_ops, NULL, 0400);
+MODULE_PARM_DESC(sites, "addresses of the instructions that are rewritten");
+
+static int text_get(char *buf, const struct kernel_param *param)
+{
+	struct module_memory *mem = &THIS_MODULE->mem[MOD_TEXT];
+
+	return scnprintf(buf, PAGE_SIZE, "%08x\n", jhash(mem->base, mem->size, 0));
+}
+
+static const struct kernel_param_ops text_ops = { .get = text_get };
+module_param_cb(text, &text_ops, NULL, 0400);
+MODULE_PARM_DESC(text, "a digest of this module's text");
+
+static int __init kp_shared_init(void)
+{
+	return 0;
+}
+
+static void __exit kp_shared_exit(void)
+{
+}
+
+module_init(kp_shared_init)
+module_exit(kp_shared_exit)
+MODULE_DESCRIPTION("Functions that probes share with others");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What kp_torture puts probes into: ten shapes of functions, and of each shape
+ * ten that ftrace can trace and ten that it cannot, which differ by a constant.
+ */
+#include <linux/compiler.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/static_call.h>
+
+#include "targets.h"
+
+static DEFINE_STATIC_KEY_FALSE(flipped);
+
+static noinline notrace unsigned long triple(unsigned long n)
+{
+	barrier();
+	return 3 * n;
+}
+
+static noinline unsigned long triple_otherwise(unsigned long n)
+{
+	barrier();
+	return (n << 1) + n;
+}
+
+DEFINE_STATIC_CALL(kp_torture_triple, triple);
+
+void targets_flip(bool key, bool call)
+{
+	if (key)
+		static_branch_enable(&flipped);
+	else
+		static_branch_disable(&flipped);
+	static_call_update(kp_torture_triple, call ? triple_otherwise : triple);
+}
+
+/* --- shapes; @k is a constant, @self the function itself --- */
+
+static __always_inline unsigned long leaf(unsigned long n, unsigned long *mem, unsigned long k,
+					  target_fn self)
+{
+	return n * k + (k << 3);
+}
+
+static __always_inline unsigned long loop(unsigned long n, unsigned long *mem, unsigned long k,
+					  target_fn self)
+{
+	unsigned long i, crc = n ^ k;
+
+	for (i = 0; i < n + k % 5; i++) {
+		crc = crc & 1 ? (crc >> 1) ^ (0xedb88320 + k) : crc >> 1;
+		barrier();
+	}
+	return crc;
+}
+
+static __always_inline unsigned long calls(unsigned long n, unsigned long *mem, unsigned long k,
+					   target_fn self)
+{
+	unsigned long sum = triple(n + k);
+
+	if (k % 3)
+		sum -= triple_otherwise(sum ^ n);
+	return sum + (n < k % 8 ? triple(k) : 1);
+}
+
+static __always_inline unsigned long branch(unsigned long n, unsigned long *mem, unsigned long k,
+					    target_fn self)
+{
+	unsigned long x = k;
+
+	OPTIMIZER_HIDE_VAR(x);
+	if (n & 1)
+		x += 7;
+	barrier();
+	if ((long)(n - k % 8) < 0)
+		x ^= n;
+	barrier();
+	if (n > k % 6 && x % 2)
+		return x - n;
+	return x << (n & 3);
+}
+
+static __always_inline unsigned long choose(unsigned long n, unsigned long *mem, unsigned long k,
+					    target_fn self)
+{
+	switch (n) {
+	case 0:
+		return triple(k);
+	case 1:
+		WRITE_ONCE(*mem, k);
+		return READ_ONCE(*mem) + 1;
+	case 3:
+		return triple(n) ^ k;
+	case 4:
+		WRITE_ONCE(*mem, n);
+		break;
+	case 6:
+		return k << 5;
+	}
+	return k + 77;
+}
+
+static __always_inline unsigned long memory(unsigned long n, unsigned long *mem, unsigned long k,
+					    target_fn self)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		WRITE_ONCE(mem[i], n + i * k);
+	WRITE_ONCE(mem[k % 4], READ_ONCE(mem[1]) - READ_ONCE(mem[n % 4]));
+	return READ_ONCE(mem[0]) ^ READ_ONCE(mem[1]) ^ READ_ONCE(mem[2]) ^ READ_ONCE(mem[3]);
+}
+
+static __always_inline unsigned long key(unsigned long n, unsigned long *mem, unsigned long k,
+					 target_fn self)
+{
+	unsigned long x = n + k;
+
+	if (static_branch_unlikely(&flipped))
+		x = triple(x);
+	else
+		x += 2 * x;
+	barrier();
+	return k % 2 && static_branch_likely(&flipped) ? x + n : n + x;
+}
+
+static __always_inline unsigned long static_calls(unsigned long n, unsigned long *mem,
+						  unsigned long k, target_fn self)
+{
+	unsigned long x = static_call(kp_torture_triple)(n);
+
+	return k % 2 ? x - static_call(kp_torture_triple)(x + k) : x + k;
+}
+
+static __always_inline unsigned long recursive(unsigned long n, unsigned long *mem,
+					       unsigned long k, target_fn self)
+{
+	unsigned long below = n ? self(n - 1, mem) : k;
+
+	barrier();
+	return below + (n ^ k);
+}
+
+/* Now and then; which way it goes must not be seen in who calls it. */
+static noinline void nap(unsigned long jiffies)
+{
+	static atomic_t times;
+
+	if (!(atomic_inc_return(&times) % 32))
+		schedule_timeout_uninterruptible(jiffies);
+}
+
+/* For callers that come back after a while: others have changed the text. */
+static __always_inline unsigned long sleeper(unsigned long n, unsigned long *mem,
+					     unsigned long k, target_fn self)
+{
+	if (n == k % 8)
+		schedule();
+	if (n == (k + 4) % 8)
+		nap(1 + k % 3);
+	return n + k;
+}
+
+#define TEN(each, shape, tens, attributes)	\
+	each(shape, tens##0, attributes)		\
+	each(shape, tens##1, attributes)		\
+	each(shape, tens##2, attributes)		\
+	each(shape, tens##3, attributes)		\
+	each(shape, tens##4, attributes)		\
+	each(shape, tens##5, attributes)		\
+	each(shape, tens##6, attributes)		\
+	each(shape, tens##7, attributes)		\
+	each(shape, tens##8, attributes)		\
+	each(shape, tens##9, attributes)
+
+#define TWENTY(each, shape)			\
+	TEN(each, shape, 1, noinline)		\
+	TEN(each, shape, 2, noinline notrace)
+
+#define ALL_TARGETS(each)		\
+	TWENTY(each, leaf)	\
+	TWENTY(each, loop)	\
+	TWENTY(each, calls)	\
+	TWENTY(each, branch)	\
+	TWENTY(each, choose)	\
+	TWENTY(each, memory)	\
+	TWENTY(each, key)		\
+	TWENTY(each, static_calls)	\
+	TWENTY(each, recursive)	\
+	TWENTY(each, sleeper)
+
+#define DEFINE_TARGET(shape, k, attributes)						\
+static attributes unsigned long kp_##shape##_##k(unsigned long n, unsigned long *mem)	\
+{											\
+	return shape(n, mem, k, kp_##shape##_##k);					\
+}
+
+#define LIST_TARGET(shape, k, attributes)	{ #shape "_" #k, kp_##shape##_##k },
+
+ALL_TARGETS(DEFINE_TARGET)
+
+const struct target_function target_functions[] = {
+	ALL_TARGETS(LIST_TARGET)
+};
+
+const unsigned int nr_target_functions = ARRAY_SIZE(target_functions);

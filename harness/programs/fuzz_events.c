@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes what nobody should to kprobe_events: lines by the grammar of that file, of
+ * which many are wrong somewhere, and switches some of the events on for a moment
+ * while a child works. At the end all of them are removed.
+ *
+ *	fuzz_events SECONDS SEED
+ *
+ * prints how many lines were written, taken and hit. With the same seed it writes
+ * the same lines, as long as the kernel is the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRACE		"/sys/kernel/tracing/"
+#define SYMBOLS		4096
+#define EVENTS_MOST	100	/* before all are removed: each costs whoever works */
+
+static unsigned long long state;
+
+static unsigned int rnd(unsigned int below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (state >> 20) % below;
+}
+
+static int one_in(unsigned int n)
+{
+	return !rnd(n);
+}
+
+/* -- the line that is being made -- */
+
+static char line[65536];
+static size_t len;
+
+static void put(const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line + len, sizeof(line) - len, format, args);
+	va_end(args);
+	if (n > 0)
+		len += n;
+	if (len >= sizeof(line))
+		len = sizeof(line) - 1;
+}
+
+#define pick(array)	((array)[rnd(sizeof(array) / sizeof(*(array)))])
+
+static char *symbols[SYMBOLS];
+static unsigned long addresses[SYMBOLS];
+static unsigned int nr_symbols;
+
+/* A sample of the kernel's functions, each as likely as the others. */
+static void read_symbols(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned int seen = 0, at;
+	unsigned long address;
+	char name[600], type;
+
+	while (f && fscanf(f, "%lx %c %599s%*[^\n]", &address, &type, name) == 3) {
+		if (type != 't' && type != 'T')
+			continue;
+		at = seen < SYMBOLS ? seen : rnd(seen + 1);
+		seen++;
+		if (at >= SYMBOLS)
+			continue;
+		free(symbols[at]);
+		symbols[at] = strdup(name);
+		addresses[at] = address;
+	}
+	nr_symbols = seen < SYMBOLS ? seen : SYMBOLS;
+	if (f)
+		fclose(f);
+}
+
+static void garbage(void)
+{
+	static const char odd[] = "\t !\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\x01\x7f\x80\xff";
+	unsigned int n = one_in(20) ? rnd(5000) : rnd(12);
+
+	while (n--)
+		put("%c", one_in(3) ? odd[rnd(sizeof(odd) - 1)] : (int)rnd(255) + 1);
+}
+
+static void number(void)
+{
+	static const char *const some[] = {
+		"0", "1", "-1", "4", "8", "16", "255", "4096", "0x7fffffff", "0x80000000",
+		"4294967296", "0xffffffffffffffff", "-0x8000000000000000", "18446744073709551616",
+		"99999999999999999999999999", "010", "0x", "1e3", "", "+1", "--1", "0b1",
+	};
+
+	if (one_in(2))
+		put("%u", rnd(64));
+	else
+		put("%s", pick(some));
+}
+
+static void name(void)
+{
+	static const char *const some[] = {
+		"a", "b", "c", "d", "e", "_x", "common_pid", "common_type", "__probe_ip", "1x",
+		"a-b", "a.b", "a/b", "a b", "", "..", "kprobes", "FUNC",
+	};
+	unsigned int n;
+
+	if (one_in(25)) {
+		for (n = rnd(2) ? rnd(300) : 40 + rnd(50); n; n--)
+			put("%c", 'a' + (int)rnd(26));
+	} else if (one_in(3)) {
+		put("n%u", rnd(400));
+	} else {
+		one_in(60) ? garbage() : put("%s", pick(some));
+	}
+}
+
+static void offset(void)
+{
+	if (one_in(2))
+		return;
+	put("%c", one_in(8) ? '-' : '+');
+	if (one_in(10))
+		number();
+	else
+		put(one_in(2) ? "%u" : "0x%x", rnd(32));
+}
+
+/* Functions that the child calls, so that some are hit. */
+static const char *const busy[] = {
+	"vfs_read", "vfs_write", "kernel_clone", "do_sys_openat2", "do_exit", "ksys_read",
+	"pipe_write", "schedule", "wake_up_process", "__kmalloc_noprof", "getname_flags",
+	"filp_close", "do_filp_open",
+};
+
+static void place(void)
+{
+	unsigned int i = rnd(nr_symbols);
+
+	switch (rnd(20)) {
+	case 0:
+		garbage();
+		break;
+	case 1:
+		number();
+		break;
+	case 2:
+		put("0x%lx", addresses[i] + (one_in(2) ? 0 : rnd(64)));
+		break;
+	case 3:
+		put("%s:%s", one_in(2) ? "kp_text" : "no_such_module", pick(busy));
+		break;
+	case 4:
+		put("no_such_function");
+		break;
+	case 5:
+		put("%s%%return", pick(busy));
+		break;
+	case 6 ... 12:
+		put("%s", pick(busy));
+		break;
+	default:
+		put("%s", symbols[i]);
+		offset();
+	}
+}
+
+/* -- fetch arguments -- */
+
+static void source(unsigned int depth);
+
+static void dereference(unsigned int depth)
+{
+	put("%s%s", one_in(4) ? "-" : one_in(30) ? "" : "+", one_in(3) ? "u" : "");
+	number();
+	put("(");
+	source(depth + 1);
+	if (!one_in(40))
+		put(")");
+}
+
+static void variable(void)
+{
+	static const char *const some[] = {
+		"$comm", "$COMM", "$stack", "$stack0", "$stack7", "$stack4096", "$stack-1",
+		"$retval", "$arg1", "$arg2", "$arg6", "$arg0", "$arg999", "$arg*", "$argx",
+		"$nothing", "$", "$$",
+		"$stack99999999999999999999", "comm", "$comm1", "$retval1",
+	};
+
+	put("%s", pick(some));
+}
+
+static void processor_register(void)
+{
+	static const char *const some[] = {
+		"%ax", "%di", "%si", "%sp", "%ip", "%flags", "%cs", "%x0", "%x30", "%pc", "%a0",
+		"%ra", "%s11", "%nosuch", "%", "%%", "%return",
+	};
+
+	put("%s", pick(some));
+}
+
+static void source(unsigned int depth)
+{
+	switch (rnd(depth > 20 ? 7 : 12)) {
+	case 0:
+	case 1:
+		variable();
+		break;
+	case 2:
+	case 3:
+		processor_register();
+		break;
+	case 4:
+		put("@%s", one_in(3) ? "jiffies" : symbols[rnd(nr_symbols)]);
+		offset();
+		break;
+	case 5:
+		put("@");
+		one_in(3) ? number() : put("0x%lx", addresses[rnd(nr_symbols)]);
+		break;
+	case 6:
+		one_in(2) ? put("\\\"") : put("\\");
+		one_in(2) ? number() : name();
+		if (one_in(2))
+			put("\"");
+		break;
+	case 7:
+		one_in(8) ? garbage() : variable();
+		break;
+	default:
+		dereference(depth);
+		/* Deeper than there are instructions for it. */
+		if (one_in(200))
+			for (depth = 0; depth < 100; depth++)
+				put("+0(");
+	}
+}
+
+static void type(void)
+{
+	static const char *const some[] = {
+		"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64",
+		"char", "string", "ustring", "symbol", "symstr", "%pd", "%pD", "u7", "string8",
+		"b1@2/8", "b",
+	};
+
+	if (one_in(6))
+		put("b%u@%u/%u", rnd(70), rnd(70), 8U << rnd(5));
+	else if (one_in(40))
+		garbage();
+	else
+		put("%s", pick(some));
+	if (one_in(4)) {
+		put("[");
+		one_in(2) ? number() : put("%u", 1 + rnd(70));
+		if (!one_in(20))
+			put("]");
+	}
+}
+
+static void argument(void)
+{
+	put(one_in(30) ? "\t" : " ");
+	if (one_in(2)) {
+		name();
+		put("=");
+	}
+	source(0);
+	if (!one_in(3)) {
+		put(":");
+		type();
+	}
+}
+
+static void definition(void)
+{
+	static const char *const groups[] = {
+		"fuzz", "fuzz", "kprobes", "", "no-good", "syscalls",
+	};
+	/* More than an event can have. */
+	unsigned int args = one_in(50) ? 140 : rnd(5);
+
+	put(one_in(3) ? "r" : "p");
+	if (one_in(8))
+		number();
+	if (!one_in(5)) {
+		put(":");
+		if (!one_in(3))
+			put("%s/", pick(groups));
+		if (!one_in(6))
+			name();
+	}
+	put(" ");
+	place();
+	while (args--)
+		argument();
+}
+
+static void removal(void)
+{
+	put("-%s", one_in(20) ? "" : ":");
+	if (!one_in(3))
+		put("%s/", one_in(2) ? "fuzz" : "kprobes");
+	name();
+	if (one_in(20))
+		place();
+}
+
+static void make_line(void)
+{
+	len = 0;
+	switch (rnd(40)) {
+	case 0:
+		garbage();
+		break;
+	case 1:
+		put("#");
+		garbage();
+		break;
+	case 2 ... 6:
+		removal();
+		break;
+	case 7:
+		definition();
+		put("\n");
+		definition();
+		break;
+	default:
+		definition();
+	}
+	if (one_in(30))
+		line[rnd(len + 1)] = rnd(256);
+	if (!one_in(20))
+		put("\n");
+}
+
+/* -- the files -- */
+
+static int store(const char *path, const char *text, size_t size, int flags)
+{
+	int fd = open(path, O_WRONLY | flags);
+	ssize_t done = fd < 0 ? -1 : write(fd, text, size);
+
+	/* Events may be made, or complained about, when the last byte was none of a line. */
+	if (fd >= 0 && close(fd))
+		return -1;
+	return done == (ssize_t)size ? 0 : -1;
+}
+
+static int switch_events(const char *value)
+{
+	int a = store(TRACE "events/fuzz/enable", value, 1, 0);
+	int b = store(TRACE "events/kprobes/enable", value, 1, 0);
+
+	return a && b ? -1 : 0;
+}
+
+static unsigned long long count_hits(void)
+{
+	FILE *f = fopen(TRACE "kprobe_profile", "r");
+	unsigned long long hits, all = 0;
+
+	while (f && fscanf(f, "%*s %llu%*[^\n]", &hits) == 1)
+		all += hits;
+	if (f)
+		fclose(f);
+	return all;
+}
+
+static int remove_all(void)
+{
+	switch_events("0");
+	return store(TRACE "kprobe_events", "\n", 1, O_TRUNC);
+}
+
+/* What the probes are to see. */
+static void work(void)
+{
+	char buf[512];
+	int fd, ends[2];
+	pid_t child;
+
+	for (;;) {
+		fd = open("/proc/self/status", O_RDONLY);
+		while (read(fd, buf, sizeof(buf)) > 0)
+			;
+		close(fd);
+		if (pipe(ends))
+			_exit(1);
+		child = fork();
+		if (!child)
+			_exit(write(ends[1], "x", 1) != 1);
+		if (child < 0 || read(ends[0], buf, 1) != 1 || waitpid(child, NULL, 0) != child)
+			_exit(1);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long written = 0, taken = 0, rounds = 0, events = 0;
+	unsigned long long hits = 0;
+	int failed = 0, status;
+	pid_t worker;
+	time_t end;
+
+	if (argc != 3)
+		return 2;
+	end = time(NULL) + atol(argv[1]);
+	state = 0x9e3779b97f4a7c15ULL * (atol(argv[2]) + 1);
+	read_symbols();
+	if (nr_symbols < 100)
+		return 2;
+
+	worker = fork();
+	if (!worker)
+		work();
+
+	while (time(NULL) < end) {
+		make_line();
+		written++;
+		if (!store(TRACE "kprobe_events", line, len, O_APPEND)) {
+			taken++;
+			events++;
+		}
+		if (one_in(60) && !switch_events("1")) {
+			usleep(20000);
+			switch_events("0");
+		}
+		if (events >= EVENTS_MOST) {
+			hits += count_hits();
+			failed |= remove_all();
+			events = 0;
+			rounds++;
+		}
+	}
+	hits += count_hits();
+	failed |= remove_all();
+
+	/* It has to be alive until then. */
+	if (waitpid(worker, &status, WNOHANG) || kill(worker, SIGKILL) ||
+	    waitpid(worker, &status, 0) != worker)
+		failed |= 2;
+	printf("written %lu taken %lu rounds %lu hits %llu\n", written, taken, rounds, hits);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each failure that kprobes have had is named by the test that would find it."""
+import re
+import unittest
+
+from harness import tree
+from harness.paths import HARNESS
+
+# Of the core, of one architecture (X is x86, A is arm64, R is RISC-V), and what was
+# met with this kernel's own (M).
+FAILURES = {"C": 17, "X": 9, "A": 8, "R": 9, "M": 11}
+NAMED = re.compile(r"Failures? ((?:[CXARM]\d+|to|and|,|\s|[*#/])+)")
+IS_TEST = re.compile(r"(_test|/test_\w+|_snippets\w*|/insn_test)\.[chS]$")
+
+
+def named_in(text):
+    """The names in a comment, whose lines may begin with a sign; "C4 to C6" is three."""
+    found = set()
+    for names in NAMED.findall(text):
+        for letter, first, last in re.findall(r"([CXARM])(\d+)(?:\s+to\s+[CXARM](\d+))?", names):
+            found |= {f"{letter}{n}" for n in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def test_files():
+    yield from (path for name, path in tree.our_files().items() if IS_TEST.search(name))
+    yield from (path for folder in ("guest", "modules", "programs") if (HARNESS / folder).is_dir()
+                for path in (HARNESS / folder).rglob("*") if path.is_file())
+
+
+class FailuresTest(unittest.TestCase):
+    def test_names(self):
+        self.assertEqual(named_in("/* Failures C4 to C6, X1 and\n * M2: text */"),
+                         {"C4", "C5", "C6", "X1", "M2"})
+
+    def test_all_are_named(self):
+        named = set().union(*(named_in(path.read_text(errors="replace")) for path in test_files()))
+        wanted = {f"{letter}{n}" for letter, count in FAILURES.items() for n in range(1, count + 1)}
+        self.assertEqual(wanted - named, set())
+        self.assertEqual(named - wanted, set())

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reading what the kernel says of handlers that fault."""
+import tempfile
+import unittest
+
+from harness import faults
+
+OOPS = """\
+[    2.4] kp: case pre:ftrace
+[    2.5] BUG: kernel NULL pointer dereference, address: 0000000000000008
+[    2.5] Oops: Oops: 0000 [#1] SMP NOPTI
+[    2.5] RIP: 0010:kp_fault_in_pre+0x10/0x20 [kp_fault]
+[    2.5] Call Trace:
+[    2.5]  kp_fault_traced+0x5/0x10 [kp_fault]
+[    2.6] kprobes: in a handler of the probe on kp_fault_traced+0x4/0x10 [kp_fault]
+[    2.7] kp: ok pre by ftrace: who calls dies
+[    2.8] kp: case over
+"""
+PANIC = "[    2.7] Kernel panic - not syncing: Fatal exception in interrupt\n"
+
+
+def sections(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
+        f.write(text)
+        f.flush()
+        return faults.sections(f.name)
+
+
+class FaultsTest(unittest.TestCase):
+    def wrong(self, text):
+        return [line for case, lines in sections(text).items() for line in faults.wrong(case, lines)]
+
+    def test_as_it_should_be(self):
+        self.assertEqual(list(sections(OOPS)), ["pre:ftrace"])
+        self.assertEqual(self.wrong(OOPS), [])
+
+    def test_each_line_is_needed(self):
+        lines = OOPS.splitlines(keepends=True)
+        for i in (2, 3, 5, 6):
+            with self.subTest(lines[i]):
+                self.assertEqual(len(self.wrong("".join(lines[:i] + lines[i + 1:]))), 1)
+
+    def test_another_complaint(self):
+        self.assertEqual(len(self.wrong(OOPS + "[    2.9] kp: case post:ftrace\n")), 4)
+        self.assertEqual(self.wrong(OOPS.replace("[    2.7]", "[    2.7] WARNING: x\n[    2.7]")), ["WARNING: x"])
+
+    def test_the_end_of_the_kernel(self):
+        ended = OOPS.replace("[    2.8] kp: case over\n", PANIC)
+        self.assertEqual(len(self.wrong(ended)), 1)
+        self.assertFalse(faults.end_is_due(sections(ended)))
+        ended = ended.replace("ftrace", "break").replace("traced", "plain")
+        self.assertEqual(self.wrong(ended), [])
+        self.assertTrue(faults.end_is_due(sections(ended)))
+        self.assertFalse(faults.end_is_due(sections(ended.replace(PANIC, ""))))
+
+    def test_not_in_this_kernel(self):
+        self.assertEqual(self.wrong("kp: case pre:jump\nkp: skip pre by jump # not in this kernel\n"), [])
