@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The verbs of ./kp."""
 import argparse
+import errno
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import bench, check, configs, guesttest, packages, ports, qemu, selftest, share, tree, ui
+from . import (bench, check, configs, guesttest, packages, ports, qemu, selftest, series, share, soak,
+               sweep, tree, ui)
 from .paths import CACHE
 from .results import Results
 
@@ -15,8 +17,18 @@ kp - build, boot and test this kprobes subsystem
 
   ./kp run [ARCH]        build a kernel, boot it in QEMU, show two probes firing
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
+  ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
+                         --seconds N --seed N
+  ./kp soak              what takes hours: torture and sweep, other seeds, in all
+                         x86_64 configurations; --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
+  ./kp sweep [CONFIG]    of the tests only the sweep: probes on all functions at once;
+                         --seed N repeats one; --refused tells instead which functions
+                         no probe can be on, and why
+  ./kp probe PLACE       the hits of one probe while a little work runs in a guest;
+                         PLACE is SYMBOL or SYMBOL+OFFSET; --ret shows what SYMBOL
+                         returns; --seconds N
   ./kp share             of random instructions, how many can be probed and become a
                          jump, ours and the kernel's own; --count N --seed N
                          --config CONFIGURATION
@@ -24,6 +36,7 @@ kp - build, boot and test this kprobes subsystem
                          kernels: x86_64:bench-none. --plot FILE draws it
   ./kp check             checkpatch --strict, kernel-doc and sparse over our files
   ./kp tree DIR          only write the overlaid source tree, to build as you like
+  ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
   ARCH  {archs}
   WHAT  ARCH             all its configurations:
@@ -32,6 +45,7 @@ kp - build, boot and test this kprobes subsystem
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
         harness          the tests of this tool
+        series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        everything
 
 Trees, objects and logs are in {cache}  (KP_CACHE=DIR)
@@ -76,12 +90,49 @@ def cmd_shell(args):
     return qemu.interactive(config, made, modules)
 
 
-def cmd_share(args):
-    config = next((c for c in configs.CONFIGS if c.label == args.config), None)
-    if not config:
-        raise ui.Failure(f"no configuration {args.config}; ./kp lists them")
+def cmd_probe(args):
+    config = arch_config("x86_64")
     need_guests([config])
-    return share.run(config, args.count, args.seed)
+    return guesttest.probe(config, tree.cached(), args.place, args.ret, args.seconds)
+
+
+def one_config(label):
+    config = next((c for c in configs.CONFIGS if c.label == label), None)
+    if not config:
+        raise ui.Failure(f"no configuration {label}; ./kp lists them")
+    need_guests([config])
+    return config
+
+
+def cmd_share(args):
+    return share.run(one_config(args.config), args.count, args.seed)
+
+
+def cmd_sweep(args):
+    config = one_config(args.config)
+    made = guesttest.build(config, tree.cached())
+    modules = made.kernel()
+    if args.refused:
+        return sweep.refused(config, made, modules)
+    results = Results()
+    guesttest.sweep(config, made, modules, results, args.seed)
+    return results.finish()
+
+
+def cmd_torture(args):
+    config = one_config(args.config)
+    results = Results()
+    made = guesttest.build(config, tree.cached())
+    guesttest.torture(config, made, made.kernel(), results, args.seconds, args.seed)
+    return results.finish()
+
+
+def cmd_soak(args):
+    guests = [c for c in configs.CONFIGS if c.arch.name == "x86_64"]
+    need_guests(guests)
+    results = Results()
+    soak.run(guests, tree.cached(), args.seconds, args.seed, results)
+    return results.finish()
 
 
 def cmd_bench(args):
@@ -99,6 +150,13 @@ def cmd_tree(args):
     return 0
 
 
+def cmd_series(args):
+    packages.need([*packages.tree_packages(), "git"])
+    folder = Path(args.dir).resolve() if args.dir else CACHE / "series"
+    series.write(folder, tree.pristine())
+    return 0
+
+
 def cmd_check(args):
     packages.need(packages.tree_packages() + packages.BUILD + ["sparse", "gcc-aarch64-linux-gnu"])
     results = Results()
@@ -107,32 +165,36 @@ def cmd_check(args):
 
 
 def selected(what, kasan):
-    """The configurations, ports and harness tests that WHAT names."""
+    """The configurations, ports and the tools' tests that WHAT names."""
     archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS if c.name == "debug" or not kasan)
-    what = what or ([] if kasan else ["harness", "ports"]) + [*archs]
-    guests, ours, harness = [], [], False
+    what = what or ([] if kasan else ["harness", "series", "ports"]) + [*archs]
+    guests, ours, tools = [], [], []
     for word in what:
         some = [c for c in configs.CONFIGS if word in (c.arch.name, c.label)]
         if kasan:
             some = [c for c in some if c.name == "debug"]
         port = [p for p in ports.PORTS if word in ("ports", p.label)]
-        if word == "harness":
-            harness = True
+        if word in ("harness", "series"):
+            tools.append(word)
         elif not some and not port:
             raise ui.Failure(f"no test named {word}; ./kp lists them")
         guests += some
         ours += port
-    return guests, ours, harness
+    return guests, ours, tools
 
 
 def cmd_test(args):
-    guests, ours, harness = selected(args.what, args.kasan)
+    guests, ours, tools = selected(args.what, args.kasan)
     results = Results()
     need_guests(guests, [p for port in ours for p in port.packages])
-    if harness:
+    source = tree.cached() if guests or ours or "series" in tools else None
+    if "harness" in tools:
         selftest.run(results)
+    if "series" in tools:
+        packages.need(["git"])
+        series.test(results, source, builds=bool(args.what))
     if guests or ours:
-        built_tests(guests, ours, tree.cached(), results)
+        built_tests(guests, ours, source, results)
     return results.finish()
 
 
@@ -178,29 +240,54 @@ def parse(argv):
     test = verb("test", cmd_test)
     test.add_argument("what", nargs="*")
     test.add_argument("--kasan", action="store_true")
+    torture = verb("torture", cmd_torture)
+    torture.add_argument("config", nargs="?", default=configs.default("x86_64").label)
+    soak_verb = verb("soak", cmd_soak)
+    for sub in (torture, soak_verb):
+        sub.add_argument("--seconds", type=int, default=600)
+        sub.add_argument("--seed", type=int, default=1)
+    probe = verb("probe", cmd_probe)
+    probe.add_argument("place")
+    probe.add_argument("--ret", action="store_true")
+    probe.add_argument("--seconds", type=int, default=5)
     share_verb = verb("share", cmd_share)
     share_verb.add_argument("--count", type=int, default=5000)
     share_verb.add_argument("--seed", type=int, default=1)
     share_verb.add_argument("--config", default=configs.default("x86_64").label)
+    sweep_verb = verb("sweep", cmd_sweep)
+    sweep_verb.add_argument("config", nargs="?", default=configs.default("x86_64").label)
+    sweep_verb.add_argument("--seed", type=int)
+    sweep_verb.add_argument("--refused", action="store_true")
     bench_verb = verb("bench", cmd_bench)
     bench_verb.add_argument("arch", nargs="?", default="x86_64")
     bench_verb.add_argument("--plot")
     verb("check", cmd_check)
     verb("tree", cmd_tree).add_argument("dir")
+    verb("series", cmd_series).add_argument("dir", nargs="?")
     return parser.parse_args(argv)
+
+
+def end_orderly():
+    """A kp that is terminated, or whose terminal goes, must take its guest along, as with ^C."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def main(argv):
     if not argv or argv[0] in ("-h", "--help", "help"):
         page()
         return 0
-    # A terminated kp must take its guest with it, as ^C does.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_orderly()
     args = parse(argv)
     try:
         return args.action(args)
     except ui.Failure as failure:
         print(f"kp: {failure}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+            raise
+        print(f"kp: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

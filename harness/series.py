@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The patches that turn a kernel into the overlaid tree, in an order to review them.
+
+harness/series/ has a file for each patch, and one named cover for the letter before them:
+a comment, the message, a line "files:", and what the patch takes, one on each line:
+
+  PATTERN               our files of that name, a pattern of fnmatch
+  PATTERN less NAME...  a Kconfig file without these entries, which a later patch has
+  patches/NAME          edits to files of the kernel's; a patch without a message has its
+  - PATTERN             deletes files of the kernel's
+
+A Makefile that has been taken grows by itself: what is not there yet, it does not name. The
+entry of a test in a Kconfig file comes with the Makefile's line for the test.
+"""
+import fnmatch
+import os
+import re
+import subprocess
+import tempfile
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import check, tree, ui
+from .build import Build
+from .paths import CACHE, HARNESS, REPO, log_file
+
+FOLDER = HARNESS / "series"
+COSTS = re.compile(r"^\| \| theirs \|.*\n(?:\|.*\n)+", re.M)
+
+
+@dataclass
+class Entry:
+    name: str
+    message: str
+    takes: list
+    deletes: list
+
+    @property
+    def subject(self):
+        return self.message.split("\n", 1)[0]
+
+
+def parse(path):
+    text = "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
+    message, _, files = text.partition("files:\n")
+    words = [line.strip() for line in files.splitlines() if line.strip()]
+    takes = [w for w in words if not w.startswith("- ")]
+    edits = [REPO / w for w in takes if w.startswith("patches/")]
+    if not message.strip() and edits:
+        message = edits[0].read_text().partition("\n--- ")[0]
+    return Entry(path.name, message.strip() + "\n", takes, [w[2:] for w in words if w.startswith("- ")])
+
+
+def entries():
+    return [parse(path) for path in sorted(FOLDER.glob("[0-9]*"))]
+
+
+def candidates():
+    """All that has to be in some patch."""
+    return [*tree.our_files(), "MAINTAINERS", *(f"patches/{p.name}" for p in tree.patches())]
+
+
+def taken(pattern):
+    return [name for name in candidates() if fnmatch.fnmatchcase(name, pattern.partition(" less ")[0])]
+
+
+def problems(series):
+    """What is wrong with the list of patches."""
+    found, owner = [], {}
+    for entry in series:
+        for pattern in entry.takes:
+            names = taken(pattern)
+            if not names:
+                found.append(f"{entry.name}: no file is named {pattern}")
+            for name in names if " less " not in pattern else ():
+                if name in owner:
+                    found.append(f"{name} is in {owner[name]} and in {entry.name}")
+                owner[name] = entry.name
+        for line in entry.message.splitlines():
+            if len(line) > 75:
+                found.append(f"{entry.name}: more than 75 columns: {line}")
+    return found + [f"{name} is in no patch of harness/series" for name in candidates() if name not in owner]
+
+
+# --- files that grow ---
+
+def source_of(folder, word, names):
+    """The file that a word in a Makefile of @folder stands for, if it is one of @names."""
+    stem = f"{folder}/{word.removesuffix('.o')}"
+    return next((n for n in (f"{stem}.c", f"{stem}.S") if n in names), None)
+
+
+def grown_makefile(text, folder, missing):
+    """A Makefile without those words that stand for a @missing file."""
+    def grown(line):
+        parts = re.fullmatch(r"(\S+)(\s*[:+]?=)(.*)", line)
+        if not parts:
+            return line
+        if source_of(folder, parts[1].rpartition("STANDARD_")[2], missing):
+            return None
+        words = parts[3].split()
+        kept = [w for w in words if not source_of(folder, w, missing)]
+        if kept == words:
+            return line
+        if all(w.startswith("$") for w in kept):
+            return None
+        return parts[1] + parts[2] + re.match(r"\s*", parts[3])[0] + " ".join(kept)
+
+    paragraphs = []
+    for paragraph in text.rstrip("\n").split("\n\n"):
+        lines = paragraph.split("\n")
+        now = [grown(line) for line in lines]
+        assigns = [new for old, new in zip(lines, now) if re.match(r"[\w$()-]+\s*[:+]?=", old)]
+        if not assigns or any(assigns):
+            paragraphs.append("\n".join(line for line in now if line is not None))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def without(text, drop):
+    """A Kconfig file without the entries whose names @drop says true of."""
+    parts = re.split(r"^(?=config )", text, flags=re.M)
+    return "".join(p for p in parts if not (p.startswith("config ") and drop(p.split()[1])))
+
+
+class Worktree:
+    """A git repository of those files of the kernel's that the series changes."""
+
+    def __init__(self, folder, pristine):
+        self.folder, self.pristine = folder, pristine
+        self.files, self.less = {}, {}      # of ours: what has come so far
+        self.git("init", "-q", "-b", "series")
+        for name in changed_files(pristine):
+            put(folder / name, (pristine / name).read_bytes())
+        self.commit("Linux 6.12\n")
+
+    def git(self, *argv, **more):
+        return git(self.folder, *argv, **more)
+
+    def commit(self, message):
+        self.git("add", "-A", "-f")
+        self.git("commit", "-q", "-F", "-", input=message)
+
+    def apply(self, entry):
+        for pattern in entry.deletes:
+            for path in sorted(self.folder.glob(pattern)):
+                path.unlink()
+        for pattern in entry.takes:
+            _, _, less = pattern.partition(" less ")
+            for name in taken(pattern):
+                self.take(name, less.split())
+        self.grow()
+        if not self.git("status", "--porcelain"):
+            raise ui.Failure(f"{entry.name} changes nothing")
+        self.commit(entry.message)
+
+    def take(self, name, less):
+        if name.startswith("patches/"):
+            argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", REPO / name]
+            ui.run(argv, log_file("series-patch"), cwd=self.folder)
+        elif name == "MAINTAINERS":
+            path = self.folder / name
+            path.write_text(tree.splice_maintainers(path.read_text(), tree.maintainers_entry()))
+        else:
+            self.files[name], self.less[name] = tree.our_files()[name], less
+            put(self.folder / name, self.files[name].read_bytes())
+
+    def grow(self):
+        missing = set(tree.our_files()) - self.files.keys()
+        makefiles = ""
+        for name in (n for n in self.files if n.endswith("Makefile")):
+            text = grown_makefile(self.files[name].read_text(), os.path.dirname(name), missing)
+            (self.folder / name).write_text(text)
+            makefiles += text
+        for name in (n for n in self.files if "Kconfig" in os.path.basename(n)):
+            def drop(symbol):
+                early = symbol.endswith("_TEST") and f"CONFIG_{symbol})" not in makefiles
+                return early or symbol in self.less[name]
+            (self.folder / name).write_text(without(self.files[name].read_text(), drop))
+
+
+def put(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def changed_files(pristine):
+    """The files of the kernel's that the series deletes, replaces or edits."""
+    names = {str(p.relative_to(pristine)) for pattern in tree.REPLACED for p in pristine.glob(pattern)}
+    return sorted(name for name in {*filter(tree.replaced, names), *tree.patched_files(), "MAINTAINERS"}
+                  if (pristine / name).is_file())
+
+
+def identity():
+    """Who sends it: as the user told git, or for the user to fill in."""
+    def config(key, default):
+        done = subprocess.run(["git", "-C", str(REPO), "config", key], capture_output=True, text=True)
+        return done.stdout.strip() or default
+    return config("user.name", "Your Name"), config("user.email", "you@example.org")
+
+
+def git(folder, *argv, **more):
+    name, email = identity()
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+           "GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email,
+           "GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email}
+    done = subprocess.run(["git", *map(str, argv)], cwd=folder, env=env, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    if done.returncode:
+        raise ui.Failure(f"git {argv[0]}:\n{done.stdout}")
+    return done.stdout
+
+
+# --- the letter ---
+
+def costs():
+    """The README's table, as text."""
+    table = COSTS.search((REPO / "README.md").read_text())
+    if not table:
+        raise ui.Failure("README.md has no table of costs for the cover letter")
+    lines = []
+    for row in table[0].splitlines():
+        cells = [cell.strip() for cell in row.strip("|").split("|")][:4]
+        if set(cells[0]) != {"-"}:
+            name = textwrap.wrap(cells[0], 40) or [""]
+            lines += [f"  {part}" for part in name[:-1]]
+            lines.append(f"  {name[-1]:42}" + "".join(f"{cell:>10}" for cell in cells[1:]).rstrip())
+    return "\n".join(lines)
+
+
+def letter():
+    message = parse(FOLDER / "cover").message
+    return message.replace("{costs}", costs())
+
+
+def write(folder, pristine):
+    """Writes the patches into @folder; returns their paths, the letter first."""
+    series = entries()
+    wrong = problems(series)
+    if wrong:
+        raise ui.Failure("\n".join(["harness/series does not fit:", *wrong]))
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("[0-9][0-9][0-9][0-9]-*.patch"):
+        old.unlink()
+    with ui.Step(f"write {len(series)} patches to {folder}") as step, \
+            tempfile.TemporaryDirectory() as scratch:
+        work = Worktree(Path(scratch), pristine)
+        for entry in series:
+            step.tick(entry.subject)
+            work.apply(entry)
+        work.git("config", "branch.series.description", letter())
+        work.git("format-patch", "-q", "--cover-letter", "--cover-from-description=subject",
+                 "--numbered", "--no-renames", "-B", "--no-signature", "-o", folder,
+                 work.git("rev-list", "--max-parents=0", "HEAD").strip())
+    return sorted(folder.glob("[0-9][0-9][0-9][0-9]-*.patch"))
+
+
+# --- the test ---
+
+def checkpatch(paths, source, results):
+    with ui.Step(f"checkpatch, {len(paths)} patches") as step:
+        for path in paths:
+            step.tick(path.name)
+            names = re.findall(r"^\+\+\+ b/(\S+)", path.read_text(errors="replace"), re.M)
+            ignored = [*check.IGNORED, *(check.EXCEPTIONS[n] for n in names if n in check.EXCEPTIONS)]
+            found = check.findings(source, [
+                "perl", "scripts/checkpatch.pl", "--no-tree", "-q", "--strict", "--no-summary",
+                "--show-types", "--no-signoff", "--ignore", ",".join(ignored), str(path)])
+            results.check(f"series checkpatch {path.name}", not found, found.replace("\n", "\n    "))
+
+
+def differences(applied, pristine, source):
+    """The names of the files that are not as the overlaid tree has them."""
+    names = set(changed_files(pristine)) | set(git(applied, "ls-files").split())
+    owned = tree.Overlay(source).owned
+    return [name for name in sorted(names | owned) if content(applied / name) != content(source / name)]
+
+
+def content(path):
+    return (path.read_bytes(), path.stat().st_mode & 0o111) if path.is_file() else None
+
+
+class Compiler:
+    """Compiles the kernel after each patch, in a tree whose other files are links."""
+
+    def __init__(self, applied, pristine):
+        self.applied, self.tree = applied, tree.base() / "series"
+        self.names = changed_files(pristine)
+        if not self.tree.exists():
+            with ui.Step("link a tree for the series") as step:
+                ui.run(["cp", "-al", pristine, f"{self.tree}.part"], log_file("series-tree"), step)
+                Path(f"{self.tree}.part").rename(self.tree)
+        self.made = Build("series", self.tree, [HARNESS / "kconfig/port-x86_64-bare.config"])
+        self.made.folder.mkdir(parents=True, exist_ok=True)
+
+    def checkout(self, commit):
+        git(self.applied, "checkout", "-q", commit)
+        now = set(git(self.applied, "ls-files").split())
+        for name in self.names + sorted(now | set(tree.our_files())):
+            here, there = self.applied / name, self.tree / name
+            if content(here) == content(there):
+                continue
+            there.unlink(missing_ok=True)       # it may be a link to the kernel's own
+            if name in now:
+                put(there, here.read_bytes())
+
+    def compile(self, commit, step):
+        self.checkout(commit)
+        self.made.make("config", f"KCONFIG_ALLCONFIG={self.made.fragments[0]}", "allnoconfig", step=step)
+        self.made.make("build", "vmlinux", step=step)
+        return "CONFIG_KPROBES=y\n" in (self.made.folder / ".config").read_text()
+
+
+def compile_each(applied, pristine, results):
+    compiler = Compiler(applied, pristine)
+    probes = False
+    commits = git(applied, "log", "--reverse", "--format=%H %s").splitlines()[1:]
+    for nr, line in enumerate(commits, 1):
+        commit, subject = line.split(" ", 1)
+        with ui.Step(f"build after {nr:02}/{len(commits)} {subject}") as step:
+            try:
+                probes = compiler.compile(commit, step)
+                results.ok(f"series builds after {subject}")
+            except ui.Failure as failure:
+                results.fail(f"series builds after {subject}", str(failure))
+    results.check("series ends with CONFIG_KPROBES", probes)
+
+
+def test(results, source, builds):
+    """The patches are as a maintainer wants them, and make of a kernel what the overlay does."""
+    pristine = tree.pristine()
+    try:
+        paths = write(CACHE / "series", pristine)
+    except ui.Failure as failure:
+        results.fail("series is written", str(failure))
+        return
+    checkpatch(paths[1:], source, results)
+    with tempfile.TemporaryDirectory() as scratch:
+        applied = Path(scratch)
+        git(applied, "init", "-q", "-b", "series")
+        for name in changed_files(pristine):
+            put(applied / name, (pristine / name).read_bytes())
+        git(applied, "add", "-A", "-f")
+        git(applied, "commit", "-q", "-m", "Linux 6.12")
+        try:
+            git(applied, "am", "-q", *paths[1:])
+        except ui.Failure as failure:
+            results.fail("series applies", str(failure))
+            return
+        wrong = differences(applied, pristine, source)
+        results.check("series gives the overlaid tree", not wrong, "not: " + " ".join(wrong))
+        if builds:
+            compile_each(applied, pristine, results)

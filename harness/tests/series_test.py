@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The manifest of the series, and files that grow with it."""
+import unittest
+
+from harness import series
+
+MAKEFILE = """\
+# SPDX
+
+entry-$(CONFIG_X86_64) := entry.o
+
+obj-y += a.o b.o
+obj-$(CONFIG_T) += test.o $(entry-y)
+OBJECT_FILES_NON_STANDARD_test.o := y
+
+# What runs in a hit.
+hit-side := a
+$(foreach o,$(hit-side),x)
+"""
+KCONFIG = "# SPDX\n\nconfig A\n\tbool\n\nconfig B_TEST\n\tbool\n\n\thelp\n\nconfig C\n\tbool\n"
+
+
+class SeriesTest(unittest.TestCase):
+    def test_every_file_is_in_one_patch(self):
+        self.assertEqual(series.problems(series.entries()), [])
+
+    def test_a_file_in_no_patch_is_named(self):
+        found = series.problems([e for e in series.entries() if "kernel/kprobes/state.c" not in e.takes])
+        self.assertEqual(found, ["kernel/kprobes/state.c is in no patch of harness/series"])
+
+    def test_makefile(self):
+        missing = {"d/b.c", "d/test.c", "d/entry.S", "d/a.c"}
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", set()), MAKEFILE)
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", missing), "# SPDX\n")
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", missing - {"d/a.c"}),
+                         "# SPDX\n\nobj-y += a.o\n\n# What runs in a hit.\nhit-side := a\n"
+                         "$(foreach o,$(hit-side),x)\n")
+
+    def test_kconfig(self):
+        self.assertEqual(series.without(KCONFIG, lambda name: name == "B_TEST"),
+                         "# SPDX\n\nconfig A\n\tbool\n\nconfig C\n\tbool\n")
+
+    def test_costs(self):
+        self.assertRegex(series.letter(), r"(?m)^  a breakpoint's hit, with a pre_handler +\d+ +\d+ +0\.\d+$")
+        self.assertLessEqual(max(map(len, series.letter().splitlines())), 75)
