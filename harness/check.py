@@ -2,6 +2,9 @@
 """Static checks over our files, all by the kernel tree's own tools."""
 import re
 import subprocess
+import tempfile
+import textwrap
+from pathlib import Path
 
 from . import configs, guesttest, ui, tree
 from .paths import HARNESS, REPO, log_file
@@ -19,11 +22,18 @@ EXCEPTIONS = {
     # The addresses are what the files are for; only root reads them, and kptr_restrict is heeded.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
+    # The kernel takes no const one.
+    "harness/modules/kp_kgdb/kp_kgdb.c": "CONST_STRUCT",
     # A thousand functions, from ten lines.
     "harness/modules/kp_bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
+    # Two hundred functions, from ten shapes.
+    "harness/modules/kp_torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
+    # One row for each way to interrupt the same.
+    "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # A return with no address to go to has nowhere to recover.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
 }
+EXAMPLES = ["README.md", "Documentation/trace/kprobes.rst"]
 SPARSE = {
     "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
                "samples/kprobes/"],
@@ -65,6 +75,29 @@ def sparse(arch, source, results):
         if place and any(place[1].endswith(name) for name in ours):
             found.add(line.strip())
     results.check(f"sparse {arch}", not found, "\n    ".join(sorted(found)))
+
+
+def modules_in(text):
+    """The modules that a document shows whole."""
+    found = re.findall(r'^ *#include (?:.*\n)*? *MODULE_LICENSE\(.*\n', text, re.M)
+    return [textwrap.dedent(module) for module in found]
+
+
+def examples(source, results):
+    """What a reader may copy has to compile."""
+    made = guesttest.build(configs.default("x86_64"), source)
+    with ui.Step("compile the examples") as step, tempfile.TemporaryDirectory() as scratch:
+        for document in EXAMPLES:
+            for nr, text in enumerate(modules_in((REPO / document).read_text())):
+                folder = Path(scratch, f"example-{Path(document).stem}-{nr}")
+                folder.mkdir()
+                (folder / "example.c").write_text(text)
+                (folder / "Kbuild").write_text("obj-m := example.o\n")
+                try:
+                    made.module(folder, step)
+                    results.ok(f"{document} module {nr}")
+                except ui.Failure as failure:
+                    results.fail(f"{document} module {nr}", str(failure))
 
 
 def python(results):
@@ -110,3 +143,4 @@ def everything(source, results):
     spdx(results)
     for arch in SPARSE:
         sparse(arch, source, results)
+    examples(source, results)
