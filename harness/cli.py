@@ -4,13 +4,14 @@ import argparse
 import errno
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import (bench, check, configs, guesttest, packages, ports, qemu, selftest, series, share, soak,
-               sweep, tree, ui)
+from . import (bench, check, configs, guesttest, packages, ports, qemu, schedule, selftest, series, share,
+               soak, sweep, tree, ui)
 from .paths import CACHE
 from .results import Results
+
+MINUTES = 55            # after which the test of everything begins nothing any more
 
 HELP = """\
 kp - build, boot and test this kprobes subsystem
@@ -46,7 +47,7 @@ kp - build, boot and test this kprobes subsystem
         ports            cross compile the kernel's other ports; or one: ports:arm
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
-        (nothing)        everything
+        (nothing)        everything that can begin within {minutes} minutes
 
 Trees, objects and logs are in {cache}  (KP_CACHE=DIR)
 The kernel is Debian's linux-source-6.12  (KP_KERNEL=tree or tarball, any 6.12)
@@ -57,7 +58,7 @@ def page():
     archs = dict.fromkeys(c.arch for c in configs.CONFIGS)
     lines = [f"{'':25}{arch.name}: " + " ".join(c.name for c in configs.CONFIGS if c.arch == arch)
              for arch in archs]
-    ui.say(HELP.format(cache=CACHE, archs=" ".join(arch.name for arch in archs),
+    ui.say(HELP.format(cache=CACHE, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
                        configs="\n".join(lines)))
 
 
@@ -190,38 +191,13 @@ def cmd_test(args):
     source = tree.cached() if guests or ours or "series" in tools else None
     if "harness" in tools:
         selftest.run(results)
+    others = []
     if "series" in tools:
         packages.need(["git"])
-        series.test(results, source, builds=bool(args.what))
-    if guests or ours:
-        built_tests(guests, ours, source, results)
+        others.append(lambda results: series.test(results, source, builds=bool(args.what)))
+    limit = None if args.what or args.kasan else MINUTES
+    schedule.Schedule(source, results, limit).run(guests, ours, others)
     return results.finish()
-
-
-def built_tests(guests, ours, source, results):
-    """Boots each kernel while the next one builds: a guest keeps no two CPUs busy."""
-    def outcome(label, job):
-        try:
-            value = job.result()
-            results.ok(f"{label} builds")
-            return value
-        except ui.Failure as failure:
-            results.fail(f"{label} builds", str(failure))
-
-    builds = [(config, guesttest.build(config, source)) for config in guests]
-    pool = ThreadPoolExecutor(max_workers=1)
-    try:
-        kernels = [pool.submit(made.kernel) for _, made in builds]
-        compiles = [pool.submit(ports.compile, port, source) for port in ours]
-        for (config, made), job in zip(builds, kernels):
-            modules = outcome(config.label, job)
-            if modules is not None:
-                guesttest.test(config, made, modules, results)
-        for port, job in zip(ours, compiles):
-            outcome(port.label, job)
-    finally:
-        ui.STOP.set()
-        pool.shutdown(cancel_futures=True)
 
 
 def parse(argv):

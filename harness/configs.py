@@ -96,8 +96,8 @@ ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
     Config(X86_64, "none", parts=ALL, racing=(15, 10)),
-    Config(X86_64, "preempt", racing=(15, 10)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(60,), selftests=("kprobe",)),
+    Config(X86_64, "preempt", racing=(15, 10)),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(60,), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),

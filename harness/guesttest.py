@@ -237,12 +237,6 @@ PARTS = {"kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep, "
          "faults": faulty_handlers, "selftests": selftests}
 
 
-def test(config, made, modules, results):
-    """Everything for one built configuration."""
-    for name in config.parts:
-        PARTS[name](config, made, modules, results)
-
-
 def run(config, source):
     """Shows probes firing; returns the exit status."""
     made = build(config, source)

@@ -5,6 +5,7 @@
 
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
 EVENTS=$TRACE/kprobe_events
+BUFFER=$TRACE
 symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 
 if ! grep -qw function_graph $TRACE/available_tracers; then
@@ -33,12 +34,12 @@ tracer()	{ echo "$1" >$TRACE/current_tracer; }
 
 work()
 {
-	: >$TRACE/trace
+	: >$BUFFER/trace
 	cat /proc/version >/tmp/version
 	[ "$(cat /tmp/version)" = "$(cat /proc/version)" ] || return 1
-	echo 0 >$TRACE/tracing_on
-	cat $TRACE/trace >/tmp/trace
-	echo 1 >$TRACE/tracing_on
+	echo 0 >$BUFFER/tracing_on
+	cat $BUFFER/trace >/tmp/trace
+	echo 1 >$BUFFER/tracing_on
 }
 
 probed()	{ work && grep -q "p_vfs_read: (vfs_read" /tmp/trace && grep -q "r_vfs_read: (" /tmp/trace; }
@@ -75,15 +76,21 @@ for name in function function_graph; do
 	check "$name: and nothing is traced" untraced
 done
 
-# All functions at once, while the probes are there.
+# All functions at once, while the probes are there. They would soon fill the buffer
+# that the probes write to, so these get one of their own.
 : >$TRACE/set_ftrace_filter
+BUFFER=$TRACE/instances/probes
+mkdir $BUFFER
 add_probes
+echo 1 >$BUFFER/events/kp/enable
 for name in function function_graph; do
 	tracer $name
 	check "$name on all functions: probes go on" probed
 	tracer nop
 done
+echo 0 >$BUFFER/events/kp/enable
 drop_probes
+rmdir $BUFFER
 : >$TRACE/trace
 cat /sys/kernel/debug/kp_text >/tmp/after
 check "text is what it was" cmp -s /tmp/before /tmp/after

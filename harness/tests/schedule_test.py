@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The order of a whole test, and that it ends in time."""
+import threading
+import types
+import unittest
+from unittest import mock
+
+from harness import configs, guesttest, ports, schedule, ui
+from harness.results import Results
+
+
+def config(arch, name, parts=("kunit", "sweep")):
+    return types.SimpleNamespace(arch=types.SimpleNamespace(name=arch), label=f"{arch}:{name}", parts=parts)
+
+
+GUESTS = [config("x", "a"), config("x", "b"), config("y", "c"), config("y", "d")]
+PORT = types.SimpleNamespace(label="ports:z")
+
+
+class ScheduleTest(unittest.TestCase):
+    def setUp(self):
+        self.done, self.results = [], Results()
+        self.ready = threading.Event()
+        self.ready.set()
+        self.swap(ui, "STOP", threading.Event())
+        self.swap(guesttest, "build", lambda config, source: types.SimpleNamespace(
+            kernel=lambda: self.kernel(config)))
+        self.swap(ui, "say", lambda text="": None)
+        self.swap(ports, "compile", lambda port, source: self.compile())
+        self.swap(guesttest, "PARTS", {name: self.part(name) for name in ("kunit", "sweep")})
+
+    def swap(self, module, name, value):
+        patch = mock.patch.object(module, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def compile(self):
+        """Takes until @ready, unless it is stopped."""
+        while not self.ready.wait(0.01):
+            if ui.STOP.is_set():
+                raise ui.Failure("stopped")
+
+    def kernel(self, config):
+        if config.label == "x:b":
+            self.compile()
+        if config.label == "y:d":
+            raise ui.Failure("does not build")
+        return []
+
+    def part(self, name):
+        def run(config, made, modules, results):
+            self.done.append(f"{config.label} {name}")
+            results.ok(name)
+            if self.done[-1] == "y:c sweep":
+                self.ready.set()
+        return run
+
+    def run_all(self, **more):
+        schedule.Schedule(None, self.results, **more).run(GUESTS, [PORT])
+
+    def test_the_first_of_each_architecture_comes_first(self):
+        labels = [config.label for config in schedule.in_turn(GUESTS)]
+        self.assertEqual(labels, ["x:a", "y:c", "x:b", "y:d"])
+        first = [config.arch for config in schedule.in_turn(configs.CONFIGS)][:4]
+        self.assertEqual(len(set(first)), 4)
+
+    def test_what_can_wait_runs_while_a_kernel_builds(self):
+        self.ready.clear()
+        self.run_all()
+        self.assertEqual(sorted(self.done[:4]), ["x:a kunit", "x:a sweep", "y:c kunit", "y:c sweep"])
+        self.assertEqual(self.done[4:], ["x:b kunit", "x:b sweep"])
+        self.assertEqual(self.results.failures, ["y:d builds"])
+        self.assertEqual(self.results.skipped, [])
+
+    def test_nothing_begins_when_time_is_over(self):
+        self.ready.clear()
+        self.run_all(minutes=-1)
+        self.assertEqual(self.done, [])
+        self.assertEqual(self.results.failures, [])
+        self.assertIn("ports:z: not begun within -1 minutes", self.results.skipped)
+        self.assertTrue(ui.STOP.is_set())
+
+    def test_a_build_is_not_waited_for_when_time_is_over(self):
+        self.ready.clear()
+        self.swap(guesttest, "PARTS", {"kunit": self.part("kunit"), "sweep": self.part("")})
+        self.swap(ui, "START", schedule.time.monotonic() - 59)
+        self.run_all(minutes=1)
+        self.assertIn("x:a kunit", self.done)
+        self.assertTrue(any(line.startswith("x:b:") for line in self.results.skipped))
+        self.assertEqual(self.results.failures, [])
