@@ -13,6 +13,7 @@
  *		than there are in such a call, or more
  *	late	a handler ran after unregistering had returned
  *	missed	a hit was counted as missed, though no handler hits a probe
+ *	error	registering, enabling or disabling failed
  *	text	the functions are not what they were when all probes are gone
  *
  * Who switches all probes off in debugfs says so by the parameter "enabled" before
@@ -35,24 +36,13 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "racing.h"
 #include "targets.h"
 
 #define MAX_SPOTS	64	/* in one function */
 #define MAX_TEXT	512
 #define MAX_CALLERS	9	/* the last one is the reader of the file */
 #define NR_DISTURBERS	4
-#define MAX_COMPLAINTS	20
-
-static uint seconds = 20;
-module_param(seconds, uint, 0444);
-static ulong seed = 1;
-module_param(seed, ulong, 0444);
-
-/* What changes: odd while it does. Callers look at it before and after a call. */
-struct version {
-	unsigned int count;
-	bool on;
-};
 
 struct probe {
 	struct kprobe kp;
@@ -91,69 +81,13 @@ struct caller {
 	unsigned int *hits, *posts;
 };
 
-enum fault { BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_TEXT, NR_FAULTS };
-
-static const char * const fault_names[NR_FAULTS] = {
-	"result", "lost", "late", "missed", "text",
-};
-
 static struct target *targets;
 static struct probe *probes;
 static unsigned int nr_probes;
 static struct caller *callers;
 static struct task_struct *disturbers[NR_DISTURBERS];
-static atomic_t faults[NR_FAULTS], complaints, nr_running;
 static atomic_t nr_registered, nr_batches, nr_switched;
-static unsigned long deadline;
 static struct dentry *file;
-
-/* Of all probes: debugfs "enabled". */
-static struct version all = { .on = true };
-static DEFINE_MUTEX(all_lock);
-
-__printf(2, 3)
-static void complain(enum fault fault, const char *fmt, ...)
-{
-	struct va_format vaf = { .fmt = fmt };
-	va_list args;
-
-	atomic_inc(&faults[fault]);
-	if (atomic_inc_return(&complaints) > MAX_COMPLAINTS)
-		return;
-	va_start(args, fmt);
-	vaf.va = &args;
-	pr_err("%s: %pV\n", fault_names[fault], &vaf);
-	va_end(args);
-}
-
-static void change_begin(struct version *version)
-{
-	WRITE_ONCE(version->count, version->count + 1);
-	/* Who sees anything of the change, sees that it is under way. */
-	smp_mb();
-}
-
-static void change_end(struct version *version, bool on)
-{
-	WRITE_ONCE(version->on, on);
-	/* Pairs with read_version(). */
-	smp_store_release(&version->count, version->count + 1);
-}
-
-static struct version read_version(const struct version *version)
-{
-	struct version seen;
-
-	/* Pairs with change_end(). */
-	seen.count = smp_load_acquire(&version->count);
-	seen.on = READ_ONCE(version->on);
-	return seen;
-}
-
-static bool has_changed(const struct version *version, const struct version *seen)
-{
-	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
-}
 
 static struct caller *current_caller(void)
 {
@@ -258,18 +192,6 @@ static void call_target(struct caller *caller, struct target *target, unsigned l
 		check_probe(caller, &target->probes[i], &caller->before[i], n);
 }
 
-static bool time_is_up(void)
-{
-	return kthread_should_stop() || time_after(jiffies, READ_ONCE(deadline));
-}
-
-static void wait_for_stop(void)
-{
-	atomic_dec(&nr_running);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(HZ / 10);
-}
-
 static int caller_thread(void *data)
 {
 	struct caller *caller = data;
@@ -310,16 +232,6 @@ static void will_come(struct probe *probe, bool on)
 static void has_come(struct probe *probe)
 {
 	change_end(&probe->version, !(READ_ONCE(probe->kp.flags) & KPROBE_FLAG_DISABLED));
-}
-
-static unsigned int pick(struct rnd_state *rnd, unsigned int below)
-{
-	return prandom_u32_state(rnd) % below;
-}
-
-static bool one_in(struct rnd_state *rnd, unsigned int n)
-{
-	return !pick(rnd, n);
 }
 
 /* Up to @nr neighbours from a random place on, which are registered or are not. */
@@ -456,7 +368,7 @@ static int disturber_thread(void *data)
 			mutex_unlock(&target->lock);
 		}
 		if (err)
-			complain(BAD_COUNT, "%s: error %d", target->function->name, err);
+			complain(BAD_ERROR, "%s: %d", target->function->name, err);
 		msleep(pick(&rnd, 60));
 	}
 	wait_for_stop();
@@ -464,17 +376,6 @@ static int disturber_thread(void *data)
 }
 
 /* --- what is done before, alone --- */
-
-/* Only the text of a symbol tells its length to a module. */
-static unsigned int function_length(target_fn fn)
-{
-	char text[KSYM_SYMBOL_LEN], *slash;
-	unsigned int len;
-
-	sprint_symbol(text, (unsigned long)fn);
-	slash = strrchr(text, '/');
-	return slash && sscanf(slash, "/%x", &len) == 1 ? min(len, MAX_TEXT) : 0;
-}
 
 static bool can_be_probed(void *addr)
 {
@@ -507,7 +408,7 @@ static void find_spots(struct target *target)
 	u8 *text = (u8 *)target->function->fn;
 	unsigned int i;
 
-	target->len = function_length(target->function->fn);
+	target->len = min(function_length(target->function->fn), MAX_TEXT);
 	target->probes = &probes[nr_probes];
 	memcpy(target->text, text, target->len);
 	for (i = 0; i < target->len && target->nr_probes < 2 * MAX_SPOTS; i++) {
@@ -580,38 +481,7 @@ static int prepare_targets(struct caller *caller)
 	return err;
 }
 
-/* --- what others do from outside --- */
-
-static int enabled_set(const char *text, const struct kernel_param *param)
-{
-	bool moving = !strncmp(text, "moving", 6);
-	int err = 0;
-	bool on;
-
-	guard(mutex)(&all_lock);
-	if (moving == all.count % 2)
-		return -EINVAL;
-	if (moving)
-		change_begin(&all);
-	else
-		err = kstrtobool(text, &on);
-	if (!err && !moving)
-		change_end(&all, on);
-	return err;
-}
-
-static const struct kernel_param_ops enabled_ops = { .set = enabled_set };
-module_param_cb(enabled, &enabled_ops, NULL, 0200);
-MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
-
-static int running_get(char *buf, const struct kernel_param *param)
-{
-	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
-}
-
-static const struct kernel_param_ops running_ops = { .get = running_get };
-module_param_cb(running, &running_ops, NULL, 0400);
-MODULE_PARM_DESC(running, "threads that have not ended");
+/* --- user memory --- */
 
 #ifdef CONFIG_X86_64
 /* Stores to pages of the reader that may not be there yet. */
@@ -724,20 +594,12 @@ static void unregister_all(void)
 	}
 }
 
-static void check_text(void)
+static void check_texts(void)
 {
-	unsigned int i, j;
+	unsigned int i;
 
-	for (i = 0; i < nr_target_functions; i++) {
-		const u8 *now = (u8 *)targets[i].function->fn;
-
-		for (j = 0; j < targets[i].len; j++) {
-			if (now[j] != targets[i].text[j])
-				complain(BAD_TEXT, "%s+%#x is %02x, not %02x",
-					 targets[i].function->name, j, now[j],
-					 targets[i].text[j]);
-		}
-	}
+	for (i = 0; i < nr_target_functions; i++)
+		check_text(targets[i].function, targets[i].text, targets[i].len);
 }
 
 static void report(void)
@@ -754,8 +616,7 @@ static void report(void)
 	pr_info("calls %lu checks %lu jumps %lu traps %lu\n", calls, checks, jumps, traps);
 	pr_info("registered %d batches %d switched %d\n", atomic_read(&nr_registered),
 		atomic_read(&nr_batches), atomic_read(&nr_switched));
-	for (i = 0; i < NR_FAULTS; i++)
-		pr_info("bad %s %d\n", fault_names[i], atomic_read(&faults[i]));
+	report_faults();
 }
 
 static int __init kp_toggle_init(void)
@@ -785,7 +646,7 @@ static void __exit kp_toggle_exit(void)
 	debugfs_remove(file);
 	stop_threads();
 	unregister_all();
-	check_text();
+	check_texts();
 	report();
 	free_all();
 }

@@ -38,6 +38,7 @@
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 
+#include "../kp_toggle/racing.h"
 #include "targets.h"
 
 #define MAX_SPOTS	12	/* in one function, side by side but for the entry */
@@ -47,14 +48,8 @@
 #define NR_DISTURBERS	8	/* each waits for grace periods most of the time */
 #define NR_PROBES	96	/* of one disturber */
 #define NR_RETURNS	32	/* of these the last */
-#define MAX_COMPLAINTS	20
 #define PREY		"kp_prey"
 #define PREY_CALLS	3	/* of each of its functions */
-
-static uint seconds = 20;
-module_param(seconds, uint, 0444);
-static ulong seed = 1;
-module_param(seed, ulong, 0444);
 
 struct spot {
 	void *addr;
@@ -113,56 +108,11 @@ struct disturber {
 	struct probe prey;
 };
 
-/* What changes: odd while it does. */
-struct version {
-	unsigned int count;
-	bool on;
-};
-
-enum fault {
-	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT, NR_FAULTS
-};
-
-static const char * const fault_names[NR_FAULTS] = {
-	"result", "lost", "late", "missed", "error", "text",
-};
-
 static struct target *targets;
 static struct caller *callers;
 static struct disturber *disturbers;
 static struct task_struct *flipper;
-static atomic_t faults[NR_FAULTS], complaints, nr_running;
 static atomic_t nr_registered, nr_batches, nr_refused, nr_switched, nr_flips, nr_prey;
-static unsigned long deadline;
-
-/* Of all probes: debugfs "enabled". */
-static struct version all = { .on = true };
-static DEFINE_MUTEX(all_lock);
-
-__printf(2, 3)
-static void complain(enum fault fault, const char *fmt, ...)
-{
-	struct va_format vaf = { .fmt = fmt };
-	va_list args;
-
-	atomic_inc(&faults[fault]);
-	if (atomic_inc_return(&complaints) > MAX_COMPLAINTS)
-		return;
-	va_start(args, fmt);
-	vaf.va = &args;
-	pr_err("%s: %pV\n", fault_names[fault], &vaf);
-	va_end(args);
-}
-
-static unsigned int pick(struct rnd_state *rnd, unsigned int below)
-{
-	return prandom_u32_state(rnd) % below;
-}
-
-static bool one_in(struct rnd_state *rnd, unsigned int n)
-{
-	return !pick(rnd, n);
-}
 
 /* --- handlers --- */
 
@@ -267,35 +217,6 @@ NOKPROBE_SYMBOL(on_return);
 
 /* --- callers --- */
 
-static void change_begin(struct version *version)
-{
-	WRITE_ONCE(version->count, version->count + 1);
-	/* Who sees anything of the change, sees that it is under way. */
-	smp_mb();
-}
-
-static void change_end(struct version *version, bool on)
-{
-	WRITE_ONCE(version->on, on);
-	/* Pairs with read_version(). */
-	smp_store_release(&version->count, version->count + 1);
-}
-
-static struct version read_version(const struct version *version)
-{
-	struct version seen;
-
-	/* Pairs with change_end(). */
-	seen.count = smp_load_acquire(&version->count);
-	seen.on = READ_ONCE(version->on);
-	return seen;
-}
-
-static bool has_changed(const struct version *version, const struct version *seen)
-{
-	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
-}
-
 static void call_target(struct caller *caller, struct target *target, unsigned long n)
 {
 	struct version before = read_version(&all);
@@ -322,18 +243,6 @@ static void call_target(struct caller *caller, struct target *target, unsigned l
 	if (hits != wanted)
 		complain(BAD_COUNT, "%s(%lu): %u hits, not %u", target->function->name, n, hits,
 			 wanted);
-}
-
-static bool time_is_up(void)
-{
-	return kthread_should_stop() || time_after(jiffies, READ_ONCE(deadline));
-}
-
-static void wait_for_stop(void)
-{
-	atomic_dec(&nr_running);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(HZ / 10);
 }
 
 /* To any CPU: those that have gone leave their callers anywhere. */
@@ -693,17 +602,6 @@ static int flipper_thread(void *data)
 
 /* --- what is done before, alone --- */
 
-/* Only the text of a symbol tells its length to a module. */
-static unsigned int function_length(target_fn fn)
-{
-	char text[KSYM_SYMBOL_LEN], *slash;
-	unsigned int len;
-
-	sprint_symbol(text, (unsigned long)fn);
-	slash = strrchr(text, '/');
-	return slash && sscanf(slash, "/%x", &len) == 1 ? min(len, MAX_TEXT) : 0;
-}
-
 struct count {
 	struct kprobe kp;
 	unsigned int hits, posts;
@@ -761,7 +659,7 @@ static void find_spots(struct target *target, struct rnd_state *rnd)
 	u8 *text = (u8 *)target->function->fn;
 	unsigned int i;
 
-	target->len = function_length(target->function->fn);
+	target->len = min(function_length(target->function->fn), MAX_TEXT);
 	memcpy(target->text, text, target->len);
 	/* A static call may come first. */
 	target->has_entry = add_spot(target, text);
@@ -837,38 +735,7 @@ static int count_alone(void)
 	return nr_counted ? 0 : -ENOMEM;
 }
 
-/* --- what others do from outside --- */
-
-static int enabled_set(const char *text, const struct kernel_param *param)
-{
-	bool moving = !strncmp(text, "moving", 6);
-	int err = 0;
-	bool on;
-
-	guard(mutex)(&all_lock);
-	if (moving == all.count % 2)
-		return -EINVAL;
-	if (moving)
-		change_begin(&all);
-	else
-		err = kstrtobool(text, &on);
-	if (!err && !moving)
-		change_end(&all, on);
-	return err;
-}
-
-static const struct kernel_param_ops enabled_ops = { .set = enabled_set };
-module_param_cb(enabled, &enabled_ops, NULL, 0200);
-MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
-
-static int running_get(char *buf, const struct kernel_param *param)
-{
-	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
-}
-
-static const struct kernel_param_ops running_ops = { .get = running_get };
-module_param_cb(running, &running_ops, NULL, 0400);
-MODULE_PARM_DESC(running, "threads that have not ended");
+/* --- the prey --- */
 
 /* The prey's initialisation is probed from before it runs until it is gone. */
 static unsigned int init_hits;
@@ -1008,20 +875,12 @@ static void unregister_all(void)
 	targets_flip(false, false);
 }
 
-static void check_text(void)
+static void check_texts(void)
 {
-	unsigned int i, j;
+	unsigned int i;
 
-	for (i = 0; i < nr_target_functions; i++) {
-		const u8 *now = (u8 *)targets[i].function->fn;
-
-		for (j = 0; j < targets[i].len; j++) {
-			if (now[j] != targets[i].text[j])
-				complain(BAD_TEXT, "%s+%#x is %02x, not %02x",
-					 targets[i].function->name, j, now[j],
-					 targets[i].text[j]);
-		}
-	}
+	for (i = 0; i < nr_target_functions; i++)
+		check_text(targets[i].function, targets[i].text, targets[i].len);
 }
 
 static void report(void)
@@ -1041,8 +900,7 @@ static void report(void)
 	pr_info("registered %d batches %d refused %d switched %d flips %d prey %d\n",
 		atomic_read(&nr_registered), atomic_read(&nr_batches), atomic_read(&nr_refused),
 		atomic_read(&nr_switched), atomic_read(&nr_flips), atomic_read(&nr_prey));
-	for (i = 0; i < NR_FAULTS; i++)
-		pr_info("bad %s %d\n", fault_names[i], atomic_read(&faults[i]));
+	report_faults();
 }
 
 static int __init kp_torture_init(void)
@@ -1069,7 +927,7 @@ static void __exit kp_torture_exit(void)
 	stop_threads();
 	unregister_module_notifier(&prey_nb);
 	unregister_all();
-	check_text();
+	check_texts();
 	report();
 	free_all();
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the modules share that change probes while every CPU hits them: kp_toggle,
+ * and kp_torture in the folder beside. Each is one file that includes this.
+ */
+#ifndef _KP_TOGGLE_RACING_H
+#define _KP_TOGGLE_RACING_H
+
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/kallsyms.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/sched.h>
+
+#include "target_function.h"
+
+static uint seconds = 20;
+module_param(seconds, uint, 0444);
+static ulong seed = 1;
+module_param(seed, ulong, 0444);
+
+static unsigned long deadline;
+static atomic_t nr_running;
+
+/* --- what is wrong --- */
+
+#define MAX_COMPLAINTS	20
+
+enum fault {
+	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT, NR_FAULTS
+};
+
+static const char * const fault_names[NR_FAULTS] = {
+	"result", "lost", "late", "missed", "error", "text",
+};
+
+static atomic_t faults[NR_FAULTS], complaints;
+
+__printf(2, 3)
+static void complain(enum fault fault, const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	atomic_inc(&faults[fault]);
+	if (atomic_inc_return(&complaints) > MAX_COMPLAINTS)
+		return;
+	va_start(args, fmt);
+	vaf.va = &args;
+	pr_err("%s: %pV\n", fault_names[fault], &vaf);
+	va_end(args);
+}
+
+static void report_faults(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FAULTS; i++)
+		pr_info("bad %s %d\n", fault_names[i], atomic_read(&faults[i]));
+}
+
+/* --- versions --- */
+
+/* What changes: odd while it does. Callers look at it before and after a call. */
+struct version {
+	unsigned int count;
+	bool on;
+};
+
+static void change_begin(struct version *version)
+{
+	WRITE_ONCE(version->count, version->count + 1);
+	/* Who sees anything of the change, sees that it is under way. */
+	smp_mb();
+}
+
+static void change_end(struct version *version, bool on)
+{
+	WRITE_ONCE(version->on, on);
+	/* Pairs with read_version(). */
+	smp_store_release(&version->count, version->count + 1);
+}
+
+static struct version read_version(const struct version *version)
+{
+	struct version seen;
+
+	/* Pairs with change_end(). */
+	seen.count = smp_load_acquire(&version->count);
+	seen.on = READ_ONCE(version->on);
+	return seen;
+}
+
+static bool has_changed(const struct version *version, const struct version *seen)
+{
+	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
+}
+
+/* Of all probes: debugfs "enabled". */
+static struct version all = { .on = true };
+static DEFINE_MUTEX(all_lock);
+
+/* --- threads --- */
+
+static bool time_is_up(void)
+{
+	return kthread_should_stop() || time_after(jiffies, READ_ONCE(deadline));
+}
+
+static void wait_for_stop(void)
+{
+	atomic_dec(&nr_running);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ / 10);
+}
+
+static unsigned int pick(struct rnd_state *rnd, unsigned int below)
+{
+	return prandom_u32_state(rnd) % below;
+}
+
+static bool one_in(struct rnd_state *rnd, unsigned int n)
+{
+	return !pick(rnd, n);
+}
+
+/* --- the functions that they call --- */
+
+/* Only the text of a symbol tells its length to a module. */
+static unsigned int function_length(target_fn fn)
+{
+	char text[KSYM_SYMBOL_LEN], *slash;
+	unsigned int len;
+
+	sprint_symbol(text, (unsigned long)fn);
+	slash = strrchr(text, '/');
+	return slash && sscanf(slash, "/%x", &len) == 1 ? len : 0;
+}
+
+static void check_text(const struct target_function *function, const u8 *text, unsigned int len)
+{
+	const u8 *now = (u8 *)function->fn;
+	unsigned int i;
+
+	for (i = 0; i < len; i++) {
+		if (now[i] != text[i])
+			complain(BAD_TEXT, "%s+%#x is %02x, not %02x", function->name, i, now[i],
+				 text[i]);
+	}
+}
+
+/* --- what others do from outside --- */
+
+static int enabled_set(const char *text, const struct kernel_param *param)
+{
+	bool moving = !strncmp(text, "moving", 6);
+	int err = 0;
+	bool on;
+
+	guard(mutex)(&all_lock);
+	if (moving == all.count % 2)
+		return -EINVAL;
+	if (moving)
+		change_begin(&all);
+	else
+		err = kstrtobool(text, &on);
+	if (!err && !moving)
+		change_end(&all, on);
+	return err;
+}
+
+static const struct kernel_param_ops enabled_ops = { .set = enabled_set };
+module_param_cb(enabled, &enabled_ops, NULL, 0200);
+MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
+
+static int running_get(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
+}
+
+static const struct kernel_param_ops running_ops = { .get = running_get };
+module_param_cb(running, &running_ops, NULL, 0400);
+MODULE_PARM_DESC(running, "threads that have not ended");
+
+#endif
