@@ -240,7 +240,7 @@ DECLARE_PER_CPU(unsigned int, hits_aside);
 static __always_inline void hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.context, preempt_count());
+	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
 }
 
 /* It ends. @aside: another may have been put aside for it. */

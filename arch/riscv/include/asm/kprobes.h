@@ -29,6 +29,9 @@ struct kprobe;
 /* A hit that interrupts another is handled, see hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
+/* preempt_count(), of which only the contexts are of interest. */
+#define arch_hit_context()	preempt_count()
+
 /* What the exception of a breakpoint adds to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 

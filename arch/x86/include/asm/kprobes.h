@@ -49,6 +49,9 @@ typedef u8 kprobe_opcode_t;
 /* A hit that interrupts another is handled, see hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
+/* preempt_count(), of which only the contexts are of interest. */
+#define arch_hit_context()	raw_cpu_read_4(pcpu_hot.preempt_count)
+
 /* What the exception of a breakpoint adds to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 

@@ -61,8 +61,8 @@ SYM_CODE_START(kprobe_detour_entry)
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
 	movq	$__KERNEL_DS, SS(%rsp)
+	/* Handlers may overwrite it. To who looks at orig_ax it is no system call. */
 	movq	ORIG_RAX(%rsp), %rbx
-	movq	$-1, ORIG_RAX(%rsp)
 
 	/* What the handlers must not be able to do. */
 	ASM_CLAC
