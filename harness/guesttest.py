@@ -17,6 +17,7 @@ RACE = re.compile(r".*BUG: KCSAN: [\w-]+ in (.*)")
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 # Probes from the command line, which at_boot.sh removes.
 AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
+LEAKS = ["kmemleak=on"]         # for nomem.sh
 FUZZ = "fuzz.sh"                # is told how long
 # These have a boot of their own: the first two for more CPUs; the third takes long, and may take
 # the guest with it; the others are about all that there is beside probes.
@@ -152,7 +153,7 @@ def beside(config, made, modules, results):
     """With clients of all kinds, those who share the functions, and where memory is short."""
     seconds, start = repeat(10)
     lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
-    outcome = boot(config, made, modules, "beside", lines, 600 + seconds, args=QUIET + AT_BOOT)
+    outcome = boot(config, made, modules, "beside", lines, 600 + seconds, args=QUIET + AT_BOOT + LEAKS)
     judge(config, "beside", outcome, results)
     for script in BESIDE:
         count_script(config, outcome, script, results)
