@@ -6,8 +6,9 @@ import time
 
 from . import guesttest, ports, ui
 
-# These come when all else has been done with the kernels that are there.
+# These come when all else has been done with the kernels that are there, and take long.
 LAST = ("beside", "sweep", "faults", "selftests")
+LONG = 10 * 60      # seconds
 
 
 def in_turn(guests):
@@ -32,8 +33,9 @@ class Schedule:
         """Seconds, or None for any."""
         return None if self.end is None else max(0, self.end - time.monotonic())
 
-    def is_over(self):
-        return self.left() == 0
+    def is_over(self, need=0):
+        """Is there no more time, or less than the seconds @need?"""
+        return self.end is not None and self.left() <= need
 
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
@@ -51,7 +53,7 @@ class Schedule:
         return None
 
     def part(self, name, config, made, modules):
-        if self.is_over():
+        if self.is_over(LONG if name in LAST else 0):
             self.skip(f"{config.label} {name}")
         else:
             guesttest.PARTS[name](config, made, modules, self.results)
@@ -73,7 +75,7 @@ class Schedule:
             for test in others:
                 test(self.results)
             for (config, made), job in zip(builds, kernels):
-                while self.last and not job.done() and not self.is_over():
+                while self.last and not job.done():
                     self.part(*self.last.popleft())
                 modules = self.built(config.label, job)
                 if modules is not None:
