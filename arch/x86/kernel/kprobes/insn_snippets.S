@@ -615,6 +615,8 @@ SNIPPET call_stack, SNIPPET_INDIRECT
 	pop	%_ASM_DX
 END call_stack
 
+/* Without SMP there is nothing behind the segment. */
+#ifdef CONFIG_SMP
 SNIPPET call_percpu, SNIPPET_INDIRECT
 	jmp	.Lpc2
 .Lpc1:
@@ -648,6 +650,7 @@ SNIPPET call_percpu, SNIPPET_INDIRECT
 	endbr64
 	STEP(16)
 END call_percpu
+#endif
 
 SNIPPET jmp_table, SNIPPET_INDIRECT
 	mov	SMALL, %_ASM_AX

@@ -295,6 +295,8 @@ SNIPPET mem_absolute
 	mov	8(%rdi), %rdx
 END mem_absolute
 
+/* Without SMP there is nothing behind %gs. */
+#ifdef CONFIG_SMP
 SNIPPET mem_gs
 	mov	PERCPU(0), %rax
 	mov	%rcx, PERCPU(8)
@@ -306,6 +308,7 @@ SNIPPET mem_gs
 	xchg	%r10, %gs:48(%r12)
 	cmpxchg	%r11, %gs:56(%r12)
 END mem_gs
+#endif
 
 SNIPPET locked, SNIPPET_UNDEFINED
 	lock incl (%rbx)
