@@ -6,7 +6,6 @@
 SECONDS_="${1:-10}" SEED="${2:-1}"
 EVENTS=$TRACE/kprobe_events
 [ -e $EVENTS ] || { skip "events # not in this kernel"; exit; }
-symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 count()		{ sed -n "s/.*$1 \([0-9]*\).*/\1/p" /tmp/fuzz; }
 
 insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1

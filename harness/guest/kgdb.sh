@@ -9,7 +9,6 @@ fi
 insmod /lib/kp/kp_kgdb.ko || exit 1
 
 KGDB=/sys/module/kp_kgdb/parameters
-symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 entry()		{ sed -n "s/$1 //p" $SHARED/entries; }
 plus()		{ printf '%#x' $(($1 + $2)); }
 type()		{ echo "$1" >$KGDB/type; }

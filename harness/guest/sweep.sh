@@ -12,7 +12,6 @@ SWEEP=/sys/module/kp_sweep/parameters
 KNOB=/proc/sys/debug/kprobes-optimization
 REASONS=/proc/dynamic_debug/control
 
-symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 START=$(symbol _stext)
 END=$(symbol _etext)
 

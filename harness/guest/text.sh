@@ -5,7 +5,6 @@
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
 
 EVENTS=$TRACE/kprobe_events
-symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 
 insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
 text()		{ cat /sys/kernel/debug/kp_text; }

@@ -6,7 +6,6 @@
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
 EVENTS=$TRACE/kprobe_events
 BUFFER=$TRACE
-symbol()	{ awk -v s="$1" '$3 == s { print "0x" $1; exit }' /proc/kallsyms; }
 
 if ! grep -qw function_graph $TRACE/available_tracers; then
 	skip "tracers on probed functions # this kernel has none"
