@@ -327,12 +327,13 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int hit_init(void);
 
-/* return.c and the rooms below it */
+/* return.c and the files below it */
 #ifdef CONFIG_KRETPROBES
 int return_init(void);
 int return_pool_create(struct kretprobe *rp, int nr);
 void return_pool_retire(struct kretprobe *rp);
 void return_pool_destroy(struct kretprobe *rp);
+void return_pools_settle(void);
 int return_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
 static inline bool return_is_probe(const struct kprobe *kp)

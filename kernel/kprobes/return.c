@@ -6,7 +6,7 @@
  * A return probe is a probe on a function's entry. Its handler takes an instance
  * and diverts the return address of this one call to a trampoline, which runs
  * the user's handler. How instances are kept and calls diverted is up to the
- * rooms below: return_pool.c and return_trampoline.c, or return_rethook.c.
+ * files below: return_pool.c and return_trampoline.c, or return_rethook.c.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -14,7 +14,9 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/sort.h>
 
 #include "internal.h"
 
@@ -91,10 +93,50 @@ static void return_tear_down(struct kretprobe **rps, int num)
 {
 	int i;
 
+	return_pools_settle();
 	for (i = 0; i < num; i++) {
 		return_pool_destroy(rps[i]);
 		rps[i]->kp.pre_handler = NULL;
 	}
+}
+
+/* Calls have been diverted while the others were refused, and may be about to return. */
+static void return_abandon(struct kretprobe **rps, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++)
+		return_pool_retire(rps[i]);
+	synchronize_rcu();
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+	const void *left = *(const void **)a, *right = *(const void **)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* What is set up twice has lost what was set up first. */
+static int return_check_twins(struct kretprobe **rps, int num)
+{
+	struct kretprobe **sorted __free(kvfree) = NULL;
+	int i;
+
+	if (num == 1)
+		return 0;
+
+	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)), GFP_KERNEL);
+	if (!sorted)
+		return -ENOMEM;
+
+	sort(sorted, num, sizeof(*sorted), compare_pointers, NULL);
+	for (i = 1; i < num; i++) {
+		if (sorted[i] == sorted[i - 1])
+			return -EINVAL;
+	}
+
+	return 0;
 }
 
 /**
@@ -108,13 +150,19 @@ static void return_tear_down(struct kretprobe **rps, int num)
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	int i, ret = 0;
+	int i, ret;
 
 	if (!rps || num <= 0)
 		return -EINVAL;
 
-	for (i = 0; i < num && !ret; i++)
+	ret = return_check_twins(rps, num);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < num && !ret; i++) {
 		ret = return_set_up(rps[i]);
+		cond_resched();
+	}
 	if (ret) {
 		return_tear_down(rps, i - 1);
 		return ret;
@@ -122,6 +170,9 @@ int register_kretprobes(struct kretprobe **rps, int num)
 
 	ret = register_kprobes((struct kprobe **)rps, num);
 	if (ret) {
+		/* One that failed alone never was where calls come by. */
+		if (num > 1)
+			return_abandon(rps, num);
 		return_tear_down(rps, num);
 		return ret;
 	}
@@ -139,10 +190,11 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * @rp: the probe; @rp->kp says which function, as for register_kprobe(). Its
  *	handlers are taken over.
  *
- * @rp->maxactive calls can be followed at one time, each with @rp->data_size
- * bytes of private data. With a maxactive of 0 or less it is set to twice the
- * number of possible CPUs, but at least 10. When more than half as many calls
- * are under way, room for more is made in the background.
+ * @rp->maxactive calls can be followed from the start, each with @rp->data_size
+ * bytes of private data. When more than half as many are under way, as many
+ * again are allocated in the background, except on ports that use rethook. With
+ * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at
+ * least 10, and 10 can be followed from the start.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure as register_kprobe(), and
@@ -192,6 +244,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	return_retire(rps, num);
 	unregister_kprobes((struct kprobe **)rps, num);
 
+	return_pools_settle();
 	for (i = 0; i < num; i++) {
 		if (rps[i] && rps[i]->kp.addr)
 			return_pool_destroy(rps[i]);

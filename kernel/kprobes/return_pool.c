@@ -24,7 +24,7 @@
 
 #include "internal.h"
 
-/* What there is from the start when the user leaves it to us, and what is the most. */
+/* What there is from the start when the user leaves it to us, and from when on it is enough. */
 #define INSTANCES_FEW	10
 #define INSTANCES_MAX	32768
 
@@ -171,13 +171,21 @@ static void put_spares_back(struct return_pool *pool)
 	}
 }
 
-/* A grace period after the last hit: whoever has asked for more is done with that. */
+/*
+ * Have whoever has asked for more be done with that, a grace period after the last
+ * hit. Only one task may wait for an irq_work.
+ */
+void return_pools_settle(void)
+{
+	scoped_guard(mutex, &chunks_mutex)
+		irq_work_sync(&low_work);
+	flush_work(&grow_work);
+}
+
+/* Without a hit since return_pools_settle(). */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
-
-	irq_work_sync(&low_work);
-	flush_work(&grow_work);
 
 	if (pool->spare)
 		put_spares_back(pool);
