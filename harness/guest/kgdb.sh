@@ -64,17 +64,35 @@ for function in kp_shared_plain kp_shared_traced; do
 	done
 done
 
-# A debugger's breakpoint comes and goes where a probe is.
+# Where the probe on a function is: behind the landing pad when there is one.
+probe_on()	{ cat $KPROBES/list | sed -n "s/^\([^ ]*\) .* $1+.*/0x\1/p"; }
+
+# Nor is there a breakpoint of the debugger where a probe is, armed or not.
 for function in kp_shared_plain kp_shared_traced; do
-	prober add post $function post
-	check "$function: probe alone" counted 3 right
-	during=$(text)
-	check "$function: breakpoint on a probe" set_break "$(entry $function)"
-	check "$function: breakpoint is gone" clear_break
-	check "$function: text is that of the probe" [ "$(text)" = "$during" ]
-	check "$function: probe goes on" counted 3 right
-	prober del post
-	check "$function: text is what it was" [ "$(text)" = "$before" ]
+	for kind in off post pre; do
+		prober add $kind $function $kind
+		probed=$(probe_on $function)
+		check "$function, $kind: breakpoint is refused" refused "$probed"
+		check "$function, $kind: probe goes on" counted 3 right
+		prober del $kind
+	done
+	check "$function: breakpoint when the probe is gone" set_break "$probed"
+	check "$function: breakpoint goes again" clear_break
 done
+
+inside_jump()
+{
+	local tries=50
+	until grep -q 'kp_shared_plain.*\[OPTIMIZED\]' $KPROBES/list; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		usleep 100000
+	done
+	refused "$(plus "$(probe_on kp_shared_plain)" 4)"
+}
+
+prober add pre kp_shared_plain pre
+check "kp_shared_plain: breakpoint in a jump is refused" inside_jump
+prober del pre
+check "text is what it was" [ "$(text)" = "$before" ]
 rmmod kp_kgdb
 leave_shared

@@ -358,6 +358,7 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr);
 /* kernel/kprobes/check.c */
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_on_debuggers_breakpoint(unsigned long addr);
+bool kprobe_keeps_text(unsigned long addr);
 
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);
@@ -495,6 +496,11 @@ static inline struct kprobe *kprobe_running(void)
 static inline struct kprobe *get_kprobe(void *addr)
 {
 	return NULL;
+}
+
+static inline bool kprobe_keeps_text(unsigned long addr)
+{
+	return false;
 }
 
 /* Without a blacklist every place is suspect to those who ask. */

@@ -121,6 +121,21 @@ bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 #endif
 }
 
+/**
+ * kprobe_keeps_text() - do probes decide what stands at an address?
+ * @addr: an address of kernel text
+ *
+ * Who writes there without them, as a debugger does while all others are
+ * stopped, must not: the probe's change or its own would be lost.
+ *
+ * Context: Any in which RCU readers may be, the stopped kernel of a debugger too.
+ * Return: true when a probe is there, armed or not, or the rest of its jump.
+ */
+bool kprobe_keeps_text(unsigned long addr)
+{
+	return get_kprobe((void *)addr) || optimize_covers(addr);
+}
+
 /* It would be mistaken for the instruction, and ftrace for its own site. */
 static bool on_debuggers_breakpoint(struct probe_request *req)
 {

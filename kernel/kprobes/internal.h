@@ -266,6 +266,7 @@ void optimize_queue(struct kprobe_point *point);
 void optimize_forget(struct kprobe_point *point);
 void optimize_cancel(struct list_head *kps);
 void optimize_add_outer(struct list_head *work);
+bool optimize_covers(unsigned long addr);
 void optimize_remove(struct kprobe_point *point);
 void optimize_prepare_queued(void);
 void optimize_explain(struct kprobe_point *point, char *buf, size_t size);
@@ -304,6 +305,11 @@ static inline void optimize_cancel(struct list_head *kps)
 
 static inline void optimize_add_outer(struct list_head *work)
 {
+}
+
+static inline bool optimize_covers(unsigned long addr)
+{
+	return false;
 }
 
 static inline void optimize_remove(struct kprobe_point *point)

@@ -125,10 +125,24 @@ bool optimize_blocked(struct kprobe_point *point)
 	return optimize_inner(point) || arch_check_optimized_kprobe(&point->op) < 0;
 }
 
+/* How far behind a probe its jump may cover something, in opcode units. */
+#define REACH	(MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t))
+
+/* The point @i units before @addr, if its jump covers @addr or may come to. */
+static struct kprobe_point *outer_point(kprobe_opcode_t *addr, unsigned int i)
+{
+	struct kprobe *p = get_kprobe(addr - i);
+	struct kprobe_point *point = p ? point_of(p) : NULL;
+
+	if (point && optimize_has_detour(point) && arch_within_optimized_kprobe(&point->op, addr))
+		return point;
+
+	return NULL;
+}
+
 /* Have those points reconsidered whose jump covers a point in @work. */
 void optimize_add_outer(struct list_head *work)
 {
-	const unsigned int reach = MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t);
 	struct kprobe_point *outer;
 	struct list_head *last = work->prev;
 	struct kprobe *p;
@@ -138,15 +152,27 @@ void optimize_add_outer(struct list_head *work)
 		return;
 
 	list_for_each_entry(p, work, list) {
-		for (i = 1; i < reach; i++) {
-			outer = point_find((unsigned long)(p->addr - i));
-			if (outer && optimize_has_detour(outer) &&
-			    arch_within_optimized_kprobe(&outer->op, p->addr))
+		for (i = 1; i < REACH; i++) {
+			outer = outer_point(p->addr, i);
+			if (outer)
 				point_queue(outer, work);
 		}
 		if (&p->list == last)
 			break;
 	}
+}
+
+/* Is the text at @addr, or may it come to be, the inside of a jump? */
+bool optimize_covers(unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 1; i < REACH; i++) {
+		if (outer_point((kprobe_opcode_t *)addr, i))
+			return true;
+	}
+
+	return false;
 }
 
 /* Where it goes is what its state says. */
