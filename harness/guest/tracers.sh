@@ -90,6 +90,28 @@ done
 echo 0 >$BUFFER/events/kp/enable
 drop_probes
 rmdir $BUFFER
+BUFFER=$TRACE
+
+# An fprobe diverts returns as well, before a return probe does or after it.
+callers()
+{
+	work && grep -q "f_read: (.* <- vfs_read" /tmp/trace &&
+		grep -q "r_read: (.* <- vfs_read" /tmp/trace && ! grep -q "trampoline\|kretprobe'd" /tmp/trace
+}
+
+if echo "f:kp/f_read vfs_read%return" >>$TRACE/dynamic_events; then
+	echo "r:kp/r_read vfs_read" >>$TRACE/dynamic_events
+	for order in "f_read r_read" "r_read f_read"; do
+		for event in $order; do
+			echo 1 >$TRACE/events/kp/$event/enable
+		done
+		check "$order: both see the caller" callers
+		echo 0 >$TRACE/events/kp/enable
+	done
+	: >$TRACE/dynamic_events
+else
+	skip "an fprobe beside a return probe # this kernel has none"
+fi
 : >$TRACE/trace
 cat /sys/kernel/debug/kp_text >/tmp/after
 check "text is what it was" cmp -s /tmp/before /tmp/after

@@ -649,6 +649,8 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer);
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur);
+unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_node *cur,
+				    struct llist_node *rethook_cur);
 void kprobe_flush_task(struct task_struct *task);
 
 static nokprobe_inline void *kretprobe_trampoline_addr(void)
@@ -667,6 +669,13 @@ static nokprobe_inline unsigned long kretprobe_find_ret_addr(struct task_struct 
 							     struct llist_node **cur)
 {
 	return 0;
+}
+
+static nokprobe_inline unsigned long kretprobe_find_caller(void *fp, unsigned long addr,
+							   struct llist_node *cur,
+							   struct llist_node *rethook_cur)
+{
+	return addr;
 }
 
 static inline void kprobe_flush_task(struct task_struct *task)

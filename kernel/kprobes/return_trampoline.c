@@ -70,11 +70,19 @@ static __always_inline bool is_trampoline(unsigned long addr)
 	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
 }
 
-/* Both kinds of trampoline looked through, to show a handler the real caller. */
-static unsigned long find_caller(void *fp, unsigned long addr, struct llist_node *cur)
+/**
+ * kretprobe_find_caller() - look through both kinds of trampoline for a caller
+ * @fp: the frame of the call
+ * @addr: its return address, which may be a trampoline
+ * @cur: where the search for return probes has come to; NULL before the first
+ * @rethook_cur: the same for rethook
+ *
+ * Context: A trampoline's handler, preemption disabled.
+ * Return: the address that a handler is to see.
+ */
+unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_node *cur,
+				    struct llist_node *rethook_cur)
 {
-	struct llist_node *rethook_cur = NULL;
-
 	for (;;) {
 		if (is_kretprobe_trampoline(addr))
 			addr = kretprobe_find_ret_addr(current, fp, &cur);
@@ -85,7 +93,7 @@ static unsigned long find_caller(void *fp, unsigned long addr, struct llist_node
 	}
 }
 
-NOKPROBE_SYMBOL(find_caller);
+NOKPROBE_SYMBOL(kretprobe_find_caller);
 
 #ifndef arch_kretprobe_fixup_return
 /**
@@ -176,7 +184,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 		BUG();
 	}
 	ret_addr = (unsigned long)last->ret_addr;
-	caller = find_caller(frame_pointer, ret_addr, &last->llist);
+	caller = kretprobe_find_caller(frame_pointer, ret_addr, &last->llist, NULL);
 	instruction_pointer_set(regs, caller);
 
 	/* Handlers look at the instance as well, and all are to see the same. */
