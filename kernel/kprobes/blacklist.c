@@ -217,6 +217,35 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	return ret;
 }
 
+/**
+ * kprobe_add_names_blacklist() - keep probes out of functions, as far as they exist
+ * @names: their symbols
+ * @nr: how many
+ *
+ * For architectures, to name what no other file need know of.
+ *
+ * Context: Process context, may sleep; while booting.
+ * Return: 0 or -%ENOMEM.
+ */
+int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr)
+{
+	kprobe_opcode_t *addr;
+	unsigned int i;
+	int ret = 0;
+
+	guard(mutex)(&blacklist_mutex);
+	for (i = 0; i < nr && ret >= 0; i++) {
+		addr = kprobe_lookup_name(names[i], 0);
+		if (addr)
+			ret = stage_symbol((unsigned long)addr, ULONG_MAX);
+	}
+	if (ret >= 0)
+		ret = publish_stage(0, 0);
+	drop_stage();
+
+	return min(ret, 0);
+}
+
 bool blacklist_holds(unsigned long addr)
 {
 	const struct blacklist *list;
@@ -364,16 +393,15 @@ static void forget_text(const struct module_memory *text)
 {
 	unsigned long base = (unsigned long)text->base;
 
-	/* Without memory for a shorter list the ranges stay, and do no harm. */
+	/* Without memory for a shorter list the ranges stay: too many are refused. */
 	if (text->size)
 		publish_stage(base, base + text->size);
 }
 
-void blacklist_remove_module(struct module *mod)
+void blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 {
 	guard(mutex)(&blacklist_mutex);
-	forget_text(&mod->mem[MOD_INIT_TEXT]);
-	forget_text(&mod->mem[MOD_TEXT]);
+	forget_text(&mod->mem[type]);
 }
 
 #endif /* CONFIG_MODULES */

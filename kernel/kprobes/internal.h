@@ -188,7 +188,7 @@ bool blacklist_holds_origin(const char *name);
 int blacklist_show(struct seq_file *m, bool show_addr);
 #ifdef CONFIG_MODULES
 int blacklist_add_module(struct module *mod);
-void blacklist_remove_module(struct module *mod);
+void blacklist_forget_module(struct module *mod, enum mod_mem_type type);
 #endif
 
 /* slot.c: executable memory for copies of instructions */

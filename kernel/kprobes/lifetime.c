@@ -28,6 +28,8 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 {
 	unsigned long base = (unsigned long)mod->mem[type].base;
 
+	blacklist_forget_module(mod, type);
+
 	guard(mutex)(&kprobe_mutex);
 	function_forget();
 	points_forget_text(base, base + mod->mem[type].size);
@@ -48,7 +50,6 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	case MODULE_STATE_GOING:
 		forget_module_text(mod, MOD_INIT_TEXT);
 		forget_module_text(mod, MOD_TEXT);
-		blacklist_remove_module(mod);
 		break;
 	}
 

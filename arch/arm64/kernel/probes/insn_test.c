@@ -769,6 +769,44 @@ static void insn_refused_data(struct kunit *test)
 		expect_refused(test, before - AARCH64_INSN_SIZE, -EINVAL);
 }
 
+/* Their first instruction may run on a CPU that has no vectors yet. */
+static void insn_refused_without_vectors(struct kunit *test)
+{
+	static const char * const names[] = {
+		"__secondary_switched", "set_cpu_boot_mode_flag", "finalise_el2",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct kprobe kp = { .symbol_name = names[i], .pre_handler = log_pre };
+
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), -EINVAL, "%s", names[i]);
+	}
+}
+
+/* A program's branch to a uprobe is over when the instruction has been simulated. */
+static void insn_clears_btype(struct kunit *test)
+{
+	static const struct {
+		u32 insn;
+		probes_handler_t *simulate;
+	} cases[] = {
+		{ 0xd503245f, simulate_nop },		/* bti c */
+		{ 0x14000002, simulate_b_bl },
+		{ 0xb4000040, simulate_cbz_cbnz },
+		{ 0x10000000, simulate_adr_adrp },
+		{ 0xd65f03c0, simulate_br_blr_ret },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pt_regs regs = { .pstate = PSR_MODE_EL0t | PSR_BTYPE_JC };
+
+		cases[i].simulate(cases[i].insn, 0, &regs);
+		KUNIT_EXPECT_EQ_MSG(test, regs.pstate, PSR_MODE_EL0t, "%#x", cases[i].insn);
+	}
+}
+
 /* How instructions are to be decoded, some that this CPU need not have among them. */
 static const struct decoded {
 	u32 insn;
@@ -937,6 +975,8 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
 	KUNIT_CASE(insn_refused_data),
+	KUNIT_CASE(insn_refused_without_vectors),
+	KUNIT_CASE(insn_clears_btype),
 	KUNIT_CASE_PARAM(insn_decoded, next_decoded),
 	{}
 };

@@ -317,6 +317,24 @@ static int __init blacklist_traps(void)
 }
 
 /*
+ * What runs before a CPU has its exception vectors, when it comes up or resumes, and
+ * while it has those of a guest's exits.
+ */
+static const char * const without_vectors[] __initconst = {
+	"__secondary_switched",
+	"set_cpu_boot_mode_flag",
+	"finalise_el2",
+	"_cpu_resume",
+	"cpu_do_resume",
+	"__guest_enter",
+	"__guest_exit_restore_elr_and_panic",
+	"__guest_exit_panic",
+	"__guest_exit",
+	"__kvm_hyp_vector",
+	"__bp_harden_hyp_vecs",
+};
+
+/*
  * The hypervisor's code runs where nobody knows of probes, and in the entry code
  * an exception would overwrite the state of another.
  */
@@ -330,10 +348,15 @@ int __init arch_populate_kprobe_blacklist(void)
 		ret = kprobe_add_area_blacklist((unsigned long)__irqentry_text_start,
 						(unsigned long)__irqentry_text_end);
 	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
+						(unsigned long)__hyp_idmap_text_end);
+	if (!ret)
 		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
 						(unsigned long)__hyp_text_end);
 	if (!ret)
 		ret = blacklist_ftrace();
+	if (!ret)
+		ret = kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors));
 
 	return ret ?: blacklist_traps();
 }

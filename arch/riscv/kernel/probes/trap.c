@@ -262,11 +262,19 @@ static int __init blacklist_preemption(void)
 #endif
 }
 
+/* What runs before a CPU that resumes has its trap vector, or with that of a guest. */
+static const char * const without_vector[] __initconst = {
+	"__cpu_resume_enter",
+	"__kvm_riscv_switch_to",
+};
+
 int __init arch_populate_kprobe_blacklist(void)
 {
 	int ret;
 
 	ret = blacklist_trap_entry();
+	if (ret >= 0)
+		ret = kprobe_add_names_blacklist(without_vector, ARRAY_SIZE(without_vector));
 	if (ret >= 0)
 		ret = blacklist_ftrace();
 	if (ret >= 0)

@@ -272,6 +272,22 @@ static int __init blacklist_preemption(void)
 #endif
 }
 
+/* What runs before a CPU that comes up has a gate for breakpoints. */
+static const char * const without_idt[] __initconst = {
+	"startup_32_smp",
+	"secondary_startup_64",
+	"secondary_startup_64_no_verify",
+	"common_startup_64",
+	"early_setup_idt",
+	"start_secondary",
+	"cr4_init",
+	"cr4_update_irqsoff",
+	"native_write_cr4",
+	"cpu_init_exception_handling",
+	"setup_ghcb",
+	"load_current_idt",
+};
+
 /*
  * The linker puts last what no probe may enter: the thunks that branches and
  * returns may be made through, those of a hit as well; the trampolines of
@@ -284,6 +300,8 @@ int __init arch_populate_kprobe_blacklist(void)
 
 	ret = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
 					(unsigned long)_etext);
+	if (!ret)
+		ret = kprobe_add_names_blacklist(without_idt, ARRAY_SIZE(without_idt));
 	if (!ret)
 		ret = blacklist_ftrace();
 	if (!ret)

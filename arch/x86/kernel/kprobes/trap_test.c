@@ -207,10 +207,24 @@ static void trap_leaves_cfi_checks(struct kunit *test)
 	KUNIT_EXPECT_GT(test, nr, 0);
 }
 
+/* A CPU that comes up has no gate for breakpoints when it runs these. */
+static void trap_leaves_bringup(struct kunit *test)
+{
+	struct kprobe kp = { .symbol_name = "start_secondary" };
+
+	if (!IS_ENABLED(CONFIG_SMP))
+		kunit_skip(test, "no other CPUs");
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+	kp.symbol_name = "cr4_init";
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+}
+
 static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_in_nmi),
 	KUNIT_CASE(trap_leaves_btf),
 	KUNIT_CASE(trap_leaves_cfi_checks),
+	KUNIT_CASE(trap_leaves_bringup),
 	{}
 };
 
