@@ -28,10 +28,12 @@ static struct kprobe kprobe_busy;
 /**
  * struct hit_aside - a hit that another context has interrupted
  * @kp: what was current
+ * @addr: where that is
  * @ctlblk: what the architecture keeps of it
  */
 struct hit_aside {
 	struct kprobe *kp;
+	kprobe_opcode_t *addr;
 	struct kprobe_ctlblk ctlblk;
 };
 
@@ -53,30 +55,53 @@ static __always_inline bool hit_was_interrupted(unsigned int now)
 	       (now & SOFTIRQ_OFFSET) > (then & SOFTIRQ_OFFSET);
 }
 
+/*
+ * Handlers of one address never run within each other on a CPU, so that they may
+ * take locks of their own. An NMI that finds an entry which is being written has
+ * what that is about as the current hit.
+ */
+static __always_inline bool hit_is_under_way(struct kprobe *p)
+{
+	unsigned int i, nr = __this_cpu_read(hits_aside);
+
+	if (kprobe_running()->addr == p->addr)
+		return true;
+
+	for (i = 0; i < nr; i++) {
+		if (this_cpu_ptr(hit_aside)[i].addr == p->addr)
+			return true;
+	}
+
+	return false;
+}
+
 /**
  * hit_interrupt() - begin a hit although another is under way on this CPU
  * @p: the probe that get_kprobe() found
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
- * A hit in code that has interrupted the other hit is as good as any. The other
- * is put aside until hit_resume(). At every moment an NMI may do the same.
+ * A hit in code that has interrupted the other hit is as good as any, unless both
+ * are of one address. The other is put aside until hit_resume(). At every moment an
+ * NMI may do the same.
  *
  * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
- * Return: true when @p is current now; false when the hit comes from a handler,
- * and is to be counted as missed.
+ * Return: true when @p is current now; false when the hit comes from a handler, or
+ * while handlers of the same address run, and is to be counted as missed.
  */
 bool hit_interrupt(struct kprobe *p, unsigned int trap_count)
 {
 	unsigned int nr = __this_cpu_read(hits_aside);
 	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
 
-	if (nr == HITS_ASIDE_MAX || !hit_was_interrupted(preempt_count() - trap_count))
+	if (nr == HITS_ASIDE_MAX || !hit_was_interrupted(preempt_count() - trap_count) ||
+	    hit_is_under_way(p))
 		return false;
 
 	/* From here on an NMI takes the next one. */
 	__this_cpu_write(hits_aside, nr + 1);
 	barrier();
 	aside->kp = kprobe_running();
+	aside->addr = aside->kp->addr;
 	aside->ctlblk = *get_kprobe_ctlblk();
 	barrier();
 	hit_begin(p);
@@ -143,7 +168,7 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 {
 	struct kprobe *kp;
 
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list) {
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
 		if (kp->post_handler && likely(!kprobe_disabled(kp)))
 			kp->post_handler(kp, regs, flags);
 	}
@@ -167,7 +192,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe *kp;
 
-	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist)
+	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist, true)
 		kp->pre_handler(kp, regs);
 }
 
@@ -195,7 +220,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 {
 	struct kprobe *kp;
 
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list) {
+	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
 		if (!kprobe_disabled(kp))
 			hit_count_miss(kp);
 	}
