@@ -198,6 +198,7 @@ bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)

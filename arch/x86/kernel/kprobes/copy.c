@@ -182,11 +182,18 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(enter_post_copy);
 
+/* A guest of Xen has the flag set whether interrupts are on or off. */
+static __always_inline void restore_if(struct pt_regs *regs)
+{
+	regs->flags &= ~X86_EFLAGS_IF;
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+}
+
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
 
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+	restore_if(regs);
 	regs->ip = ip_behind(p);
 
 	hit_finish(p, regs, true);
@@ -293,7 +300,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 	regs->ip = addr;
 	if (ip == (unsigned long)slot_at(ip)->post) {
-		regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+		restore_if(regs);
 		hit_end(true);
 	}
 }

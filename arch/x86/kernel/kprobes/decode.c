@@ -165,6 +165,8 @@ static const struct refusal refusals[] = {
 	{ 0x0fb5, 0, 0, refused_gs },			/* lgs */
 	{ 0x0fb9, 0, 0, refused_trap },			/* ud1 */
 	{ 0x0fff, 0, 0, refused_trap },			/* ud0 */
+	{ 0x0f01, 0xff, 0xc2, refused_switch },		/* vmlaunch */
+	{ 0x0f01, 0xff, 0xc3, refused_switch },		/* vmresume */
 	{ 0x0f01, 0xff, 0xd8, refused_switch },		/* vmrun */
 	{ 0x0f01, 0xff, 0xf8, refused_gs },		/* swapgs */
 };

@@ -82,7 +82,10 @@ SYM_CODE_START(kprobe_detour_entry)
 	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
 	movq	KPROBE_CALLEE(%rdi), %rdi
 	movq	%rsp, %rsi
-#ifdef CONFIG_MITIGATION_RETPOLINE
+#if defined(CONFIG_CFI_CLANG)
+	/* How functions are called by pointer only C is told. */
+	call	kprobe_detour_call
+#elif defined(CONFIG_MITIGATION_RETPOLINE)
 	movq	KPROBE_PRE_HANDLER(%rdi), %rax
 	CALL_NOSPEC rax
 #else

@@ -108,7 +108,6 @@ static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *re
 		pos += copied_size(ri);
 	}
 	optinsn->back = pos;
-	optinsn->size = region->size;
 	optinsn->len = region->len;
 	optinsn->traps = region->traps;
 	optinsn->extable = region->extable;
@@ -469,6 +468,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
+	/* From here on they are what others read there. */
+	smp_store_release(&optinsn->size, region.size);
 
 	optinsn->insn = get_slot(&region);
 	if (!optinsn->insn)
@@ -795,6 +796,16 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_nested);
+
+#ifdef CONFIG_CFI_CLANG
+/* From kprobe_detour_entry(), which cannot call functions by pointer itself. */
+__visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
+{
+	return callee->pre_handler(callee, regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_call);
+#endif
 
 #ifdef CONFIG_X86_32
 /* All that kprobe_detour_entry() does itself on 64 bits. */

@@ -60,6 +60,8 @@
  * @serial: which one that is, see struct kprobe_function
  * @start: its first byte
  * @end: the byte behind it
+ * @cold: a piece of code that it branches into and that may branch back
+ * @cold_end: the byte behind that
  * @targets: bit N: offset N may be branched to, be it by a fixup
  * @size: bits in @targets
  * @indirect: a branch may lead anywhere
@@ -71,6 +73,8 @@ struct function_map {
 	unsigned long serial;
 	unsigned long start;
 	unsigned long end;
+	unsigned long cold;
+	unsigned long cold_end;
 	unsigned long *targets;
 	unsigned long size;
 	bool indirect;
@@ -78,6 +82,9 @@ struct function_map {
 	bool rewritten;
 	int err;
 };
+
+/* What compilers append to the name of a function for the part that runs rarely. */
+#define COLD	".cold"
 
 /* For each function thousands are looked at that are not in it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
@@ -165,6 +172,33 @@ static bool sets_direction(struct insn *insn)
 	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xfd;
 }
 
+static int find_branches(struct function_map *map, unsigned long start, unsigned long end);
+
+/*
+ * A branch at @from leaves the function. The cold part of one may have the name of
+ * an alias, which nobody can guess.
+ */
+static int follow_into_cold(struct function_map *map, unsigned long from, unsigned long target)
+{
+	static char name[KSYM_NAME_LEN];
+	unsigned long size, offset;
+	char *module;
+
+	if (from < map->start || from >= map->end || (target >= map->start && target < map->end) ||
+	    (target >= map->cold && target < map->cold_end))
+		return 0;
+	/* Each return may be a branch to one, so do not look these up. */
+	if (is_return_thunk(target) || is_thunk(target))
+		return 0;
+	if (!kallsyms_lookup(target, &size, &offset, &module, name) || !strstr(name, COLD))
+		return 0;
+
+	map->cold = target - offset;
+	map->cold_end = map->cold + size;
+
+	return find_branches(map, map->cold, map->cold_end);
+}
+
 /* Note where the code in [start, end) branches to, and what else there is. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
@@ -184,6 +218,10 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 		if (sets_direction(&insn))
 			map->backwards = true;
 		note_target(map, target);
+		if (target && insn.opcode.bytes[0] != CALL_INSN_OPCODE)
+			ret = follow_into_cold(map, start, target);
+		if (ret)
+			return ret;
 	}
 
 	return 0;
@@ -205,6 +243,10 @@ static void find_fixups(struct function_map *map, const struct exception_table_e
 {
 	for (; e < end; e++)
 		note_target(map, (unsigned long)&e->fixup + e->fixup);
+
+	/* Assembly code whose start is a fixup may share its inside with other functions. */
+	if (test_bit(0, map->targets))
+		map->indirect = true;
 }
 
 #ifdef CONFIG_JUMP_LABEL
@@ -285,15 +327,14 @@ static int find_in_module(struct function_map *map, const char *name)
  */
 static bool other_part_name(char *other, const char *name)
 {
-	static const char cold[] = ".cold";
 	char *suffix;
 
 	strscpy(other, name, KSYM_NAME_LEN);
-	suffix = strstr(other, cold);
+	suffix = strstr(other, COLD);
 	if (suffix)
 		*suffix = '\0';
 	else
-		strlcat(other, cold, KSYM_NAME_LEN);
+		strlcat(other, COLD, KSYM_NAME_LEN);
 
 	return suffix;
 }
@@ -382,6 +423,8 @@ static const struct function_map *map_function(const struct kprobe_function *fn)
 	map.serial = fn->serial;
 	map.start = fn->start;
 	map.end = fn->end;
+	map.cold = 0;
+	map.cold_end = 0;
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
 	map.rewritten = is_rewritten(fn->start, fn->end + MAX_OPTIMIZED_LENGTH);
