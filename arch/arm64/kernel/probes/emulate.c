@@ -30,13 +30,16 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int n, u64 va
 		regs->regs[n] = value;
 }
 
+/* The branch that came here has been obeyed, and what comes next need not be a target. */
 static __always_inline void go_behind(struct pt_regs *regs, long addr)
 {
+	clear_btype(regs);
 	regs->pc = addr + AARCH64_INSN_SIZE;
 }
 
 static __always_inline void branch_if(bool taken, u32 insn, long addr, struct pt_regs *regs)
 {
+	clear_btype(regs);
 	regs->pc = addr + (taken ? insn_branch_offset(insn) : AARCH64_INSN_SIZE);
 }
 
@@ -125,6 +128,7 @@ static void branch_to(u64 target, u32 insn, long addr, struct pt_regs *regs)
 
 	if (kind == BRANCH_BLR)
 		regs->regs[30] = addr + AARCH64_INSN_SIZE;
+	clear_btype(regs);
 	regs->pc = target;
 	if (!user_mode(regs))
 		regs->pstate |= btype_of(kind, field(insn, 5, 5));
