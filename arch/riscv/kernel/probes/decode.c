@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/cleanup.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
@@ -134,12 +135,33 @@ static int check_insn(struct kprobe *p, struct scan *scan)
 	return -EOPNOTSUPP;
 }
 
+/* In front of a function that is called by pointers is a word with its type. */
+static bool is_type_hash(unsigned long addr)
+{
+	unsigned long offset, end = addr + sizeof(u32);
+
+	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+		return false;
+
+	while ((addr += sizeof(u16)) <= end) {
+		if (kallsyms_lookup_size_offset(addr, NULL, &offset) && !offset)
+			return true;
+	}
+
+	return false;
+}
+
 int arch_prepare_kprobe(struct kprobe *p)
 {
 	struct scan scan = {};
 	int ret;
 
 	lockdep_assert_held(&text_mutex);
+
+	if (is_type_hash((unsigned long)p->addr)) {
+		pr_debug("%pS: in the data before a function\n", p->addr);
+		return -EINVAL;
+	}
 
 	ret = scan_to(&scan, (unsigned long)p->addr);
 	if (ret)

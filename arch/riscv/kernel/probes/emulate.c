@@ -662,6 +662,7 @@ static bool csr_belongs_to_traps(unsigned int csr)
 {
 	static const u16 csrs[] = {
 		CSR_TVEC, CSR_SCRATCH, CSR_EPC, CSR_CAUSE, CSR_TVAL, CSR_SATP,
+		CSR_HSTATUS, CSR_HTVAL, CSR_HTINST,
 	};
 	unsigned int i;
 

@@ -8,9 +8,12 @@
 
 #include "common.h"
 
-/* Returns on another stack than it was called on. */
+/* One returns on another stack than it was called on, the other once more at resume. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },
+#ifdef CONFIG_CPU_PM
+	{ "__cpu_suspend_enter" },
+#endif
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);

@@ -32,13 +32,13 @@ u32 ebreak_for(u32 insn)
  * struct patch_round - text of several probes, written while all CPUs stand still
  * @kps: the probes, linked by their list
  * @arm: whether they get their breakpoints, or their instructions back
- * @taken: set by the CPU that does the writing
- * @done: set when it has
+ * @arrived: CPUs that stand still
+ * @done: set when the last of them has written the text
  */
 struct patch_round {
 	struct list_head *kps;
 	bool arm;
-	atomic_t taken;
+	atomic_t arrived;
 	bool done;
 };
 
@@ -58,7 +58,7 @@ static int patch_text_stopped(void *data)
 {
 	struct patch_round *round = data;
 
-	if (!atomic_xchg(&round->taken, 1)) {
+	if (atomic_inc_return(&round->arrived) == num_online_cpus()) {
 		write_text(round);
 		/* Pairs with the wait of the others: they fetch what was written. */
 		smp_store_release(&round->done, true);
