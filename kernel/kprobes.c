@@ -2,7 +2,7 @@
 /*
  * Kernel probes: the functions that the rest of the kernel calls.
  *
- * Each of them is a short walk through the rooms in kernel/kprobes/; internal.h
+ * Each of them is a short walk through the files in kernel/kprobes/; internal.h
  * there has the map, the types and the lock order.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -144,6 +144,8 @@ static int requests_join(struct probe_request *reqs, unsigned int nr, struct lis
 			failed = req;
 			err = ret;
 		}
+		/* There may be very many, and to decode a function takes a while. */
+		cond_resched();
 	}
 	arch_finish_prepare_kprobes();
 
@@ -414,13 +416,14 @@ static int set_enabled(struct kprobe *kp, bool enable)
 	point_enable_member(point, kp, enable);
 	point_queue(point, &work);
 	ret = points_reconcile(&work);
-	if (ret) {
-		point_enable_member(point, kp, !enable);
+	/* Disabling one cannot fail; what others still want may. */
+	if (ret && enable) {
+		point_enable_member(point, kp, false);
 		points_reconcile(&work);
 	}
 	points_bury(&work, &nothing_dies);
 
-	return ret;
+	return enable ? ret : 0;
 }
 
 /**

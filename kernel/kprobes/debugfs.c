@@ -101,16 +101,19 @@ DEFINE_SHOW_ATTRIBUTE(blacklist_file);
 
 static int enabled_set(bool on)
 {
+	bool changes;
 	int ret;
 
 	guard(mutex)(&kprobe_mutex);
-	if (on == !points_all_off())
+	changes = on == points_all_off();
+	/* What could not be armed the last time is tried again. */
+	if (!changes && !on)
 		return 0;
 
 	ret = points_set_all_off(!on);
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
-	else
+	else if (changes)
 		pr_info("globally %s\n", on ? "enabled" : "disabled");
 
 	return ret;

@@ -459,13 +459,13 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  * @addr: an address
  *
  * Context: Any, with RCU watching.
- * Return: the start of the slot, NULL when @addr is in none.
+ * Return: the start of the slot, NULL when @addr is in none that is used.
  */
 kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 {
 	const struct slot_kind *kind = &optinsn_slots;
 	struct slot_page *page;
-	unsigned int offset;
+	unsigned int offset, i;
 
 	if (!slot_kind_spans(kind, addr))
 		return NULL;
@@ -477,8 +477,11 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 	offset = addr - (unsigned long)page->text;
 	if (offset < page->first)
 		return NULL;
+	i = (offset - page->first) / kind->size;
+	if (i >= page->nr || READ_ONCE(page->use[i]) == SLOT_FREE)
+		return NULL;
 
-	return slot_at(kind, page, (offset - page->first) / kind->size);
+	return slot_at(kind, page, i);
 }
 #endif
 
