@@ -13,9 +13,11 @@ from .paths import CACHE, HARNESS, log_file
 class Build:
     """One build folder."""
 
-    def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=()):
+    def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
+                 extras=True):
         self.label, self.source, self.fragments = label, source, fragments
         self.compiler = compiler        # of programs that run in the guest
+        self.extras = extras            # whether guest scripts are run, which take modules
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
         self.args = ["ARCH=" + arch]
@@ -72,9 +74,11 @@ class Build:
             self.make("modules_install", f"INSTALL_MOD_PATH={mods}", "INSTALL_MOD_STRIP=1",
                       "modules_install", step=step)
             built = sorted(mods.rglob("*probe*.ko"))
-            for folder in [*sorted((HARNESS / "modules").glob("*")), *module_folders]:
+            if self.extras:
+                module_folders = [*sorted((HARNESS / "modules").glob("*")), *module_folders]
+                self.programs(step)
+            for folder in module_folders:
                 built += self.module(Path(folder).resolve(), step)
-            self.programs(step)
         return built
 
     def programs(self, step):

@@ -35,7 +35,7 @@ kp - build, boot and test this kprobes subsystem
                          --config CONFIGURATION
   ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
                          kernels: x86_64:bench-none. --plot FILE draws it
-  ./kp check             checkpatch --strict, kernel-doc and sparse over our files
+  ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files
   ./kp tree DIR          only write the overlaid source tree, to build as you like
   ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
@@ -45,6 +45,8 @@ kp - build, boot and test this kprobes subsystem
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
+        {ports}
+                         KUnit in a guest of such a port
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        everything that can begin within {minutes} minutes
@@ -58,7 +60,8 @@ def page():
     archs = dict.fromkeys(c.arch for c in configs.CONFIGS)
     lines = [f"{'':25}{arch.name}: " + " ".join(c.name for c in configs.CONFIGS if c.arch == arch)
              for arch in archs]
-    ui.say(HELP.format(cache=CACHE, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
+    ports = " ".join(c.arch.name for c in configs.PORTS)
+    ui.say(HELP.format(cache=CACHE, ports=ports, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
                        configs="\n".join(lines)))
 
 
@@ -159,7 +162,7 @@ def cmd_series(args):
 
 
 def cmd_check(args):
-    packages.need(packages.tree_packages() + packages.BUILD + ["sparse", "gcc-aarch64-linux-gnu"])
+    packages.need(packages.tree_packages() + packages.BUILD + check.PACKAGES)
     results = Results()
     check.everything(tree.cached(), results)
     return results.finish()
@@ -171,7 +174,7 @@ def selected(what, kasan):
     what = what or ([] if kasan else ["harness", "series", "ports"]) + [*archs]
     guests, ours, tools = [], [], []
     for word in what:
-        some = [c for c in configs.CONFIGS if word in (c.arch.name, c.label)]
+        some = [c for c in configs.CONFIGS + configs.PORTS if word in (c.arch.name, c.label)]
         if kasan:
             some = [c for c in some if c.name == "debug"]
         port = [p for p in ports.PORTS if word in ("ports", p.label)]

@@ -40,6 +40,7 @@ class Config:
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
     qemu: tuple = ()        # more for the command line, and for the machine
+    threads: str = "multi"      # of the emulator, for the guest's CPUs
     llvm: str = ""          # built by the clang of this suffix
 
     @property
@@ -50,6 +51,11 @@ class Config:
     @property
     def label(self):
         return f"{self.arch.name}:{self.name}"
+
+    @property
+    def extras(self):
+        """Do its tests take modules and programs?"""
+        return self.parts != ("kunit",)
 
     @property
     def fragments(self):
@@ -91,6 +97,23 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
                        "qemu-system-data"))
 
+# The kernel's own ports, which keep their files. Little is known here of their guests.
+ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"),
+           cross="arm-linux-gnueabihf-", debian="armhf",
+           packages=("gcc-arm-linux-gnueabihf", "qemu-system-arm"))
+
+POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"),
+               cross="powerpc64le-linux-gnu-", debian="ppc64el",
+               packages=("gcc-powerpc64le-linux-gnu", "qemu-system-ppc"))
+
+S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"),
+            cross="s390x-linux-gnu-", debian="s390x",
+            packages=("gcc-s390x-linux-gnu", "qemu-system-misc"))
+
+MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-cpu", "24Kf"),
+            cross="mipsel-linux-gnu-", debian="mipsel",
+            packages=("gcc-mipsel-linux-gnu", "qemu-system-mips"))
+
 # What takes long.
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
@@ -101,18 +124,21 @@ CONFIGS = [
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(60,), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),
-    Config(I386, "preempt", slow=3),
+    Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests")),
     Config(ARM64, "none", slow=2, parts=ALL, racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     Config(ARM64, "preempt", slow=4, qemu=("-cpu", "max,pauth-impdef=on"),
            parts=("kunit", "scripts", "toggle"), options="kprobes-core"),
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
            options="kprobes-core", llvm="-19"),
-    Config(RISCV, "none", slow=3,
-           parts=("kunit", "scripts", "beside", "toggle", "faults", "selftests")),
+    Config(RISCV, "none", slow=3, parts=ALL),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]
+
+# KUnit on our core with the kernel's own ports; tested when they are named only.
+PORTS = [Config(arch, "none", slow=4, parts=("kunit",), options="kprobes-core", threads="single")
+         for arch in (ARM, POWERPC, S390, MIPS)]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [

@@ -30,7 +30,9 @@ PROBES = {
     "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
     "gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc",
     "gcc-riscv64-linux-gnu": "riscv64-linux-gnu-gcc",
+    "python3-sphinx": "sphinx-build",
     "qemu-system-misc": "qemu-system-riscv64",
+    "qemu-system-ppc": "qemu-system-ppc64", "qemu-system-mips": "qemu-system-mipsel",
     "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
     "clang-19": "clang-19", "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
 }

@@ -620,7 +620,8 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 {
 	const struct kretprobe_holder *holder = ri->rph;
 
-	return rcu_dereference_check(holder->rp, rcu_read_lock_any_held());
+	/* Whoever checks that RCU protects this may be a function that returns here. */
+	return rcu_dereference_raw(holder->rp);
 }
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the rooms of kprobes know about one another, and nobody else.
+ * What the files of kprobes know about one another, and nobody else.
  *
  * Every probed address has one struct kprobe_point. The struct kprobe inside it
  * is the one that architectures see; a user's struct kprobe is a member of it.
@@ -200,6 +200,17 @@ bool point_edge_legal(enum point_state from, enum point_state to);
 enum point_text point_wants(const struct point_inputs *in);
 enum point_state point_next(enum point_state state, enum point_text wanted);
 u32 point_state_flags(enum point_state state);
+
+/*
+ * The traps of the kernel's own ports look at the post_handler of a point twice in a
+ * hit, and call what they find the second time: there it stays when the last member
+ * that has one leaves, and calls nobody.
+ */
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#define POST_HANDLER_STAYS	0
+#else
+#define POST_HANDLER_STAYS	1
+#endif
 
 /* point.c: points, their members and their text */
 int points_init(void);

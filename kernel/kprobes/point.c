@@ -292,7 +292,10 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 	if (kp->post_handler)
 		point->post += delta;
 
-	WRITE_ONCE(point->op.kp.post_handler, point->post ? hit_post_handler : NULL);
+	if (point->post)
+		WRITE_ONCE(point->op.kp.post_handler, hit_post_handler);
+	else if (!POST_HANDLER_STAYS)
+		WRITE_ONCE(point->op.kp.post_handler, NULL);
 }
 
 /* A hit calls the only one there is without a look at the others. */
