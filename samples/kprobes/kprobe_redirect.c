@@ -7,7 +7,8 @@
  *
  * With the defaults no program named "cat" can open a file: -13 is -EACCES. Take
  * care with other functions: what they would have done is not done, and callers
- * may rely on more than the result.
+ * may rely on more than the result. Where a probe's jump always goes on behind it,
+ * on arm and powerpc, a post_handler keeps the jump away.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

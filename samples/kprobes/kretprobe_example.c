@@ -22,7 +22,7 @@ MODULE_PARM_DESC(symbol, "function to follow");
 
 static int maxactive;
 module_param(maxactive, int, 0444);
-MODULE_PARM_DESC(maxactive, "calls to follow at one time, 0 for the default");
+MODULE_PARM_DESC(maxactive, "calls to follow at one time from the start, 0 for the default");
 
 /* One of these exists for each call under way. */
 struct call {
@@ -66,14 +66,14 @@ static int __init kretprobe_example_init(void)
 		pr_err("no return probe on %s: error %d\n", symbol, err);
 		return err;
 	}
-	pr_info("return probe on %s, follows up to %d calls\n", symbol, probe.maxactive);
+	pr_info("return probe on %s\n", symbol);
 	return 0;
 }
 
 static void __exit kretprobe_example_exit(void)
 {
 	unregister_kretprobe(&probe);
-	/* Too low a maxactive shows here. */
+	/* More calls came at once than maxactive, and faster than room for more. */
 	pr_info("return probe on %s removed, %d calls missed\n", symbol, probe.nmissed);
 }
 
