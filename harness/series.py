@@ -262,10 +262,7 @@ def checkpatch(paths, source, results):
         for path in paths:
             step.tick(path.name)
             names = re.findall(r"^\+\+\+ b/(\S+)", path.read_text(errors="replace"), re.M)
-            ignored = [*check.IGNORED, *(check.EXCEPTIONS[n] for n in names if n in check.EXCEPTIONS)]
-            found = check.findings(source, [
-                "perl", "scripts/checkpatch.pl", "--no-tree", "-q", "--strict", "--no-summary",
-                "--show-types", "--no-signoff", "--ignore", ",".join(ignored), str(path)])
+            found = check.findings(source, [*check.checkpatch(path.name, names), str(path)])
             results.check(f"series checkpatch {path.name}", not found, found.replace("\n", "\n    "))
 
 
