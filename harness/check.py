@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 from . import configs, guesttest, ui, tree
-from .paths import HARNESS, REPO, log_file
+from .paths import CACHE, HARNESS, REPO, log_file
 
 # Rules that cannot hold here, and why.
 IGNORED = [
@@ -33,11 +33,13 @@ EXCEPTIONS = {
     # A return with no address to go to has nowhere to recover.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
 }
+PACKAGES = ["sparse", "gcc-aarch64-linux-gnu", "gcc-riscv64-linux-gnu", "python3-sphinx"]
 EXAMPLES = ["README.md", "Documentation/trace/kprobes.rst"]
 SPARSE = {
     "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
                "samples/kprobes/"],
     "arm64": ["arch/arm64/kernel/probes/"],
+    "riscv": ["arch/riscv/kernel/probes/"],
 }
 
 
@@ -75,6 +77,24 @@ def sparse(arch, source, results):
         if place and any(place[1].endswith(name) for name in ours):
             found.add(line.strip())
     results.check(f"sparse {arch}", not found, "\n    ".join(sorted(found)))
+
+
+def about(names, text):
+    """The lines of a log that begin with a place in one of these files."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if any(f"{name}:" in line.split(" ")[0] for name in names)]
+
+
+def documentation(source, results):
+    """Sphinx over the folder of our document, which has kernel-doc of ours."""
+    folder = CACHE / "check" / "documentation"
+    folder.mkdir(parents=True, exist_ok=True)
+    log = log_file("documentation")
+    with ui.Step("render Documentation/trace") as step:
+        ui.run(["make", "-C", str(source), f"O={folder}", "SPHINXDIRS=trace",
+                "SPHINXOPTS=-E", "htmldocs"], log, step)
+    found = about(tree.our_files(), log.read_text(errors="replace"))
+    results.check("Sphinx", not found, "\n    ".join(found))
 
 
 def modules_in(text):
@@ -123,11 +143,12 @@ def spdx(results):
     results.check("SPDX lines", not bare, "without one: " + " ".join(bare))
 
 
-def checkpatch(name):
-    ignored = ",".join([*IGNORED, EXCEPTIONS.get(name, "")]).rstrip(",")
+def checkpatch(name, touched=None):
+    """The command for the file @name, or for a patch that has changes to the files @touched."""
+    excepted = [EXCEPTIONS[n] for n in touched or [name] if n in EXCEPTIONS]
     kind = ["--no-signoff"] if name.endswith(".patch") else ["-f"]
     return ["perl", "scripts/checkpatch.pl", "--no-tree", "-q", "--strict", "--no-summary",
-            "--show-types", "--ignore", ignored, *kind]
+            "--show-types", "--ignore", ",".join([*IGNORED, *excepted]), *kind]
 
 
 def kernel_doc(_):
@@ -141,6 +162,7 @@ def everything(source, results):
     each("kernel-doc", code, kernel_doc, source, results)
     python(results)
     spdx(results)
+    documentation(source, results)
     for arch in SPARSE:
         sparse(arch, source, results)
     examples(source, results)

@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-NAMES = [("theirs", "the kernel's own"), ("ours", "this one")]
+NAMES = [("theirs", "Linux 6.12"), ("ours", "this one")]
 SCRIPT = """\
 set terminal svg size 800,330 font 'sans,12' background 'white'
 set output '{path}'

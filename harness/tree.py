@@ -138,8 +138,10 @@ def patched_files():
 
 
 def splice_maintainers(text, entry):
-    """Puts our entry where the kernel's KPROBES entry is."""
-    new, count = re.subn(r"^KPROBES\n(?:.+\n)+", lambda _: entry.rstrip("\n") + "\n", text, flags=re.M)
+    """Puts our files into the kernel's KPROBES entry; its people and lists stay."""
+    files = entry.split("\n", 1)[1].rstrip("\n") + "\n"
+    new, count = re.subn(r"^(KPROBES\n(?:[^F\n].*\n)+)(?:F:.*\n)+", lambda found: found[1] + files,
+                         text, flags=re.M)
     if count != 1:
         raise ui.Failure(f"MAINTAINERS: {count} entries named KPROBES, expected one")
     return new
@@ -249,15 +251,22 @@ def base():
     return CACHE / f"linux-{kernel_key()}"
 
 
-def cached():
-    """The tree in the cache.  One kp at a time works there; the lock goes with the process."""
-    base().mkdir(parents=True, exist_ok=True)
+def lock():
+    """One kp at a time works in the cache; the lock goes with the process."""
+    if LOCK:
+        return
     LOCK.append(open(base() / "lock", "w"))
     try:
         fcntl.flock(LOCK[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        with ui.Step(f"wait for another kp in {base()}"):
-            fcntl.flock(LOCK[-1], fcntl.LOCK_EX)
+        ui.say(f"another kp is at work in {base()}: waiting for it")
+        fcntl.flock(LOCK[-1], fcntl.LOCK_EX)
+
+
+def cached():
+    """The tree in the cache."""
+    base().mkdir(parents=True, exist_ok=True)
+    lock()
     return update(base() / "tree")
 
 

@@ -60,24 +60,18 @@ riscv64)
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]
 
-address()	# SYMBOL
-{
-	echo "0x$(awk -v s="$1" '$3 == s { print $1; exit }' /proc/kallsyms)"
-}
-
-PROBER=/sys/module/kp_prober/parameters
 addr_refused()	# ADDRESS
 {
-	! echo "addr x $1" 2>/dev/null >$PROBER/command && no_probes
+	! prober addr x "$1" && no_probes
 }
-check "address of data" addr_refused "$(address init_task)"
-check "address of the IDT" addr_refused "$(address idt_table)"
+check "address of data" addr_refused "$(symbol init_task)"
+check "address of the IDT" addr_refused "$(symbol idt_table)"
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000
 prober_refused()	# SYMBOL ERROR
 {
-	! echo "add x $1" 2>/tmp/error >$PROBER/command && grep -q "$2" /tmp/error && no_probes
+	fails_with "$2" prober add x "$1" && no_probes
 }
 
 # The first of all that there are several of.
@@ -87,15 +81,15 @@ several()	# PATTERN
 }
 # Failure C13
 check "ambiguous symbol" prober_refused "$(several '^[a-z]_(start|next|stop|show)$')" "Cannot assign"
-check "address of a good function" sh -c "echo addr x $(address vfs_read) >$PROBER/command"
+check "address of a good function" prober addr x "$(symbol vfs_read)"
 
 # Failure R1
 READ=$(awk '$3 ~ /^(__(x64|ia32|arm64|riscv)_)?sys_read$/ { print $3; exit }' /proc/kallsyms)
 sys_read_is_hit()
 {
-	echo "add read $READ" >$PROBER/command && read -r line </proc/version &&
+	prober add read "$READ" && read -r line </proc/version &&
 		[ "$(sed -n 's/^read \([0-9]*\) .*/\1/p' $PROBER/state)" -gt 0 ] &&
-		echo "del read" >$PROBER/command
+		prober del read
 }
 check "the system call read, $READ" sys_read_is_hit
 

@@ -5,13 +5,7 @@
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
 
-PROBER=/sys/module/kp_prober/parameters
 insmod /lib/kp/kp_prober.ko || exit 1
-
-prober()	# COMMAND...
-{
-	echo "$*" 2>/dev/null >$PROBER/command
-}
 
 field()		# NAME before|after: what the prober has counted
 {

@@ -5,21 +5,8 @@
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
 
-PROBER=/sys/module/kp_prober/parameters
 VICTIM=/sys/module/kp_victim/parameters
 insmod /lib/kp/kp_prober.ko || exit 1
-
-prober()	# COMMAND...
-{
-	echo "$*" 2>/tmp/error >$PROBER/command
-}
-
-fails_with()	# TEXT COMMAND...
-{
-	local text="$1"
-	shift
-	! prober "$@" && grep -q "$text" /tmp/error
-}
 
 load()		{ insmod /lib/kp/kp_victim.ko; }
 call()		{ echo "$1" >$VICTIM/call; }
@@ -28,14 +15,14 @@ listed()	{ cat $KPROBES/list | grep "$1" | grep -F "$2"; }
 counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
 
 check "unknown symbol before the module is there" \
-	fails_with "No such file" add early kp_victim_plain
+	fails_with "No such file" prober add early kp_victim_plain
 check "victim loads" load
 check "probe in init text has fired" [ "$(cat $VICTIM/init_hits)" = 1 ]
 check "probe in init text is gone" counts "[GONE]" 1
 check "gone probe cannot be enabled" sh -c "! echo 1 2>/dev/null >$VICTIM/enable_init_probe"
-check "init text cannot be probed" fails_with "No such file" add init kp_victim_at_init
+check "init text cannot be probed" fails_with "No such file" prober add init kp_victim_at_init
 check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
-check "blacklisted function of the module" fails_with "Invalid arg" add bad kp_victim_forbidden
+check "blacklisted function of the module" fails_with "Invalid arg" prober add bad kp_victim_forbidden
 
 check "probe, traced" prober add traced kp_victim_traced
 check "probe, traced, post" prober add traced_post kp_victim:kp_victim_traced post
@@ -56,7 +43,7 @@ check "victim functions are listed" [ "$(cat $KPROBES/list | grep -c ' kp_victim
 check "victim unloads with probes in it" rmmod kp_victim
 check "all of its probes are gone" counts "[GONE]" 7
 check "blacklist of the module is gone" sh -c "! grep -q kp_victim_forbidden $KPROBES/blacklist"
-check "gone probe of the module cannot be enabled" fails_with "Invalid arg" enable off
+check "gone probe of the module cannot be enabled" fails_with "Invalid arg" prober enable off
 prober disable plain
 
 # Text at the same address, perhaps, of which nothing is probed.

@@ -7,7 +7,6 @@
 FAIL=/sys/kernel/debug/fail
 LEAKS=/sys/kernel/debug/kmemleak
 MODULE=/sys/module/kp_nomem/parameters
-PROBER=/sys/module/kp_prober/parameters
 
 if [ ! -e /lib/kp/kp_nomem.ko ] || [ ! -e ${FAIL}slab ]; then
 	skip "allocations fail # not in this kernel"
@@ -51,7 +50,7 @@ jumps()
 		[ "$said" = failed ] && quiet=0 || quiet=$((quiet + 1))
 		echo 1 >$MODULE/call || bad "wrong result"
 		[ "$(hits)" = "1 0" ] || bad "hits $(hits)"
-		echo "del jump" >$PROBER/command
+		prober del jump
 		nth=$((nth + 1))
 	done
 	[ $nth -gt 4 ] && [ $nth -lt 200 ]

@@ -3,11 +3,10 @@
 # probes. It waits for them, and whoever prepares jumps may wait for it.
 . /kp/lib
 
-PROBER=/sys/module/kp_prober/parameters
 insmod /lib/kp/kp_prober.ko || exit 1
 insmod /lib/kp/kp_victim.ko || exit 1
 check "namespaces end while their probes change" pidns 20 60 $PROBER/command kp_victim_plain
-check "a probe can be registered afterwards" sh -c "echo add after kp_victim_plain >$PROBER/command"
+check "a probe can be registered afterwards" prober add after kp_victim_plain
 check "a call is followed" sh -c "echo 3 >/sys/module/kp_victim/parameters/call"
 check "it is hit" grep -qx "after 3 0" $PROBER/state
 rmmod kp_prober

@@ -9,11 +9,10 @@
 
 SEED=${1:-1}
 SWEEP=/sys/module/kp_sweep/parameters
-KNOB=/proc/sys/debug/kprobes-optimization
-REASONS=/proc/dynamic_debug/control
 
 START=$(symbol _stext)
 END=$(symbol _etext)
+EACH=$(symbol kallsyms_on_each_symbol)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
 STEP=1 COUNT=5000
@@ -52,10 +51,8 @@ optimized()
 	[ "$now" -gt $((COUNT / 100)) ]
 }
 
-knob()		{ [ ! -e $KNOB ] || echo "$1" >$KNOB; }
 all()		{ echo "$1" >$KPROBES/enabled; }
 more()		{ echo "$1" >$SWEEP/more; }
-number()	{ sed -n "s/.*\<$1 \([0-9]*\).*/\1/p" /tmp/told; }
 
 # Each refusal follows its reason in the log.
 refusals()	# <log: lines of: errno, kind of probe, function, reason
@@ -132,10 +129,8 @@ load()		# WHAT MORE-PARAMETERS...
 {
 	all 0
 	dmesg -c >/dev/null
-	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" seed="$SEED" "$@" || exit 1
+	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" each="$EACH" seed="$SEED" "$@" || exit 1
 }
-
-reasons()	{ [ ! -e $REASONS ] || echo "file kernel/kprobes* $1; file arch/*probes/* $1" >$REASONS; }
 
 # Why it is refused is for this script, not for the console, which is slow.
 dmesg -n 7

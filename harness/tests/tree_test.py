@@ -66,9 +66,19 @@ class TreeTest(unittest.TestCase):
         self.assertEqual(self.text("kernel/kprobes.c"), "ours\n")
         self.assertEqual(self.text("arch/Kconfig"), "one\n2\nthree\n")
         self.assertEqual(self.text("MAINTAINERS"),
-                         "KOBJECT\nS:\tMaintained\n\nKPROBES\nF:\tours\n\nKS0108\n")
+                         "KOBJECT\nS:\tMaintained\n\nKPROBES\nM:\tSomeone\nF:\tours\n\nKS0108\n")
         self.assertEqual(self.text("arch/arm64/kernel/probes/uprobes.c"), "uprobes\n")
         self.assertFalse((self.tree / "arch/arm64/kernel/probes/kprobes.c").exists())
+
+    def test_lock_is_taken_once(self):
+        with mock.patch.object(tree, "base", lambda: self.repo), \
+             mock.patch.object(tree, "LOCK", []), \
+             mock.patch.object(tree.fcntl, "flock") as flock:
+            tree.lock()
+            tree.lock()
+            self.assertEqual(flock.call_count, 1)
+            tree.release()
+            self.assertEqual(tree.LOCK, [])
 
     def test_second_run_touches_nothing(self):
         self.assertEqual(self.update(), self.update())

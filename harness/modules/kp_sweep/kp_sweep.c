@@ -37,9 +37,10 @@ static uint step = 1;
 module_param(step, uint, 0444);
 static ulong seed = 1;
 module_param(seed, ulong, 0444);
-static ulong start, end;
+static ulong start, end, each;		/* each: kallsyms_on_each_symbol(), which is not exported */
 module_param(start, ulong, 0444);
 module_param(end, ulong, 0444);
+module_param(each, ulong, 0444);
 
 struct swept {
 	struct kprobe kp;
@@ -117,21 +118,15 @@ static int add_function(void *data, const char *name, unsigned long addr)
 	return nr_functions == MAX_FUNCTIONS;
 }
 
-/* The symbol is not exported, but a probe can tell where it is. */
-static int find_functions(void)
+/* The type that kCFI would look for is the kernel's business. */
+static noinline __nocfi int find_functions(void)
 {
-	int (*each)(int (*fn)(void *, const char *, unsigned long), void *data);
-	struct kprobe kp = {
-		.symbol_name = "kallsyms_on_each_symbol",
-		.flags = KPROBE_FLAG_DISABLED,
-	};
-	int err = register_kprobe(&kp);
+	int (*each_symbol)(int (*fn)(void *, const char *, unsigned long), void *data) =
+		(void *)each;
 
-	if (err)
-		return err;
-	each = (void *)kp.addr;
-	unregister_kprobe(&kp);
-	each(add_function, NULL);
+	if (!each)
+		return -EINVAL;
+	each_symbol(add_function, NULL);
 	return nr_functions ? 0 : -ENOENT;
 }
 
