@@ -389,19 +389,29 @@ int blacklist_add_module(struct module *mod)
 	return ret;
 }
 
-static void forget_text(const struct module_memory *text)
+static bool holds_any_of(unsigned long from, unsigned long to)
 {
-	unsigned long base = (unsigned long)text->base;
+	const struct blacklist *list;
+	unsigned int i;
 
-	/* Without memory for a shorter list the ranges stay: too many are refused. */
-	if (text->size)
-		publish_stage(base, base + text->size);
+	list = rcu_dereference_protected(blacklist, lockdep_is_held(&blacklist_mutex));
+	for (i = 0; list && i < list->nr; i++) {
+		if (list->ranges[i].start >= from && list->ranges[i].start < to)
+			return true;
+	}
+
+	return false;
 }
 
 void blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 {
+	unsigned long base = (unsigned long)mod->mem[type].base;
+	unsigned long end = base + mod->mem[type].size;
+
 	guard(mutex)(&blacklist_mutex);
-	forget_text(&mod->mem[type]);
+	/* Without memory for a shorter list the ranges stay: too many are refused. */
+	if (holds_any_of(base, end))
+		publish_stage(base, end);
 }
 
 #endif /* CONFIG_MODULES */
