@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The text of an address that events tell is whole, and is all that is written: the
+# kernel died of what was written behind it, in the next page.
+. /kp/lib
+
+EVENT=$TRACE/events/kp/shown
+WHOLE=') a="\(0x[0-9a-f]*\)" b="\1"$'
+
+echo 'r:kp/shown vfs_read a=$retval:symstr b=$retval:symstr' >$TRACE/kprobe_events
+: >$TRACE/trace
+echo 1 >$EVENT/enable
+dd if=/dev/zero of=/dev/null bs=1 count=10000 2>/dev/null
+echo 0 >$EVENT/enable
+cat $TRACE/trace >/tmp/trace
+check "there are events on several pages" [ "$(grep -c "$WHOLE" /tmp/trace)" -gt 1000 ]
+check "each is whole" [ "$(grep -cv "^#\|$WHOLE" /tmp/trace)" -eq 0 ]
+: >$TRACE/kprobe_events
+: >$TRACE/trace
