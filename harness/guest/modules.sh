@@ -12,6 +12,10 @@ load()		{ insmod /lib/kp/kp_victim.ko; }
 call()		{ echo "$1" >$VICTIM/call; }
 state()		{ sed -n "s/^$1 //p" $PROBER/state; }
 listed()	{ cat $KPROBES/list | grep "$1" | grep -F "$2"; }
+last_function()
+{
+	awk '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ /^[a-z]/ { print $1, $3 }' /proc/kallsyms | sort | tail -n 1 | cut -d' ' -f2
+}
 counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
 
 check "unknown symbol before the module is there" \
@@ -52,6 +56,7 @@ check "functions work again" call 7
 check "probes that are gone do not fire" [ "$(state plain) $(state traced)" = "5 5 5 0" ]
 check "new probe beside those that are gone" prober add new kp_victim_plain post
 check "new probe, traced" prober add new_traced kp_victim_traced post
+check "new probe on the last function" prober add last "$(last_function)"
 check "functions work with it" call 3
 check "new probe fires" [ "$(state new) $(state new_traced)" = "3 3 3 3" ]
 for name in traced traced_post plain off plain_off traced_ret plain_ret; do
@@ -59,6 +64,10 @@ for name in traced traced_post plain off plain_off traced_ret plain_ret; do
 done
 check "functions work without them" call 1
 check "new probe still fires" [ "$(state new) $(state new_traced)" = "4 4 4 4" ]
+# Whoever looks for a jump there looks at all of the module's text, and no farther.
+knob 0
+check "probe on the last function is removed" prober del last
+knob 1
 check "new probe is removed" prober del new
 check "new traced probe is removed" prober del new_traced
 check "functions work at the end" call 1

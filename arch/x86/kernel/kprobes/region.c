@@ -427,7 +427,7 @@ static const struct function_map *map_function(const struct kprobe_function *fn)
 	map.cold_end = 0;
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
-	map.rewritten = is_rewritten(fn->start, fn->end + MAX_OPTIMIZED_LENGTH);
+	map.rewritten = is_rewritten(fn->start, fn->end);
 	map.err = clear_targets(&map, fn);
 	map.err = map.err ?: find_targets(&map, fn->name);
 
