@@ -33,6 +33,7 @@ class Config:
     arch: Arch
     name: str
     memory: int = 512       # MiB
+    cpus: int = 2
     slow: int = 1           # factor on every time limit
     # What of guesttest runs.
     parts: tuple = ("kunit", "scripts", "toggle", "selftests")
@@ -136,9 +137,12 @@ CONFIGS = [
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]
 
+def port(arch, **more):
+    return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
+
+
 # KUnit on our core with the kernel's own ports; tested when they are named only.
-PORTS = [Config(arch, "none", slow=4, parts=("kunit",), options="kprobes-core", threads="single")
-         for arch in (ARM, POWERPC, S390, MIPS)]
+PORTS = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1)]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [

@@ -72,12 +72,12 @@ def pack(config, build, modules, order, extra=()):
     return build.folder / "kp-initramfs.gz"
 
 
-def command(config, build, initramfs, args=(), cpus=2, threads=None, count=False):
+def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False):
     """@count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
-            "-smp", str(cpus),
+            "-smp", str(cpus or config.cpus),
             "-m", str(config.memory), "-nographic", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]
