@@ -21,8 +21,14 @@
  * where the call returns to, and of the copies behind that code.
  */
 #ifdef CONFIG_X86_64
+/* The return itself drops ip and cs, unless it is made by a thunk. */
+#if defined(CONFIG_MITIGATION_RETHUNK) || defined(CONFIG_MITIGATION_SLS)
+#define DETOUR_DROPS		4
+#else
+#define DETOUR_DROPS		0
+#endif
 #define DETOUR_RETURN		(8 + 17)
-#define DETOUR_COPIES		(DETOUR_RETURN + 6)
+#define DETOUR_COPIES		(DETOUR_RETURN + DETOUR_DROPS + 2)
 #else
 #define DETOUR_RETURN		(4 + 5)
 #define DETOUR_COPIES		DETOUR_RETURN

@@ -106,7 +106,11 @@ SYM_CODE_START(kprobe_detour_entry)
 	movq	%rbx, ORIG_RAX(%rsp)
 	POP_REGS
 	UNWIND_HINT_IRET_REGS offset=8
+#if DETOUR_DROPS
 	RET
+#else
+	ret	$16
+#endif
 
 .Lnested:
 	UNWIND_HINT_REGS

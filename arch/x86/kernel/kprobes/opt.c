@@ -252,17 +252,20 @@ static int emit_frame(struct emitter *e, unsigned long ip)
 
 static void emit_unframe(struct emitter *e)
 {
-	static const u8 skip_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
+	static const u8 drop_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
 	unsigned int i;
 
-	for (i = 0; i < sizeof(skip_ip_and_cs_pop_flags_and_sp); i++)
-		emit_byte(e, skip_ip_and_cs_pop_flags_and_sp[i]);
+	for (i = 4 - DETOUR_DROPS; i < sizeof(drop_ip_and_cs_pop_flags_and_sp); i++)
+		emit_byte(e, drop_ip_and_cs_pop_flags_and_sp[i]);
 }
 
 /* Bytes that are on the stack before each instruction of these. */
 static const u8 frame_size_at[DETOUR_COPIES] = {
 	[8 + 1] = 8, [8 + 4] = 16, [8 + 5] = 24, [8 + 7] = 32, [8 + 12] = 40,
-	[DETOUR_RETURN] = 40, [DETOUR_RETURN + 4] = 24, [DETOUR_RETURN + 5] = 16,
+#if DETOUR_DROPS
+	[DETOUR_RETURN] = 40,
+#endif
+	[DETOUR_RETURN + DETOUR_DROPS] = 24, [DETOUR_RETURN + DETOUR_DROPS + 1] = 16,
 };
 #else
 static int emit_frame(struct emitter *e, unsigned long ip)
