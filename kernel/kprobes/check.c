@@ -99,8 +99,19 @@ static bool has_static_calls(const struct kprobe_function *fn)
 	return static_call_text_reserved((void *)fn->start, (void *)fn->end - 1);
 }
 
+/* What a static call goes through is rewritten like the call, and on no list. */
+static bool in_static_call_trampoline(unsigned long addr)
+{
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+
+	return fn && str_has_prefix(fn->name, STATIC_CALL_TRAMP_PREFIX_STR);
+}
+
 static bool in_static_call(struct probe_request *req)
 {
+	if (in_static_call_trampoline(req->addr))
+		return true;
+
 	return function_is(req->addr, FUNCTION_HAS_STATIC_CALLS, has_static_calls) &&
 	       static_call_text_reserved((void *)req->addr, (void *)req->addr);
 }
