@@ -262,10 +262,16 @@ static int __init blacklist_preemption(void)
 #endif
 }
 
-/* What runs before a CPU that resumes has its trap vector, or with that of a guest. */
-static const char * const without_vector[] __initconst = {
+static const char * const not_in_a_trap[] __initconst = {
+	/* What runs before a CPU that resumes has its trap vector, or with that of a guest, */
 	"__cpu_resume_enter",
 	"__kvm_riscv_switch_to",
+	/* and what is called for a breakpoint before anybody knows whose that is. */
+#if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
+	"trace_clock_local",
+#endif
 };
 
 int __init arch_populate_kprobe_blacklist(void)
@@ -274,7 +280,7 @@ int __init arch_populate_kprobe_blacklist(void)
 
 	ret = blacklist_trap_entry();
 	if (ret >= 0)
-		ret = kprobe_add_names_blacklist(without_vector, ARRAY_SIZE(without_vector));
+		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 	if (ret >= 0)
 		ret = blacklist_ftrace();
 	if (ret >= 0)

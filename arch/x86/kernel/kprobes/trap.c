@@ -272,20 +272,65 @@ static int __init blacklist_preemption(void)
 #endif
 }
 
-/* What runs before a CPU that comes up has a gate for breakpoints. */
 static const char * const without_idt[] __initconst = {
+	/* What runs before a CPU that comes up has a gate for breakpoints, */
 	"startup_32_smp",
 	"secondary_startup_64",
 	"secondary_startup_64_no_verify",
 	"common_startup_64",
+	"verify_cpu",
+	"startup_64_load_idt",
 	"early_setup_idt",
+	"soft_restart_cpu",
 	"start_secondary",
 	"cr4_init",
 	"cr4_update_irqsoff",
 	"native_write_cr4",
+#ifdef CONFIG_X86_32
+	"__flush_tlb_all",
+	"native_flush_tlb_global",
+	"native_flush_tlb_local",
+#endif
 	"cpu_init_exception_handling",
+	"cpu_init_fred_exceptions",
+	"native_load_tr_desc",
+	"native_write_gdt_entry",
 	"setup_ghcb",
 	"load_current_idt",
+	/* or one that resumes, */
+	"wakeup_long64",
+	"do_suspend_lowlevel",
+	"ret_point",
+	"restore_registers",
+	"restore_processor_state",
+	"__restore_processor_state",
+	/* when it has none any more, */
+	"machine_kexec",
+	"relocate_kernel",
+	"identity_mapped",
+	"virtual_mapped",
+	"swap_pages",
+	"restore_image",
+	"core_restore_code",
+	/* or when it is to do nothing for good, and nobody waits for it. */
+	"hlt_play_dead",
+	"mwait_play_dead",
+	"play_dead_common",
+	"native_play_dead",
+	"resume_play_dead",
+	"acpi_idle_play_dead",
+	"stop_this_cpu",
+};
+
+/* What the kernel calls for a breakpoint before it knows whose that is. */
+static const char * const before_hits[] __initconst = {
+#if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
+	"trace_clock_local",
+#endif
+	"kgdb_ll_trap",
+	"__kgdb_notify",
 };
 
 /*
@@ -302,6 +347,8 @@ int __init arch_populate_kprobe_blacklist(void)
 					(unsigned long)_etext);
 	if (!ret)
 		ret = kprobe_add_names_blacklist(without_idt, ARRAY_SIZE(without_idt));
+	if (!ret)
+		ret = kprobe_add_names_blacklist(before_hits, ARRAY_SIZE(before_hits));
 	if (!ret)
 		ret = blacklist_ftrace();
 	if (!ret)
