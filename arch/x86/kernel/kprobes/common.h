@@ -199,6 +199,8 @@ asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs);
+void kprobe_detour_elsewhere(struct pt_regs *regs);
+void kprobe_detour_preempt(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)

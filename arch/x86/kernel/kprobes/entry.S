@@ -122,13 +122,17 @@ SYM_CODE_START(kprobe_detour_entry)
 .Lreschedule:
 	UNWIND_HINT_REGS
 	movl	%eax, %r12d
-	call	preempt_schedule_notrace
+	call	kprobe_detour_preempt
 	movl	%r12d, %eax
 	jmp	.Lscheduled
 #endif
 
 .Lelsewhere:
 	UNWIND_HINT_REGS
+#ifdef CONFIG_XEN_PV
+	movq	%rsp, %rdi
+	call	kprobe_detour_elsewhere
+#endif
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushq	$X86_EFLAGS_FIXED
 	popfq

@@ -810,6 +810,27 @@ __visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_call);
 #endif
 
+#ifdef CONFIG_PREEMPTION
+/* Which function this calls, if any, may be up to the boot. */
+__visible void kprobe_detour_preempt(void)
+{
+	__preempt_schedule_notrace();
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_preempt);
+#endif
+
+#ifdef CONFIG_XEN_PV
+/* The flags of a guest of Xen say that interrupts are on, and IRET believes it. */
+__visible void kprobe_detour_elsewhere(struct pt_regs *regs)
+{
+	if (cpu_feature_enabled(X86_FEATURE_XENPV) && irqs_disabled())
+		regs->flags &= ~X86_EFLAGS_IF;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
+#endif
+
 #ifdef CONFIG_X86_32
 /* All that kprobe_detour_entry() does itself on 64 bits. */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
