@@ -251,7 +251,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * With %KPROBE_FLAG_DISABLED in @p->flags the probe waits for enable_kprobe().
  *
  * Context: Process context, may sleep. Takes kprobe_mutex, cpus_read_lock(),
- * text_mutex and, for a probe on an ftrace site, the locks of ftrace.
+ * jump_label_lock(), text_mutex and, for a probe on an ftrace site, the locks of
+ * ftrace.
  * Return: 0, @p->addr then holds the address probed. On failure @p is as it was,
  * and
  *
@@ -260,12 +261,15 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%ENOENT - no such symbol, no symbol at that address, or the text of a
  *   module that is on its way out
  * * -%EADDRNOTAVAIL - several functions have that name
- * * -%EILSEQ - not the first byte of an instruction
+ * * -%EILSEQ - not the first byte of an instruction, or in text that cannot be
+ *   decoded up to there
  * * -%EOPNOTSUPP - an instruction that cannot be probed
  * * -%ENOMEM - no memory for the probe or for a copy of the instruction
  * * -%EBUSY - a livepatch or another user of ftrace owns the function, or the
  *   kernel's debugger has a breakpoint at the address
+ * * -%EAGAIN - a BPF program on the same ftrace site is just being changed
  * * -%ENODEV - ftrace, which owns the address, has shut down
+ * * -%EFAULT - a copy of the instruction could not be written
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -451,8 +455,8 @@ NOKPROBE_SYMBOL(disable_kprobe);
  *
  * Context: Process context, may sleep. Takes the locks of register_kprobe().
  * Return: 0, also when it was enabled before; -%EINVAL when @kp is NULL or not
- * registered or its text is gone; -%ENOMEM, -%EBUSY or -%ENODEV when ftrace does
- * not give the site, see register_kprobe().
+ * registered or its text is gone; -%ENOMEM, -%EBUSY, -%EAGAIN or -%ENODEV when
+ * ftrace does not give the site, see register_kprobe().
  */
 int enable_kprobe(struct kprobe *kp)
 {

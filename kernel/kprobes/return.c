@@ -145,8 +145,9 @@ static int return_check_twins(struct kretprobe **rps, int num)
  * @num: how many there are
  *
  * Context: As register_kprobe().
- * Return: 0, -%EINVAL when @rps is NULL or @num not positive, or the error of
- * the first probe that could not be registered; see register_kretprobe().
+ * Return: 0, -%EINVAL when @rps is NULL, @num not positive or a probe named twice,
+ * -%ENOMEM, or the error of one that could not be registered; see
+ * register_kretprobe().
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
@@ -194,7 +195,7 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * bytes of private data. When more than half as many are under way, as many
  * again are allocated in the background, except on ports that use rethook. With
  * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at
- * least 10, and 10 can be followed from the start.
+ * least 10, and 10 can be followed from the start, or with rethook all.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure as register_kprobe(), and
