@@ -281,7 +281,7 @@ bool optimize_covers(unsigned long addr);
 void optimize_remove(struct kprobe_point *point);
 void optimize_prepare_queued(void);
 void optimize_explain(struct kprobe_point *point, char *buf, size_t size);
-int optimize_set_knob(bool on);
+void optimize_set_knob(bool on);
 #else
 static inline bool optimize_allowed(void)
 {

@@ -429,23 +429,24 @@ void wait_for_kprobe_optimizer(void)
 }
 
 /* What a write to the sysctl does. */
-int optimize_set_knob(bool on)
+void optimize_set_knob(bool on)
 {
 	int ret;
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (on == knob)
-			return 0;
+			return;
 		knob = on;
 		ret = points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
+	/* Some may not have been before. */
+	if (ret)
+		pr_warn("not every probe could be armed: %d\n", ret);
 
 	/* Who forbids jumps is to find none afterwards. */
 	if (!on)
 		wait_for_kprobe_optimizer();
-
-	return ret;
 }
 
 static int knob_handler(const struct ctl_table *table, int write, void *buffer, size_t *lenp,
@@ -459,7 +460,8 @@ static int knob_handler(const struct ctl_table *table, int write, void *buffer, 
 	if (ret || !write)
 		return ret;
 
-	return optimize_set_knob(value);
+	optimize_set_knob(value);
+	return 0;
 }
 
 static struct ctl_table optimize_sysctls[] = {
