@@ -75,6 +75,29 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
 	return false;
 }
 
+/* Have @p current, and what is so now again at hit_resume(), if there is room. */
+bool hit_put_aside(struct kprobe *p)
+{
+	unsigned int nr = __this_cpu_read(hits_aside);
+	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
+
+	if (nr == HITS_ASIDE_MAX)
+		return false;
+
+	/* From here on an NMI takes the next one. */
+	__this_cpu_write(hits_aside, nr + 1);
+	barrier();
+	aside->kp = kprobe_running();
+	aside->addr = aside->kp->addr;
+	aside->ctlblk = *get_kprobe_ctlblk();
+	barrier();
+	hit_begin(p);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(hit_put_aside);
+
 /**
  * hit_interrupt() - begin a hit although another is under way on this CPU
  * @p: the probe that get_kprobe() found
@@ -90,23 +113,8 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
  */
 bool hit_interrupt(struct kprobe *p, unsigned int trap_count)
 {
-	unsigned int nr = __this_cpu_read(hits_aside);
-	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
-
-	if (nr == HITS_ASIDE_MAX || !hit_was_interrupted(preempt_count() - trap_count) ||
-	    hit_is_under_way(p))
-		return false;
-
-	/* From here on an NMI takes the next one. */
-	__this_cpu_write(hits_aside, nr + 1);
-	barrier();
-	aside->kp = kprobe_running();
-	aside->addr = aside->kp->addr;
-	aside->ctlblk = *get_kprobe_ctlblk();
-	barrier();
-	hit_begin(p);
-
-	return true;
+	return hit_was_interrupted(preempt_count() - trap_count) && !hit_is_under_way(p) &&
+	       hit_put_aside(p);
 }
 
 NOKPROBE_SYMBOL(hit_interrupt);

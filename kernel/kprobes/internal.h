@@ -339,6 +339,7 @@ static inline void optimize_explain(struct kprobe_point *point, char *buf, size_
 
 /* hit.c: what runs in traps */
 extern struct kprobe callees_end;
+bool hit_put_aside(struct kprobe *p);
 
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);

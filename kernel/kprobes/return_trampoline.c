@@ -128,6 +128,13 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+	if (hit_put_aside(&rp->kp)) {
+		rp->handler(ri, regs);
+		hit_resume();
+		return;
+	}
+#endif
 	run_handler(rp, ri, regs);
 	*get_kprobe_ctlblk() = ctlblk;
 	barrier();
