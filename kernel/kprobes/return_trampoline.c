@@ -254,6 +254,21 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
+/*
+ * With interrupts off rescheduling would be refused again and again, each time by a
+ * function whose return may come here as well.
+ */
+static __always_inline void allow_preemption(void)
+{
+#ifdef CONFIG_PREEMPTION
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()) && !irqs_disabled())
+		__preempt_schedule_notrace();
+#else
+	preempt_enable_no_resched_notrace();
+#endif
+}
+
 /**
  * kretprobe_trampoline_handler() - the same for a trampoline that is no probe
  * @regs: registers as the function left them
@@ -266,13 +281,9 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_poi
 {
 	unsigned long ret;
 
-	/*
-	 * No rescheduling: with interrupts off it would be refused again and
-	 * again, each time by a function whose return may come here as well.
-	 */
 	preempt_disable_notrace();
 	ret = return_to_caller(regs, frame_pointer);
-	preempt_enable_no_resched_notrace();
+	allow_preemption();
 
 	return ret;
 }
