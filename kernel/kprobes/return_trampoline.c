@@ -47,14 +47,19 @@ NOKPROBE_SYMBOL(find_last_of_frame);
  * @cur: where the search of an unwinder has come to; NULL before the first
  *
  * Context: Any, an NMI included.
- * Return: the address, 0 when the task has no such call under way.
+ * Return: the address, 0 when the task has no such call under way, or runs.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
 {
-	struct llist_node *from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
-	struct kretprobe_instance *ri = find_last_of_frame(from, fp);
+	struct llist_node *from;
+	struct kretprobe_instance *ri;
 
+	/* It may return meanwhile, and what it had be another's. */
+	if (tsk != current && task_is_running(tsk))
+		return 0;
+	from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
+	ri = find_last_of_frame(from, fp);
 	if (!ri)
 		return 0;
 	*cur = &ri->llist;
