@@ -26,6 +26,9 @@ struct kprobe;
 
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
+/* EBREAK and its like cannot be probed. */
+#define ARCH_KPROBES_REFUSE_TRAPS
+
 /* A hit that interrupts another is handled, see hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
