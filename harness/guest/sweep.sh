@@ -31,7 +31,8 @@ work()
 	return $status
 }
 
-# Some of what a CPU runs when it comes up it runs before it can take a breakpoint.
+# Some of what a CPU runs when it comes up it runs before it can take a breakpoint. Under
+# the checkers torture.sh has CPUs go and come.
 CPU=/sys/devices/system/cpu/cpu1/online
 go_and_come()	{ echo 0 >$CPU && echo 1 >$CPU; }
 
@@ -39,7 +40,7 @@ works()		# NAME
 {
 	check "$1: the guest works" work
 	cat /tmp/work1 /tmp/work2 | tell "out: "
-	[ ! -e $CPU ] || check "$1: a CPU goes and comes" go_and_come
+	[ ! -e $CPU ] || [ $STEP != 1 ] || check "$1: a CPU goes and comes" go_and_come
 }
 
 # The optimizer is done when the number of jumps has not changed for a while.
