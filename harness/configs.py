@@ -137,6 +137,7 @@ CONFIGS = [
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]
 
+
 def port(arch, **more):
     return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
 

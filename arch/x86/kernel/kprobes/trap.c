@@ -272,7 +272,7 @@ static int __init blacklist_preemption(void)
 #endif
 }
 
-static const char * const without_idt[] __initconst = {
+static const char * const not_in_a_trap[] __initconst = {
 	/* What runs before a CPU that comes up has a gate for breakpoints, */
 	"startup_32_smp",
 	"secondary_startup_64",
@@ -312,7 +312,7 @@ static const char * const without_idt[] __initconst = {
 	"swap_pages",
 	"restore_image",
 	"core_restore_code",
-	/* or when it is to do nothing for good, and nobody waits for it. */
+	/* or when it is to do nothing for good, and nobody waits for it; */
 	"hlt_play_dead",
 	"mwait_play_dead",
 	"play_dead_common",
@@ -320,10 +320,7 @@ static const char * const without_idt[] __initconst = {
 	"resume_play_dead",
 	"acpi_idle_play_dead",
 	"stop_this_cpu",
-};
-
-/* What the kernel calls for a breakpoint before it knows whose that is. */
-static const char * const before_hits[] __initconst = {
+	/* and what is called for a breakpoint before anybody knows whose that is. */
 #if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
 	"trace_hwlat_callback",
 	"trace_osnoise_callback",
@@ -346,9 +343,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	ret = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
 					(unsigned long)_etext);
 	if (!ret)
-		ret = kprobe_add_names_blacklist(without_idt, ARRAY_SIZE(without_idt));
-	if (!ret)
-		ret = kprobe_add_names_blacklist(before_hits, ARRAY_SIZE(before_hits));
+		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 	if (!ret)
 		ret = blacklist_ftrace();
 	if (!ret)
