@@ -1829,7 +1829,8 @@ static noinline notrace void __used __pfx_kprobes_test(void)
 	barrier();
 }
 
-#ifdef CONFIG_CFI_CLANG
+/* That of a type's hash is there on x86 only. */
+#if defined(CONFIG_CFI_CLANG) && defined(CONFIG_X86)
 #define CFI_SYMBOL	"__cfi_kprobes_test_plain"
 #else
 #define CFI_SYMBOL	"__cfi_kprobes_test"
