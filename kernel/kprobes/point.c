@@ -13,6 +13,7 @@
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/hash.h>
+#include <linux/hashtable.h>
 #include <linux/init.h>
 #include <linux/log2.h>
 #include <linux/memory.h>
@@ -59,8 +60,8 @@ static struct kprobe_point point_removed = {
 /* There may be many, and they are as large as this, not as the next power of two. */
 static struct kmem_cache *point_cache;
 
-/* Points whose text was freed, out of the table, linked by their hlist. */
-static HLIST_HEAD(points_gone);
+/* Points whose text was freed, out of the table, by the address they had. */
+static DEFINE_HASHTABLE(points_gone, 8);
 
 /* Debugfs "enabled" is 0. */
 static bool all_off;
@@ -126,12 +127,13 @@ bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 /* Reads no more of @kp than its address, for it may never have been registered. */
 struct kprobe_point *point_find_member(struct kprobe *kp)
 {
-	struct kprobe_point *point = point_find((unsigned long)kp->addr);
+	unsigned long addr = (unsigned long)kp->addr;
+	struct kprobe_point *point = point_find(addr);
 
 	if (point && point_has_member(point, kp))
 		return point;
 
-	hlist_for_each_entry(point, &points_gone, op.kp.hlist) {
+	hash_for_each_possible(points_gone, point, op.kp.hlist, addr) {
 		if (point_has_member(point, kp))
 			return point;
 	}
@@ -577,7 +579,7 @@ int points_reconcile(struct list_head *work)
 static void point_unhash(struct kprobe_point *point)
 {
 	if (point->state == POINT_GONE)
-		hlist_del_init(&point->op.kp.hlist);
+		hash_del(&point->op.kp.hlist);
 	else
 		table_remove(table_protected(point_table), point);
 }
@@ -638,6 +640,7 @@ int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *dat
 	struct hlist_node *next;
 	unsigned long i;
 	int ret = 0;
+	int bucket;
 
 	for (i = 0; !ret && i <= table->last; i++) {
 		point = table_protected(table->slots[i]);
@@ -645,7 +648,7 @@ int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *dat
 			ret = fn(point, data);
 	}
 
-	hlist_for_each_entry_safe(point, next, &points_gone, op.kp.hlist) {
+	hash_for_each_safe(points_gone, bucket, next, point, op.kp.hlist) {
 		if (ret)
 			break;
 		ret = fn(point, data);
@@ -702,7 +705,7 @@ void points_forget_text(unsigned long start, unsigned long end)
 		point_unhash(point_of(p));
 		optimize_forget(point_of(p));
 		point_set_state(point_of(p), POINT_GONE);
-		hlist_add_head(&p->hlist, &points_gone);
+		hash_add(points_gone, &p->hlist, (unsigned long)p->addr);
 	}
 }
 
