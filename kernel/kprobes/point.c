@@ -52,9 +52,9 @@ static struct point_table no_points = {
 
 static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 
-/* Keeps a look-up going where a point was. Nobody looks for its own address. */
+/* Keeps a look-up going where a point was. No instruction has its address. */
 static struct kprobe_point point_removed = {
-	.op.kp.addr = (kprobe_opcode_t *)&point_removed,
+	.op.kp.addr = (kprobe_opcode_t *)ULONG_MAX,
 };
 
 /* There may be many, and they are as large as this, not as the next power of two. */
