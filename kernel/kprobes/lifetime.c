@@ -19,7 +19,7 @@ void kprobe_free_init_mem(void)
 {
 	guard(mutex)(&kprobe_mutex);
 	function_forget();
-	points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end);
+	points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
 }
 
 #ifdef CONFIG_MODULES
@@ -32,7 +32,8 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 
 	guard(mutex)(&kprobe_mutex);
 	function_forget();
-	points_forget_text(base, base + mod->mem[type].size);
+	/* A parameter may be read until its file goes, and asynchronous calls may be late. */
+	points_forget_text(base, base + mod->mem[type].size, true);
 }
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)

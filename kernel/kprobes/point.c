@@ -461,14 +461,28 @@ static bool step_is_deferred(enum point_state state, enum point_text wanted)
 	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LATER);
 }
 
+static bool point_has_jump(struct kprobe_point *point)
+{
+	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
+	       point->state == POINT_UNOPTIMIZING;
+}
+
 static bool point_loses_jump(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
 
-	return (point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
-		point->state == POINT_UNOPTIMIZING) &&
-	       !step_is_deferred(point->state, wanted) &&
+	return point_has_jump(point) && !step_is_deferred(point->state, wanted) &&
 	       point_next(point->state, wanted) == POINT_ARMED;
+}
+
+static bool point_is_armed(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED;
+}
+
+static bool point_has_site(struct kprobe_point *point)
+{
+	return point_is_armed(point) && kprobe_ftrace(&point->op.kp);
 }
 
 static bool point_is_to_disarm(struct kprobe_point *point)
@@ -491,6 +505,29 @@ static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_poi
 		if (is_one(point_of(p)))
 			list_move_tail(&p->list, some);
 	}
+}
+
+/* Breakpoints for the jumps, had or planned, of some of the points in @work. */
+static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kprobe_point *point))
+{
+	LIST_HEAD(some);
+
+	points_pick(work, is_one, &some);
+	optimize_cancel(&some);
+	points_set_state(&some, POINT_ARMED);
+	list_splice_tail(&some, work);
+}
+
+/* The original text for the breakpoints, or sites, of some of the points in @work. */
+static void points_drop_breakpoints(struct list_head *work,
+				    bool (*is_one)(struct kprobe_point *point))
+{
+	LIST_HEAD(some);
+
+	points_pick(work, is_one, &some);
+	disarm_points(&some);
+	points_set_state(&some, POINT_DISARMED);
+	list_splice_tail(&some, work);
 }
 
 /* A site that is held for more than its point wants may stay so: no memory to move it. */
@@ -552,15 +589,8 @@ int points_reconcile(struct list_head *work)
 	ret = points_retarget(work);
 
 	/* A jump goes before a breakpoint comes into what it covers. */
-	points_pick(work, point_loses_jump, &some);
-	optimize_cancel(&some);
-	points_set_state(&some, POINT_ARMED);
-	list_splice_tail_init(&some, work);
-
-	points_pick(work, point_is_to_disarm, &some);
-	disarm_points(&some);
-	points_set_state(&some, POINT_DISARMED);
-	list_splice_tail_init(&some, work);
+	points_drop_jumps(work, point_loses_jump);
+	points_drop_breakpoints(work, point_is_to_disarm);
 
 	points_pick(work, point_is_to_arm, &some);
 	ret = ret ?: arm_points(&some);
@@ -661,7 +691,6 @@ struct text_range {
 	unsigned long start;
 	unsigned long end;
 	struct list_head points;
-	struct list_head on_ftrace;
 };
 
 static int collect_in_range(struct kprobe_point *point, void *data)
@@ -669,36 +698,32 @@ static int collect_in_range(struct kprobe_point *point, void *data)
 	struct text_range *range = data;
 	unsigned long addr = point_addr(point);
 
-	if (addr < range->start || addr >= range->end || point->state == POINT_GONE)
-		return 0;
-
-	if (kprobe_ftrace(&point->op.kp) && point->state == POINT_ARMED)
-		point_queue(point, &range->on_ftrace);
-	else
+	if (addr >= range->start && addr < range->end && point->state != POINT_GONE)
 		point_queue(point, &range->points);
 
 	return 0;
 }
 
 /*
- * The text in [start, end) is about to be freed. Its points no longer have any
- * to write to, except that ftrace is still to be told.
+ * The text in [start, end) is about to be freed. While it can be written, which is
+ * until somebody may run it for the last time, it becomes what it was: a hit would
+ * find no point. ftrace is to be told at any rate.
  */
-void points_forget_text(unsigned long start, unsigned long end)
+void points_forget_text(unsigned long start, unsigned long end, bool can_write)
 {
 	struct text_range range = {
 		.start = start,
 		.end = end,
 		.points = LIST_HEAD_INIT(range.points),
-		.on_ftrace = LIST_HEAD_INIT(range.on_ftrace),
 	};
 	struct kprobe *p, *next;
 
 	lockdep_assert_held(&kprobe_mutex);
 
 	points_for_each(collect_in_range, &range);
-	ftrace_disarm_points(&range.on_ftrace);
-	list_splice(&range.on_ftrace, &range.points);
+	if (can_write)
+		points_drop_jumps(&range.points, point_has_jump);
+	points_drop_breakpoints(&range.points, can_write ? point_is_armed : point_has_site);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);

@@ -190,6 +190,36 @@ static void point_all_off(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
+static void forget(struct kprobe *kp)
+{
+	unsigned long addr = (unsigned long)kp->addr;
+
+	guard(mutex)(&kprobe_mutex);
+	points_forget_text(addr, addr + 1, true);
+}
+
+/* Failure C4: text that may still run becomes what it was before its point goes. */
+static void point_gone_armed(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t), again = on_target(t);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	expect_hits(test, t, 1);
+	forget(&kp);
+	expect_state(test, &kp, POINT_GONE);
+	expect_hits(test, t, 0);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+	expect_state(test, &kp, POINT_GONE);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&again), 0);
+	expect_hits(test, t, 1);
+	forget(&again);
+	unregister_kprobe(&kp);
+	unregister_kprobe(&again);
+	expect_hits(test, t, 0);
+}
+
 /* The text of a gone point is not written, and its address is free again. */
 static void point_gone(struct kunit *test)
 {
@@ -202,7 +232,7 @@ static void point_gone(struct kunit *test)
 	addr = (unsigned long)kp.addr;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		points_forget_text(addr, addr + 1);
+		points_forget_text(addr, addr + 1, false);
 		KUNIT_EXPECT_NULL(test, point_find(addr));
 	}
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&kp));
@@ -382,8 +412,10 @@ static struct kunit_case point_cases[] = {
 	KUNIT_CASE_PARAM(point_post_handlers, target_gen_params),
 	KUNIT_CASE_PARAM(point_all_off, target_gen_params),
 	KUNIT_CASE_PARAM(point_gone, target_gen_params),
+	KUNIT_CASE_PARAM(point_gone_armed, target_gen_params),
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(point_ftrace_busy),
+	KUNIT_CASE(point_ftrace_refused),
 	KUNIT_CASE(point_ftrace_killed),
 #endif
 	KUNIT_CASE(point_table),
