@@ -164,7 +164,7 @@ static bool requests_any_joined(struct probe_request *reqs, unsigned int nr)
 	return false;
 }
 
-/* Undo requests_join(): the text first, the probes when no hit can see them. */
+/* Undo requests_join(), all but what hits may still see. */
 static void requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work)
 {
 	unsigned int i;
@@ -174,7 +174,7 @@ static void requests_leave(struct probe_request *reqs, unsigned int nr, struct l
 			point_del_member(reqs[i].point, reqs[i].kp);
 	}
 
-	points_reconcile(work);
+	points_reconcile_most(work);
 }
 
 static void requests_release_modules(struct probe_request *reqs, unsigned int nr)
@@ -376,7 +376,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	scoped_guard(mutex, &kprobe_mutex) {
 		probes_leave(kps, num, &work);
 		any = !list_empty(&work);
-		points_reconcile(&work);
+		points_reconcile_most(&work);
 		points_bury(&work, &dead);
 	}
 	if (!any)
@@ -407,6 +407,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 	struct kprobe_point *point;
 	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
+	bool changes;
 	int ret;
 
 	if (!kp)
@@ -417,13 +418,14 @@ static int set_enabled(struct kprobe *kp, bool enable)
 	if (!point || (enable && kprobe_gone(kp)))
 		return -EINVAL;
 
-	point_enable_member(point, kp, enable);
+	changes = point_enable_member(point, kp, enable);
 	point_queue(point, &work);
 	ret = points_reconcile(&work);
 	/* Disabling one cannot fail; what others still want may. */
-	if (ret && enable) {
-		point_enable_member(point, kp, false);
-		points_reconcile(&work);
+	if (ret) {
+		if (enable && changes)
+			point_enable_member(point, kp, false);
+		points_reconcile_most(&work);
 	}
 	points_bury(&work, &nothing_dies);
 

@@ -374,16 +374,19 @@ void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 	list_del_rcu(&kp->list);
 }
 
-void point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
+/* Returns whether that changes anything. */
+bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
 {
 	if (enable != !!(kp->flags & KPROBE_FLAG_DISABLED))
-		return;
+		return false;
 
 	WRITE_ONCE(kp->flags, kp->flags ^ KPROBE_FLAG_DISABLED);
 	if (enable)
 		point_include(point, kp);
 	else
 		point_exclude(point, kp);
+
+	return true;
 }
 
 void point_queue(struct kprobe_point *point, struct list_head *work)
@@ -596,12 +599,56 @@ int points_reconcile(struct list_head *work)
 	ret = ret ?: arm_points(&some);
 	if (!ret)
 		points_set_state(&some, POINT_ARMED);
-	list_splice_tail_init(&some, work);
+	list_splice_tail(&some, work);
 
 	if (!ret) {
 		list_for_each_entry(p, work, list)
 			point_reconsider(point_of(p));
 	}
+
+	return ret;
+}
+
+/* Does the point ask ftrace for what somebody else may have? */
+static bool point_may_be_refused(struct kprobe_point *point)
+{
+	return kprobe_ftrace(&point->op.kp) && point->post;
+}
+
+static void points_reconcile_each(struct list_head *work)
+{
+	struct kprobe *p, *next;
+	LIST_HEAD(done);
+	LIST_HEAD(one);
+
+	list_for_each_entry_safe(p, next, work, list) {
+		list_move(&p->list, &one);
+		points_reconcile(&one);
+		list_splice_tail_init(&one, &done);
+		cond_resched();
+	}
+	list_splice(&done, work);
+}
+
+/*
+ * The same for inputs that nobody changes back: a point that cannot be armed holds
+ * up no other, and stays as it is until it is reconciled the next time. Returns the
+ * first error.
+ */
+int points_reconcile_most(struct list_head *work)
+{
+	LIST_HEAD(some);
+	int ret;
+
+	ret = points_reconcile(work);
+	if (!ret)
+		return 0;
+
+	points_pick(work, point_may_be_refused, &some);
+	if (points_reconcile(work))
+		points_reconcile_each(work);
+	points_reconcile_each(&some);
+	list_splice_tail(&some, work);
 
 	return ret;
 }
@@ -753,21 +800,6 @@ static int queue_point(struct kprobe_point *point, void *work)
 	return 0;
 }
 
-/* Used when a batch has failed, so that one point does not hold up the others. */
-static void points_reconcile_each(struct list_head *work)
-{
-	struct kprobe *p, *next;
-	LIST_HEAD(done);
-	LIST_HEAD(one);
-
-	list_for_each_entry_safe(p, next, work, list) {
-		list_move(&p->list, &one);
-		points_reconcile(&one);
-		list_splice_tail_init(&one, &done);
-	}
-	list_splice(&done, work);
-}
-
 /* One of the switches that all points obey has changed. */
 int points_reconcile_all(void)
 {
@@ -776,9 +808,7 @@ int points_reconcile_all(void)
 	int ret;
 
 	points_for_each(queue_point, &work);
-	ret = points_reconcile(&work);
-	if (ret)
-		points_reconcile_each(&work);
+	ret = points_reconcile_most(&work);
 	points_bury(&work, &nothing_dies);
 
 	return ret;

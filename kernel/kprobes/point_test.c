@@ -303,6 +303,41 @@ static void point_ftrace_busy(struct kunit *test)
 	ftrace_free_filter(&other);
 }
 
+/* To ask once more for what could not be armed does not switch it off. */
+static void point_ftrace_refused(struct kunit *test)
+{
+	static struct ftrace_ops other = {
+		.func = keep_ip,
+		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	};
+	struct kprobe kp = on_target(&targets[0]), fellow = on_target(&targets[1]);
+	unsigned long site = ftrace_location((unsigned long)traced_target);
+
+	need_ftrace_site(test);
+	kp.post_handler = ignore_post;
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, points_set_all_off(true), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&fellow), 0);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&other, site, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&other), 0);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, points_set_all_off(false), -EBUSY);
+	expect_state(test, &kp, POINT_DISARMED);
+	expect_hits(test, &targets[1], 1);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), -EBUSY);
+	KUNIT_EXPECT_FALSE(test, kp.flags & KPROBE_FLAG_DISABLED);
+
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&other), 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, points_set_all_off(false), 0);
+	expect_hits(test, &targets[0], 1);
+	unregister_kprobe(&kp);
+	unregister_kprobe(&fellow);
+	ftrace_free_filter(&other);
+}
+
 /* Failure C1, C3: what ftrace can no longer do is an error, and not a crash. */
 static void point_ftrace_killed(struct kunit *test)
 {
