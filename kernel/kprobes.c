@@ -42,11 +42,12 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	struct kprobe_point *point = point_find(req->addr);
 	int ret;
 
+	/* Perhaps elsewhere: an offset is added to an address each time. */
+	if ((point && point_has_member(point, req->kp)) || point_find_member(req->kp)) {
+		pr_debug("%pS: already registered\n", (void *)req->addr);
+		return -EINVAL;
+	}
 	if (point) {
-		if (point_has_member(point, req->kp)) {
-			pr_debug("%pS: already registered\n", (void *)req->addr);
-			return -EINVAL;
-		}
 		request_join(req, point, work);
 		return 0;
 	}

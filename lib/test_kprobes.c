@@ -2102,6 +2102,31 @@ static void bad_input_registered_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->pre, 4);
 }
 
+/* An offset leads elsewhere the second time, where there may be an instruction, too. */
+static void bad_input_registered_elsewhere(struct kunit *test)
+{
+	bool in_order = text_of(PLAIN) < text_of(TRACED);
+	const struct target *low = in_order ? PLAIN : TRACED, *high = in_order ? TRACED : PLAIN;
+	struct watch *w = new_watch(test, low, true), *twice = new_watch(test, low, true);
+	struct kprobe *kps[] = { &twice->kp, &twice->kp };
+	struct watch *fellow = added_watch(test, high, true);
+	unsigned int offset = (char *)text_of(high) - (char *)text_of(low);
+
+	w->kp.addr = (kprobe_opcode_t *)((char *)text_of(low) - offset);
+	w->kp.offset = offset;
+	must_add(test, w);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	twice->kp.addr = (kprobe_opcode_t *)((char *)text_of(low) - offset);
+	twice->kp.offset = offset;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	KUNIT_EXPECT_FALSE(test, linked(&twice->kp));
+	expect_call(test, low, w, 1, 1);
+	expect_call(test, high, fellow, 1, 1);
+	KUNIT_EXPECT_EQ(test, w->pre, 1);
+	drop(test, w);
+	expect_call(test, high, fellow, 1, 1);
+}
+
 static void bad_input_twice_in_batch(struct kunit *test)
 {
 	struct watch *w = new_watch(test, test->param_value, true);
@@ -2599,6 +2624,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(bad_input_batch, next_bad_input),
 	KUNIT_CASE(bad_input_null),
 	KUNIT_CASE_PARAM(bad_input_registered_twice, next_subject),
+	KUNIT_CASE(bad_input_registered_elsewhere),
 	KUNIT_CASE_PARAM(bad_input_twice_in_batch, next_subject),
 	KUNIT_CASE_PARAM(bad_input_unregistered_twice, next_subject),
 	KUNIT_CASE(bad_input_kprobes_itself),
