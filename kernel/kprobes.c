@@ -95,7 +95,7 @@ static int request_cmp(const void *a, const void *b)
 	return left->index < right->index ? -1 : 1;
 }
 
-/* By address; those of one address stay in their order. */
+/* By address; those that name one in the same way stay in their order. */
 static void requests_sort(struct probe_request *reqs, unsigned int nr)
 {
 	unsigned int i;
@@ -287,7 +287,8 @@ NOKPROBE_SYMBOL(register_kprobe);
  * @num: how many there are
  *
  * Costs little more than a single registration: the text of all probes is
- * written in one round.
+ * written in one round. Of those that give the same address by the same symbol, or
+ * without one, the first in the array is called first.
  *
  * Context: As register_kprobe().
  * Return: 0, -%EINVAL when @kps is NULL or @num not positive, -%ENOMEM, or the
