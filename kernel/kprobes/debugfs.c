@@ -7,6 +7,7 @@
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 
 #include "internal.h"
@@ -20,6 +21,8 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	char *module = NULL;
 	const char *symbol;
 
+	/* The module, and with it its name, may be about to be freed. */
+	guard(rcu)();
 	symbol = kallsyms_lookup((unsigned long)addr, NULL, &offset, &module, name);
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = NULL;
@@ -75,6 +78,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	list_for_each_entry(kp, &point->members, list)
 		missed += READ_ONCE(kp->nmissed);
 	optimize_explain(point, why, sizeof(why));
+	guard(rcu)();
 	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))
 		strscpy(name, "?", sizeof(name));
 
