@@ -1346,6 +1346,10 @@ static void kretprobe_too_many_instances(struct kunit *test)
 	err = add_return(test, w);
 	KUNIT_EXPECT_TRUE_MSG(test, err == -ENOMEM || err == -EINVAL, "error %d", err);
 	KUNIT_EXPECT_FALSE(test, linked(&w->rp.kp));
+	/* As many as objpool takes, and more bytes than it can count. */
+	w->rp.maxactive = OBJPOOL_NR_OBJECT_MAX;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, add_return(test, w));
+	KUNIT_EXPECT_FALSE(test, linked(&w->rp.kp));
 	w->rp.maxactive = 1;
 	must_add_return(test, w);
 	expect_returns(test, PLAIN, w, 1);

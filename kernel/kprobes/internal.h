@@ -349,6 +349,7 @@ int hit_init(void);
 /* return.c and the files below it */
 #ifdef CONFIG_KRETPROBES
 int return_init(void);
+size_t return_each_cpu(int nr, size_t data_size);
 int return_pool_create(struct kretprobe *rp, int nr);
 void return_pool_retire(struct kretprobe *rp);
 void return_pool_destroy(struct kretprobe *rp);

@@ -15,7 +15,9 @@
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <linux/sort.h>
 
 #include "internal.h"
@@ -70,6 +72,15 @@ static int return_maxactive(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
 }
 
+/* What objpool needs for each CPU, at most, in bytes: all @nr may gather at one. */
+size_t return_each_cpu(int nr, size_t data_size)
+{
+	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));
+
+	return size_add(size_mul(DIV_ROUND_UP(nr, num_possible_cpus()), size),
+			size_mul(nr, 2 * sizeof(void *)));
+}
+
 static int return_set_up(struct kretprobe *rp)
 {
 	int ret;
@@ -77,6 +88,10 @@ static int return_set_up(struct kretprobe *rp)
 	ret = return_check(rp);
 	if (ret)
 		return ret;
+
+	/* objpool counts them in an int. */
+	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
+		return -ENOMEM;
 
 	ret = return_pool_create(rp, return_maxactive(rp));
 	if (ret)

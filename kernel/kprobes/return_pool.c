@@ -83,12 +83,10 @@ static void drop_late(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(late_work, drop_late);
 
-/* Who may sleep is given whole pages by objpool, for each CPU. */
-static gfp_t chunk_gfp(int nr, size_t size)
+/* Who may sleep is given whole pages by objpool. */
+static gfp_t chunk_gfp(int nr, size_t data_size)
 {
-	size_t each_cpu = DIV_ROUND_UP(nr, num_possible_cpus()) * size + 2 * nr * sizeof(void *);
-
-	return (each_cpu > SLAB_MAX ? GFP_KERNEL : GFP_ATOMIC) | __GFP_NOWARN;
+	return (return_each_cpu(nr, data_size) > SLAB_MAX ? GFP_KERNEL : GFP_ATOMIC) | __GFP_NOWARN;
 }
 
 static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
@@ -102,7 +100,7 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 
 	chunk->pool = pool;
 	chunk->spare = pool->spare;
-	if (objpool_init(&chunk->objects, nr, size, chunk_gfp(nr, size), chunk, instance_init,
+	if (objpool_init(&chunk->objects, nr, size, chunk_gfp(nr, pool->data_size), chunk, instance_init,
 			 chunk_release)) {
 		kfree(chunk);
 		return NULL;
