@@ -340,6 +340,9 @@ static int __init stage_kernel(void)
 			  (unsigned long)__noinstr_text_end);
 }
 
+/* What any unlikely() in a trap calls, where branches are counted. */
+static const char * const counts_branches[] __initconst = { "ftrace_likely_update" };
+
 int __init blacklist_init(void)
 {
 	int ret;
@@ -350,6 +353,8 @@ int __init blacklist_init(void)
 			ret = publish_stage(0, 0);
 		drop_stage();
 	}
+
+	ret = ret ?: kprobe_add_names_blacklist(counts_branches, ARRAY_SIZE(counts_branches));
 
 	return ret ?: arch_populate_kprobe_blacklist();
 }
