@@ -2204,8 +2204,7 @@ static void drop_rival(void *unused)
 
 static int add_rival(struct kunit *test)
 {
-	unsigned long ip = ftrace_location((unsigned long)text_of(TRACED));
-	int err = ftrace_set_filter_ip(&rival, ip, 0, 1);
+	int err = ftrace_set_filter_ip(&rival, (unsigned long)text_of(TRACED), 0, 1);
 
 	if (!err)
 		err = register_ftrace_function(&rival);
@@ -2293,12 +2292,12 @@ static struct ftrace_ops tracer = {
 static void drop_tracer(void *unused)
 {
 	unregister_ftrace_function(&tracer);
-	ftrace_set_filter_ip(&tracer, ftrace_location((unsigned long)text_of(TRACED)), 1, 0);
+	ftrace_set_filter_ip(&tracer, (unsigned long)text_of(TRACED), 1, 0);
 }
 
 static void add_tracer(struct kunit *test)
 {
-	unsigned long ip = ftrace_location((unsigned long)text_of(TRACED));
+	unsigned long ip = (unsigned long)text_of(TRACED);
 
 	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(&tracer, ip, 0, 1));
 	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&tracer));
