@@ -25,8 +25,6 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 
 struct kprobe;
 
-#define __ARCH_WANT_KPROBES_INSN_SLOT
-
 /* BRK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 
@@ -54,11 +52,6 @@ struct kprobe_ctlblk {
 	unsigned int context;
 	unsigned long saved_daif;
 };
-
-/* Who wrote the copy has seen to the caches. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 extern const int kretprobe_blacklist_size;
 

@@ -24,8 +24,6 @@ struct pt_regs;
 
 struct kprobe;
 
-#define __ARCH_WANT_KPROBES_INSN_SLOT
-
 /* EBREAK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 
@@ -57,11 +55,6 @@ struct kprobe_ctlblk {
 	unsigned int context;
 	unsigned long saved_pie;
 };
-
-/* Every CPU empties its instruction cache when the breakpoint is written. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 extern const int kretprobe_blacklist_size;
 

@@ -50,8 +50,6 @@ struct kprobe;
 
 typedef u8 kprobe_opcode_t;
 
-#define __ARCH_WANT_KPROBES_INSN_SLOT
-
 /* A hit that interrupts another is handled, see hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
@@ -150,11 +148,6 @@ struct kprobe_ctlblk {
 	unsigned int context;
 	unsigned long saved_if;
 };
-
-/* text_poke() wrote the copy, so there is nothing to flush. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 extern const int kretprobe_blacklist_size;
 
