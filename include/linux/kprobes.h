@@ -133,7 +133,8 @@ struct kretprobe_holder {
  * @handler: runs when the function returns, result ignored
  * @data_size: bytes of private data in each &struct kretprobe_instance
  * @maxactive: calls that can be followed at one time from the start; 0 or less
- *	takes the default, which is then written here
+ *	leaves it to the implementation, which writes twice the number of possible
+ *	CPUs here, but at least 10
  * @nmissed: calls not followed because too many others were under way
  */
 struct kretprobe {

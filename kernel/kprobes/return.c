@@ -186,7 +186,10 @@ int register_kretprobes(struct kretprobe **rps, int num)
 
 	ret = register_kprobes((struct kprobe **)rps, num);
 	if (ret) {
-		/* One that failed alone never was where calls come by. */
+		/*
+		 * One that failed alone never was where calls come by: to join a
+		 * point that is armed cannot fail without a post_handler.
+		 */
 		if (num > 1)
 			return_abandon(rps, num);
 		return_tear_down(rps, num);
@@ -213,7 +216,8 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * least 10, and 10 can be followed from the start, or with rethook all.
  *
  * Context: As register_kprobe().
- * Return: 0. On failure as register_kprobe(), and
+ * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been
+ * cleared, all else is as it was; the error is one of register_kprobe() or
  *
  * * -%EINVAL - not the entry of a function, or one whose return must not be
  *   diverted, or a maxactive that no memory could hold

@@ -105,8 +105,6 @@ static inline int blacklist_ftrace(void)
 }
 #endif
 
-/* return.c */
-
 #ifdef CONFIG_OPTPROBES
 
 /* How an instruction is done in a detour. */
