@@ -65,7 +65,9 @@ addr_refused()	# ADDRESS
 	! prober addr x "$1" && no_probes
 }
 check "address of data" addr_refused "$(symbol init_task)"
-check "address of the IDT" addr_refused "$(symbol idt_table)"
+case "$(uname -m)" in
+x86_64 | i?86)	check "address of the IDT" addr_refused "$(symbol idt_table)" ;;
+esac
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000

@@ -71,7 +71,8 @@ go()		# KIND
 nobodys()	{ ! grep kp_shared $TRACE/enabled_functions && unprobed kp_shared; }
 
 kinds="pre_1 ret_1 plain post_1 pre_2 ret_2 post_2"
-if grep -q '^# *f\|<fprobe\|f\[:' $TRACE/README && fprobes_come; then
+if has_fprobes; then
+	check "fprobes come" fprobes_come
 	fprobes_go
 	kinds="pre_1 ret_1 fprobes plain post_1 pre_2 ret_2 post_2"
 else

@@ -83,16 +83,24 @@ overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
 
 not_overriding()	{ kill $program; wait $program; true; }
 
+# Where there can be an event there can be a program.
+overrides()	# FUNCTION
+{
+	[ -n "$(symbol bpf_override_return)" ] && echo "p:kp/override $1" >>$TRACE/kprobe_events &&
+		: >$TRACE/kprobe_events
+}
+
 for name in traced plain; do
 	function=kp_shared_$name
 	calls 1
 	right=$(result $name)
 	prober add pre_first $function
-	if ! overriding $function 110; then
+	if ! overrides $function; then
 		skip "$name: BPF overrides # not in this kernel"
 		prober del pre_first
 		continue
 	fi
+	check "$name: BPF program comes" overriding $function 110
 	check "$name: BPF overrides" yields $name -110
 	inject $function 12
 	check "$name: BPF, which came first, overrides" yields $name -110

@@ -99,7 +99,8 @@ callers()
 		grep -q "r_read: (.* <- vfs_read" /tmp/trace && ! grep -q "trampoline\|kretprobe'd" /tmp/trace
 }
 
-if echo "f:kp/f_read vfs_read%return" >>$TRACE/dynamic_events; then
+if has_fprobes; then
+	echo "f:kp/f_read vfs_read%return" >>$TRACE/dynamic_events
 	echo "r:kp/r_read vfs_read" >>$TRACE/dynamic_events
 	for order in "f_read r_read" "r_read f_read"; do
 		for event in $order; do
