@@ -20,8 +20,9 @@ kp - build, boot and test this kprobes subsystem
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
   ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
                          --seconds N --seed N
-  ./kp soak              what takes hours: torture and sweep, other seeds, in all
-                         x86_64 configurations; --seconds N --seed N
+  ./kp soak              what takes hours, in all configurations: torture, sweeps from
+                         other seeds, random input, KUnit on the kernel's other ports;
+                         --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
   ./kp sweep [CONFIG]    of the tests only the sweep: probes on all functions at once;
@@ -45,8 +46,8 @@ kp - build, boot and test this kprobes subsystem
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
-        {ports}
-                         KUnit in a guest of such a port
+        {by_name}
+                         KUnit in a guest of such a port, or of a kernel that checks types
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        everything that can begin within {minutes} minutes
@@ -60,8 +61,8 @@ def page():
     archs = dict.fromkeys(c.arch for c in configs.CONFIGS)
     lines = [f"{'':25}{arch.name}: " + " ".join(c.name for c in configs.CONFIGS if c.arch == arch)
              for arch in archs]
-    ports = " ".join(c.arch.name for c in configs.PORTS)
-    ui.say(HELP.format(cache=CACHE, ports=ports, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
+    by_name = " ".join(c.label if c.arch in archs else c.arch.name for c in configs.BY_NAME)
+    ui.say(HELP.format(cache=CACHE, by_name=by_name, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
                        configs="\n".join(lines)))
 
 
@@ -132,10 +133,9 @@ def cmd_torture(args):
 
 
 def cmd_soak(args):
-    guests = [c for c in configs.CONFIGS if c.arch.name == "x86_64"]
-    need_guests(guests)
+    need_guests(soak.guests())
     results = Results()
-    soak.run(guests, tree.cached(), args.seconds, args.seed, results)
+    soak.run(tree.cached(), args.seconds, args.seed, results)
     return results.finish()
 
 
@@ -174,7 +174,7 @@ def selected(what, kasan):
     what = what or ([] if kasan else ["harness", "series", "ports"]) + [*archs]
     guests, ours, tools = [], [], []
     for word in what:
-        some = [c for c in configs.CONFIGS + configs.PORTS if word in (c.arch.name, c.label)]
+        some = configs.named(word)
         if kasan:
             some = [c for c in some if c.name == "debug"]
         port = [p for p in ports.PORTS if word in ("ports", p.label)]
@@ -190,13 +190,12 @@ def selected(what, kasan):
 def cmd_test(args):
     guests, ours, tools = selected(args.what, args.kasan)
     results = Results()
-    need_guests(guests, [p for port in ours for p in port.packages])
+    need_guests(guests, ["git", *(p for port in ours for p in port.packages)])
     source = tree.cached() if guests or ours or "series" in tools else None
     if "harness" in tools:
         selftest.run(results)
-    others = []
+    others = [] if args.what or args.kasan else [lambda results: check.words(source, results)]
     if "series" in tools:
-        packages.need(["git"])
         others.append(lambda results: series.test(results, source, builds=bool(args.what)))
     limit = None if args.what or args.kasan else MINUTES
     schedule.Schedule(source, results, limit).run(guests, ours, others)

@@ -26,6 +26,7 @@ class Arch:
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
     release: str = ""       # of Debian that has this architecture, when the host's has not
     packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
+    boots: int = 1          # tries, until the kernel says anything at all
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,10 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
                  # Probes the start of the shell's text, where this one has its ELF header.
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
-                       "qemu-system-data"))
+                       "qemu-system-data"),
+             # The firmware sometimes starts a second CPU where the first one started, which
+             # clears what that has in memory.
+             boots=3)
 
 # The kernel's own ports, which keep their files. Little is known here of their guests.
 ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"),
@@ -119,12 +123,12 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
-    Config(X86_64, "none", parts=ALL, racing=(15, 10)),
-    Config(X86_64, "debug", memory=1024, slow=4, racing=(60,), selftests=("kprobe",)),
+    Config(X86_64, "none", parts=("examples", *ALL), racing=(15, 10)),
+    Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 60), selftests=("kprobe",)),
     Config(X86_64, "preempt", racing=(15, 10)),
-    Config(X86_64, "kcsan", memory=1024, slow=4, racing=(60,), parts=("toggle",),
+    Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 60), parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "voluntary", parts=("kunit", "scripts", "toggle")),
+    Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests")),
     Config(ARM64, "none", slow=2, parts=ALL, racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     Config(ARM64, "preempt", slow=4, qemu=("-cpu", "max,pauth-impdef=on"),
@@ -142,8 +146,10 @@ def port(arch, **more):
     return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
 
 
-# KUnit on our core with the kernel's own ports; tested when they are named only.
-PORTS = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1)]
+# Tested when they are named only: KUnit on our core with the kernel's own ports, and
+# where a compiler makes what others do not.
+BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
+           Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19")]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [
@@ -155,6 +161,12 @@ BENCH = [
     Config(RISCV, "bench-none", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
     Config(RISCV, "bench-preempt", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
 ]
+
+
+def named(word):
+    """Those of an architecture, or the one of that label."""
+    return next(filter(None, ([c for c in some if word in (c.arch.name, c.label)]
+                              for some in (CONFIGS, BY_NAME))), [])
 
 
 def default(arch):

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from . import faults, ktap, qemu, tree, ui
+from . import examples, faults, ktap, qemu, tree, ui
 from .build import Build
 from .paths import HARNESS, log_file
 
@@ -84,11 +84,12 @@ def kunit(config, made, modules, results):
     outcome = boot(config, made, modules, "kunit", ["jobs/off"], 300)
     judge(config, "kunit", outcome, results)
     seen = set()
+    why = ktap.skipped(outcome.log)
     for suite, case, status in ktap.cases(made.source, outcome.log):
         name = f"{config.label} kunit {suite}.{case}"
         seen.add(suite)
         if status == "SKIPPED":
-            results.skip(name, "KUnit says so")
+            results.skip(name, why.get(case, "no reason given"))
         else:
             results.check(name, status == "SUCCESS", f"{status}, see {outcome.log}")
     for suite in sorted((our_suites(made) | set(config.arch.suites)) - seen):
@@ -137,7 +138,10 @@ def count_script(config, outcome, script, results):
 
 def repeat(seconds):
     """How long something random goes on that takes @seconds by default, and its seed."""
-    return int(os.environ.get("KP_SECONDS") or seconds), int(os.environ.get("KP_SEED") or 1)
+    try:
+        return int(os.environ.get("KP_SECONDS") or seconds), int(os.environ.get("KP_SEED") or 1)
+    except ValueError as error:
+        raise ui.Failure("KP_SECONDS and KP_SEED are numbers") from error
 
 
 def scripts(config, made, modules, results):
@@ -161,6 +165,14 @@ def beside(config, made, modules, results):
         count_script(config, outcome, script, results)
 
 
+def fuzz(config, made, modules, seconds, start, results):
+    """Only random lines to kprobe_events; see beside()."""
+    outcome = boot(config, made, modules, "fuzz", [f"{FUZZ} {seconds} {start}"], 120 + seconds,
+                   threads="single", args=QUIET)
+    judge(config, "fuzz", outcome, results)
+    count_script(config, outcome, FUZZ, results)
+
+
 def boot_sweep(config, made, modules, argument):
     """The log must hold a line for each address that is refused."""
     return boot(config, made, modules, "sweep", [f"{SWEEP} {argument}"], 600,
@@ -169,7 +181,7 @@ def boot_sweep(config, made, modules, argument):
 
 def sweep(config, made, modules, results, seed=None):
     """Probes on all of the kernel at once, and on instructions drawn from @seed, or KP_SEED."""
-    outcome = boot_sweep(config, made, modules, seed or repeat(0)[1])
+    outcome = boot_sweep(config, made, modules, repeat(0)[1] if seed is None else seed)
     judge(config, "sweep", outcome, results)
     count_script(config, outcome, SWEEP, results)
 
@@ -237,7 +249,12 @@ def faulty_handlers(config, made, modules, results):
         left = [case for case in left if case not in logged] if logged else []
 
 
-PARTS = {"kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep, "toggle": toggle,
+def our_examples(config, made, modules, results):
+    """No guest: a newcomer's first modules are to compile."""
+    examples.build(made, results)
+
+
+PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep, "toggle": toggle,
          "faults": faulty_handlers, "selftests": selftests}
 
 

@@ -26,6 +26,12 @@ def suites_in(paths):
     return names
 
 
+def skipped(log):
+    """Why cases were skipped, by their names."""
+    with open(log, errors="replace") as f:
+        return dict(re.findall(r"ok \d+ (\S+) # SKIP (.+)", f.read()))
+
+
 def cases(tree, log):
     """Yields (suite, case, status word), what the parser objects to as a case of its own."""
     parser, top = parse(tree, log)

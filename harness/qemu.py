@@ -17,10 +17,7 @@ COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
     r"low stack detected",
 ]) + ")")
 LINE = re.compile(STAMP + r"kp: (.*)")
-# RISC-V's firmware sometimes starts a second CPU where the first one started, which
-# clears what that has in memory: nothing is ever printed. That is no result.
 BANNER = "Linux version"
-BOOTS = 3
 SCRIPT_END = re.compile(r"end (\S+) (\d+)")
 
 
@@ -90,11 +87,12 @@ def boot(config, build, modules, what, order, limit, args=(), extra=(), step=Non
     argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
     # timeout(1) ends the guest even if we are killed ourselves.
     limit *= config.slow
-    for _ in range(BOOTS):
+    for left in reversed(range(config.arch.boots)):
         status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step,
                               timeout=limit + 20, sign=(BANNER, 60 * config.slow))
-        if ui.contains(log, BANNER):
+        if not left or ui.contains(log, BANNER):
             break
+        ui.say(f"  the firmware of {config.arch.name} has not started the kernel: once more")
     return read(log, timed_out=status != 0)
 
 

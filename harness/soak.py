@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What does not fit into ./kp test: the same, for longer and from other seeds."""
-from . import guesttest, ui
+"""What does not fit into ./kp test: more of the same, for longer and from other seeds."""
+from . import configs, guesttest, ui
 from .results import Results
+
+FUZZ = 300          # seconds
+
+
+def guests():
+    """All kernels that are tested, in an order in which bugs show up soon."""
+    return [*configs.CONFIGS, *configs.BY_NAME]
 
 
 def line(name, job, results):
@@ -12,17 +19,30 @@ def line(name, job, results):
     ui.say(f"  {name}: {own.passed} passed, {len(own.failures)} failed")
 
 
-def run(guests, source, seconds, seed, results):
-    for config in guests:
+def jobs(config, made, modules, seconds, seed):
+    """Yields what each boot is called, and a function of Results that does it."""
+    if config in configs.BY_NAME:
+        yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
+        return
+    if len(config.racing) == len(guesttest.RACING):
+        yield (f"torture, seed {seed}",
+               lambda own: guesttest.torture(config, made, modules, own, seconds, seed))
+    if config.options == "kprobes" and config.arch.name == "x86_64" or "sweep" in config.parts:
+        # The one of ./kp test is from seed 1.
+        yield (f"sweep, seed {seed + 1}",
+               lambda own: guesttest.sweep(config, made, modules, own, seed + 1))
+    if "beside" in config.parts:
+        yield (f"fuzz, seed {seed}",
+               lambda own: guesttest.fuzz(config, made, modules, FUZZ, seed, own))
+
+
+def run(source, seconds, seed, results):
+    for config in guests():
         made = guesttest.build(config, source)
         try:
             modules = made.kernel()
         except ui.Failure as failure:
             results.fail(f"{config.label} builds", str(failure))
             continue
-        line(f"{config.label} torture, seed {seed}", lambda own: guesttest.torture(
-            config, made, modules, own, seconds, seed), results)
-        if config.options == "kprobes":
-            # The one of ./kp test is from seed 1.
-            line(f"{config.label} sweep, seed {seed + 1}",
-                 lambda own: guesttest.sweep(config, made, modules, own, seed + 1), results)
+        for name, job in jobs(config, made, modules, seconds, seed):
+            line(f"{config.label} {name}", job, results)
