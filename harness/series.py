@@ -233,6 +233,12 @@ def letter():
     return message.replace("{costs}", costs())
 
 
+def is_ours(cover):
+    """Is this the letter before a series that was written here?"""
+    prefix = parse(FOLDER / "cover").subject.partition(":")[0]
+    return cover.exists() and bool(re.search(rf"^Subject: \[PATCH 0+/\d+\] {prefix}:", cover.read_text(), re.M))
+
+
 def write(folder, pristine):
     """Writes the patches into @folder; returns their paths, the letter first."""
     series = entries()
@@ -240,7 +246,10 @@ def write(folder, pristine):
     if wrong:
         raise ui.Failure("\n".join(["harness/series does not fit:", *wrong]))
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("[0-9][0-9][0-9][0-9]-*.patch"):
+    before = list(folder.glob("[0-9][0-9][0-9][0-9]-*.patch"))
+    if before and not is_ours(folder / "0000-cover-letter.patch"):
+        raise ui.Failure(f"{folder} has patches that are not this series: name another folder")
+    for old in before:
         old.unlink()
     with ui.Step(f"write {len(series)} patches to {folder}") as step, \
             tempfile.TemporaryDirectory() as scratch:

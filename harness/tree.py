@@ -273,6 +273,7 @@ def cached():
 def pristine():
     """The kernel as it is, with its own kprobes: to be built and compared with, not read."""
     base().mkdir(parents=True, exist_ok=True)
+    lock()
     ensure_kernel(base() / "pristine", whole=True)
     return base() / "pristine"
 
