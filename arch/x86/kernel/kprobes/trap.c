@@ -227,7 +227,7 @@ NOKPROBE_SYMBOL(odd_int3);
  * kprobe_int3_handler() - a breakpoint trap may be the hit of a probe
  * @regs: registers at the trap, ip behind the breakpoint
  *
- * Context: The #BP exception, as in an NMI.
+ * Context: The #BP exception, of the kernel as in an NMI, or of a program.
  * Return: 1 when the trap is dealt with, 0 when it has to do with no probe.
  */
 int kprobe_int3_handler(struct pt_regs *regs)
@@ -235,9 +235,11 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
 
+	/* With a segment of its own a program of 32 bits may have any ip. */
 	if (unlikely(!p || p->flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED |
-				       KPROBE_FLAG_GONE)))
-		return odd_int3(p, regs->ip - INT3_INSN_SIZE, regs);
+				       KPROBE_FLAG_GONE) ||
+		     (IS_ENABLED(CONFIG_X86_32) && user_mode(regs))))
+		return odd_int3(p, addr, regs);
 
 	any_hit(p, regs);
 
@@ -286,6 +288,8 @@ static const char * const not_in_a_trap[] __initconst = {
 	"cr4_init",
 	"cr4_update_irqsoff",
 	"native_write_cr4",
+	"native_write_msr",
+	"native_load_idt",
 #ifdef CONFIG_X86_32
 	"__flush_tlb_all",
 	"native_flush_tlb_global",
@@ -304,7 +308,13 @@ static const char * const not_in_a_trap[] __initconst = {
 	"restore_registers",
 	"restore_processor_state",
 	"__restore_processor_state",
-	/* when it has none any more, */
+	"native_write_cr0",
+	"native_write_cr2",
+	"native_write_cr3",
+	/* on the way from a trap in a guest of Xen, */
+	"xen_iret",
+	"xenpv_restore_regs_and_return_to_usermode",
+	/* when it has no gate any more, */
 	"machine_kexec",
 	"relocate_kernel",
 	"identity_mapped",

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A breakpoint of a program's, where by its segment a probe would be. It is no hit, and
+# the program gets its signal.
+. /kp/lib
+
+case "$(uname -m)" in
+i?86)	;;
+*)	skip "breakpoints of programs # segments begin at 0"; exit ;;
+esac
+insmod /lib/kp/kp_prober.ko || exit 1
+insmod /lib/kp/kp_victim.ko || exit 1
+
+for kind in "" post ret; do
+	check "a probe, $kind" prober add probe kp_victim_plain $kind
+	address=0x$(sed -n 's/ .*kp_victim_plain.*//p' $KPROBES/list)
+	check "$kind: the program gets its signal" segment_int3 "$address"
+	check "$kind: the probe has no hit" grep -qx "probe 0 0" $PROBER/state
+	check "$kind: a call has" sh -c "echo 1 >/sys/module/kp_victim/parameters/call"
+	check "$kind: and only that" grep -q "^probe 1 " $PROBER/state
+	prober del probe
+done
+rmmod kp_prober
+rmmod kp_victim
