@@ -10,8 +10,8 @@
  * The first copy runs with nothing held: the task may be preempted in it, even
  * migrate, and an RCU-tasks grace period keeps the slot until it has left. The
  * second runs with interrupts off and the probe current, so that the hit stays
- * on its CPU and is the only one there between the handlers; an NMI that hits
- * a probe meanwhile runs the first copy of that one.
+ * on its CPU and is the only one there between the handlers, but for those of
+ * an NMI that comes meanwhile.
  *
  * An instruction that faults in a copy is moved to the original place before
  * the fault is handled, since the kernel has its fixups for that address, and

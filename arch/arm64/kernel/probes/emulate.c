@@ -146,7 +146,7 @@ NOKPROBE_SYMBOL(simulate_br_blr_ret);
 
 #ifdef CONFIG_ARM64_PTR_AUTH_KERNEL
 
-/* The keys of the probed code are in place. A bad pointer faults as it does there. */
+/* The keys of the probed code are in place. A bad pointer may fault, but here. */
 static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 {
 	if (key_b)

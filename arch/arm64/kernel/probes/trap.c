@@ -332,6 +332,23 @@ static const char * const without_vectors[] __initconst = {
 	"__guest_exit",
 	"__kvm_hyp_vector",
 	"__bp_harden_hyp_vecs",
+	"el1_sync",
+	"el2_sync",
+	"__kvm_adjust_pc",
+	"__debug_switch_to_guest",
+	"kvm_hyp_handle_fpsimd",
+	"kvm_hyp_handle_dabt_low",
+	"kvm_hyp_handle_iabt_low",
+	"kvm_hyp_handle_watchpt_low",
+	"kvm_hyp_handle_cp15_32",
+	"kvm_hyp_handle_eret",
+	"kvm_hyp_handle_mops",
+	"kvm_hyp_handle_sysreg_vhe",
+	"__vgic_v3_perform_cpuif_access",
+	"__fpsimd_save_state",
+	"__fpsimd_restore_state",
+	"__sve_save_state",
+	"__sve_restore_state",
 };
 
 /*

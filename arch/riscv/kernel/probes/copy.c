@@ -135,7 +135,7 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 	return is_kprobe_insn_slot(pc);
 }
 
-static void finish_post_copy(struct slot *slot, struct pt_regs *regs)
+static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
 
@@ -169,7 +169,7 @@ bool kprobe_single_step_handler(struct pt_regs *regs)
 
 	regs->epc = slot->addr + slot_insn_len(slot);
 	if (pc == post)
-		finish_post_copy(slot, regs);
+		finish_post_copy(regs);
 
 	return true;
 }

@@ -173,7 +173,6 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	p->opcode = scan.insn;
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
-	p->ainsn.api.restore = (unsigned long)p->addr + insn_len(p->opcode);
 	if (is_ftrace_site((unsigned long)p->addr))
 		p->ainsn.api.handler = emulate_site;
 	else

@@ -265,7 +265,14 @@ static int __init blacklist_preemption(void)
 static const char * const not_in_a_trap[] __initconst = {
 	/* What runs before a CPU that resumes has its trap vector, or with that of a guest, */
 	"__cpu_resume_enter",
+	"cpu_suspend",
+	"suspend_restore_csrs",
+	"__hibernate_cpu_resume",
 	"__kvm_riscv_switch_to",
+	"__kvm_riscv_unpriv_trap",
+	"kvm_riscv_vcpu_unpriv_read",
+	/* what writes breakpoints, perhaps in halves, */
+	"copy_to_kernel_nofault",
 	/* and what is called for a breakpoint before anybody knows whose that is. */
 #if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
 	"trace_hwlat_callback",
