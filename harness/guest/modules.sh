@@ -58,6 +58,8 @@ check "new probe beside those that are gone" prober add new kp_victim_plain post
 check "new probe, traced" prober add new_traced kp_victim_traced post
 check "new probe on the last function" prober add last "$(last_function)"
 check "functions work with it" call 3
+undecoded()	{ cat $KPROBES/points | grep "kp_victim.*decoded"; }
+check "all of them can be decoded" [ -z "$(undecoded)" ]
 check "new probe fires" [ "$(state new) $(state new_traced)" = "3 3 3 3" ]
 for name in traced traced_post plain off plain_off traced_ret plain_ret; do
 	check "$name is removed" prober del $name

@@ -209,6 +209,9 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	for (; start < end; start += insn.length) {
 		int ret = decode_original(&insn, buf, start, end);
 
+		/* The linker puts zeros behind the last function, of which the last may be odd. */
+		if (ret && !memchr_inv((void *)start, 0, end - start))
+			return 0;
 		if (ret)
 			return ret;
 		if (!branch_target(&insn, start, &target))
