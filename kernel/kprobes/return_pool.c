@@ -100,8 +100,8 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 
 	chunk->pool = pool;
 	chunk->spare = pool->spare;
-	if (objpool_init(&chunk->objects, nr, size, chunk_gfp(nr, pool->data_size), chunk, instance_init,
-			 chunk_release)) {
+	if (objpool_init(&chunk->objects, nr, size, chunk_gfp(nr, pool->data_size), chunk,
+			 instance_init, chunk_release)) {
 		kfree(chunk);
 		return NULL;
 	}
