@@ -24,7 +24,7 @@ class Arch:
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
     unsupported: tuple = () # ftrace selftests that cannot pass there
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
-    release: str = ""       # of Debian that has this architecture, when the host's has not
+    releases: tuple = ("",)     # of Debian that have this architecture, when the host's has not
     packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
     boots: int = 1          # tries, until the kernel says anything at all
 
@@ -90,7 +90,7 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
 
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
-             suites=("longest-symbol",), debian="riscv64", release="trixie", unsupported=(
+             suites=("longest-symbol",), debian="riscv64", releases=("trixie", "forky", "sid"), unsupported=(
                  "kprobe/kprobe_opt_types.tc",
                  # There is no fprobe without DYNAMIC_FTRACE_WITH_REGS.
                  *FPROBE_TESTS,

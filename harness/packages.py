@@ -83,10 +83,8 @@ def sources(release, path):
     path.write_text(f"deb {found[0]} {release} main\n")
 
 
-def fetch(package, arch, release, folder):
+def fetch_from(release, package, arch, folder):
     """Unpacks a package of another architecture, with lists of apt's that are only ours."""
-    if not shutil.which("apt-get") or not shutil.which("dpkg"):
-        raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
     state = CACHE / f"apt-{arch}"
     for name in ("lists/partial", "archives/partial", "deb"):
         (state / name).mkdir(parents=True, exist_ok=True)
@@ -107,6 +105,18 @@ def fetch(package, arch, release, folder):
         ui.run(["dpkg", "-x", newest, folder], log_file(f"dpkg-{arch}"), step)
 
 
+def fetch(package, arch, releases, folder):
+    """The same from the first of several @releases that has it: a mirror may be behind with one."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
+    for release in releases[:-1]:
+        try:
+            return fetch_from(release, package, arch, folder)
+        except ui.Failure:
+            pass
+    return fetch_from(releases[-1], package, arch, folder)
+
+
 def busybox(arch):
     """The program of a guest: the host's own, or one for the guest's architecture."""
     if not arch.debian:
@@ -115,5 +125,5 @@ def busybox(arch):
     # Newer releases have it in /usr.
     places = [folder / "bin/busybox", folder / "usr/bin/busybox"]
     if not any(path.exists() for path in places):
-        fetch("busybox-static", arch.debian, arch.release, folder)
+        fetch("busybox-static", arch.debian, arch.releases, folder)
     return next(path for path in places if path.exists())

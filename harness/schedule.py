@@ -56,7 +56,10 @@ class Schedule:
         if self.is_over(LONG if name in LAST else 0):
             self.skip(f"{config.label} {name}")
         else:
-            guesttest.PARTS[name](config, made, modules, self.results)
+            try:
+                guesttest.PARTS[name](config, made, modules, self.results)
+            except ui.Failure as failure:
+                self.results.fail(f"{config.label} {name}", str(failure))
 
     def parts(self, config, made, modules):
         for name in config.parts:
