@@ -168,11 +168,12 @@ static bool has_events_on(const char *name)
 {
 	int fd = perf_open(name, 0, false);
 
-	close(fd);
-	if (fd < 0 && errno == EINVAL)
+	if (fd < 0 && errno == EINVAL) {
 		printf("skip events on %s # the kernel refuses them\n", name);
-	else
-		result(fd >= 0, "perf: an event on %s, or none is allowed there", name);
+		return false;
+	}
+	result(fd >= 0, "perf: an event on %s, or none is allowed there", name);
+	close(fd);
 	return fd >= 0;
 }
 
