@@ -7,7 +7,7 @@ FUZZ = 300          # seconds
 
 
 def guests():
-    """All kernels that are tested, in an order in which bugs show up soon."""
+    """All kernels that are tested, those by name only as well."""
     return [*configs.CONFIGS, *configs.BY_NAME]
 
 

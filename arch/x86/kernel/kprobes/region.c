@@ -210,10 +210,8 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 		int ret = decode_original(&insn, buf, start, end);
 
 		/* The linker puts zeros behind the last function, of which the last may be odd. */
-		if (ret && !memchr_inv((void *)start, 0, end - start))
-			return 0;
 		if (ret)
-			return ret;
+			return memchr_inv((void *)start, 0, end - start) ? ret : 0;
 		if (!branch_target(&insn, start, &target))
 			target = 0;
 		if (may_be_jump_table(&insn, target))
