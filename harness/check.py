@@ -63,7 +63,7 @@ def sparse(arch, source, results):
     try:
         made.kernel()
         with ui.Step(f"sparse {' '.join(targets)}") as step:
-            made.make("sparse", "C=2", *targets, step=step)
+            made.make("sparse", "C=2", f"CHECK={HARNESS}/sparse", *targets, step=step)
     except ui.Failure as failure:
         results.fail(f"sparse {arch}", str(failure))
         return

@@ -31,6 +31,7 @@ int read_original(u32 *insn, unsigned long addr);
 const char *refusal_reason(u32 insn);
 bool insn_is_lr(u32 insn);
 bool insn_is_sc(u32 insn);
+bool insn_is_wrs(u32 insn);
 probes_handler_t *find_emulation(u32 insn);
 probes_handler_t *find_kernel_emulation(u32 insn);
 

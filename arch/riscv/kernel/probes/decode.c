@@ -49,7 +49,7 @@ int read_original(u32 *insn, unsigned long addr)
 	return 0;
 }
 
-/* How far a load-reserved reaches that has no store-conditional behind it. */
+/* How far a load-reserved reaches that has nothing behind it which ends that. */
 #define RESERVATION_INSNS	16
 
 /**
@@ -64,8 +64,8 @@ struct scan {
 
 static int scan_insn(struct scan *scan, unsigned long addr)
 {
-	/* Once the store-conditional is done nothing is reserved. */
-	if (insn_is_sc(scan->insn))
+	/* Once the store-conditional is done nothing is reserved, or of use. */
+	if (insn_is_sc(scan->insn) || insn_is_wrs(scan->insn))
 		scan->reserved = 0;
 	else if (scan->reserved)
 		scan->reserved--;

@@ -539,9 +539,30 @@ struct form {
 /* All but the registers, and the number of a shift. */
 #define SHIFT_MASK	(IS_ENABLED(CONFIG_64BIT) ? 0xfc00707f : 0xfe00707f)
 
+/* What depends on its own address. */
 static const struct form forms[] = {
-	{ 0x0000007f, 0x00000037, 0, emulate_lui },
 	{ RVG_MASK_AUIPC, RVG_MATCH_AUIPC, 0, emulate_auipc },
+	{ RVG_MASK_JAL, RVG_MATCH_JAL, 0, emulate_jal },
+	{ RVG_MASK_JALR, RVG_MATCH_JALR, 0, emulate_jalr },
+	{ 0x0000607f, 0x00000063, 0, emulate_branch },	/* beq, bne */
+	{ 0x0000407f, 0x00004063, 0, emulate_branch },	/* blt, bge, bltu, bgeu */
+	{ RVC_MASK_C_J, RVC_MATCH_C_J, 0, emulate_c_j },
+	{ RVC_MASK_C_BEQZ, RVC_MATCH_C_BEQZ, 0, emulate_c_branch },
+	{ RVC_MASK_C_BNEZ, RVC_MATCH_C_BNEZ, 0, emulate_c_branch },
+	{ RVC_MASK_C_JR, RVC_MATCH_C_JR, C_RD, emulate_c_jr },
+	{ RVC_MASK_C_JALR, RVC_MATCH_C_JALR, C_RD, emulate_c_jalr },
+#ifndef CONFIG_64BIT
+	{ 0xe003, 0x2001, 0, emulate_c_jal },
+#endif
+};
+
+/*
+ * What a copy could do as well: for the kernel only. A 32-bit program calculates
+ * with half of each register, and faults where it can access nothing. Of those that
+ * load and store, the operands are sp and an offset that is not negative.
+ */
+static const struct form kernel_forms[] = {
+	{ 0x0000007f, 0x00000037, 0, emulate_lui },
 	{ 0x0000707f, 0x00000013, 0, emulate_addi },
 	{ SHIFT_MASK, 0x00001013, 0, emulate_op_imm },	/* slli */
 	{ 0x0000607f, 0x00002013, 0, emulate_op_imm },	/* slti, sltiu */
@@ -552,10 +573,6 @@ static const struct form forms[] = {
 	{ 0xfe00007f, 0x00000033, 0, emulate_op },
 	{ 0xfe00707f, 0x40000033, 0, emulate_op },	/* sub */
 	{ 0xfe00707f, 0x40005033, 0, emulate_op },	/* sra */
-	{ RVG_MASK_JAL, RVG_MATCH_JAL, 0, emulate_jal },
-	{ RVG_MASK_JALR, RVG_MATCH_JALR, 0, emulate_jalr },
-	{ 0x0000607f, 0x00000063, 0, emulate_branch },	/* beq, bne */
-	{ 0x0000407f, 0x00004063, 0, emulate_branch },	/* blt, bge, bltu, bgeu */
 	{ 0xe003, 0x0000, C_IMM_SPN, emulate_c_addi4spn },
 	{ 0xe003, 0x0001, 0, emulate_c_addi },
 	{ 0xe003, 0x4001, 0, emulate_c_li },
@@ -565,12 +582,7 @@ static const struct form forms[] = {
 	{ 0xec03, 0x8801, 0, emulate_c_op_imm },	/* c.andi */
 	{ 0xfc03, 0x8c01, 0, emulate_c_op },
 	{ 0xe003, 0x0002, 0, emulate_c_slli },
-	{ RVC_MASK_C_J, RVC_MATCH_C_J, 0, emulate_c_j },
-	{ RVC_MASK_C_BEQZ, RVC_MATCH_C_BEQZ, 0, emulate_c_branch },
-	{ RVC_MASK_C_BNEZ, RVC_MATCH_C_BNEZ, 0, emulate_c_branch },
-	{ RVC_MASK_C_JR, RVC_MATCH_C_JR, C_RD, emulate_c_jr },
 	{ 0xf003, 0x8002, C_RS2, emulate_c_mv },
-	{ RVC_MASK_C_JALR, RVC_MATCH_C_JALR, C_RD, emulate_c_jalr },
 	{ 0xf003, 0x9002, C_RS2, emulate_c_add },
 #ifdef CONFIG_64BIT
 	{ 0x0000707f, 0x0000001b, 0, emulate_op_imm_w },	/* addiw */
@@ -584,14 +596,6 @@ static const struct form forms[] = {
 	{ 0xfe00707f, 0x4000503b, 0, emulate_op_w },		/* sraw */
 	{ 0xe003, 0x2001, C_RD, emulate_c_addiw },
 	{ 0xfc43, 0x9c01, 0, emulate_c_op_w },
-#else
-	{ 0xe003, 0x2001, 0, emulate_c_jal },
-#endif
-};
-
-/* For the kernel only: of the operands sp, and an offset that is not negative. */
-static const struct form kernel_forms[] = {
-#ifdef CONFIG_64BIT
 	{ 0x800ff07f, 0x00013003, 0, emulate_sp_load },		/* ld */
 	{ 0x800ff07f, 0x00013023, 0, emulate_sp_store },	/* sd */
 	{ 0xe003, 0x6002, C_RD, emulate_c_ldsp },
@@ -624,7 +628,7 @@ probes_handler_t *find_emulation(u32 insn)
 
 NOKPROBE_SYMBOL(find_emulation);
 
-static bool insn_is_csr(u32 insn)
+static __always_inline bool insn_is_csr(u32 insn)
 {
 	return riscv_insn_is_system(insn) && (field(insn, 12, 3) & 3);
 }
@@ -637,6 +641,8 @@ probes_handler_t *find_kernel_emulation(u32 insn)
 
 	return find_in(kernel_forms, ARRAY_SIZE(kernel_forms), insn) ?: find_emulation(insn);
 }
+
+NOKPROBE_SYMBOL(find_kernel_emulation);
 
 #define OPCODE_AMO	0x2f
 #define FUNCT5_LR	2
@@ -655,6 +661,12 @@ bool insn_is_lr(u32 insn)
 bool insn_is_sc(u32 insn)
 {
 	return insn_is_amo(insn, FUNCT5_SC);
+}
+
+/* wrs.nto and wrs.sto wait for a store to what is reserved, rather than making one. */
+bool insn_is_wrs(u32 insn)
+{
+	return insn == 0x00d00073 || insn == 0x01d00073;
 }
 
 /* Each trap writes them, or would not come through without them. */

@@ -64,7 +64,7 @@ NOKPROBE_SYMBOL(arch_kprobe_site_write);
 /* The first instruction of the site, of which a hit sees what it is by then. */
 bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	return find_emulation(insn)(insn, addr, regs);
+	return find_kernel_emulation(insn)(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_site);

@@ -391,6 +391,16 @@ SNIPPET reservation_left, SNIPPET_GAPS
 	fence	rw, rw
 END reservation_left
 
+/* A wait for a store, which not every CPU knows, makes none itself. */
+SNIPPET reservation_watched, SNIPPET_GAPS
+	addi	a0, s1, 0
+	lr.w	a1, (a0)
+	j	1f
+	.word	0x00d00073	/* wrs.nto */
+1:	STEP(1)
+	addi	a0, a1, 1
+END reservation_watched
+
 SNIPPET status, SNIPPET_SETS_IE
 	csrrci	a0, CSR_STATUS, SR_IE
 	andi	a0, a0, SR_IE

@@ -172,7 +172,7 @@ static void place_probes(struct kunit *test, bool post)
 		reserved |= insn_is_lr(insn);
 		if (!reserved)
 			place_probe(addr, post);
-		reserved &= !insn_is_sc(insn);
+		reserved &= !insn_is_sc(insn) && !insn_is_wrs(insn);
 	}
 	KUNIT_ASSERT_PTR_EQ(test, addr, end);
 }
@@ -742,6 +742,10 @@ static const struct user_insn user_insns[] = {
 	{ 0x00b50463, INSN_GOOD_NO_SLOT },	/* beq a0, a1, 8 */
 	{ 0xffffa001, INSN_GOOD_NO_SLOT },	/* c.j, and what follows it */
 	{ 0x12348082, INSN_GOOD_NO_SLOT },	/* c.jr ra, the same */
+	/* Not emulated, for a 32-bit program calculates with half of the register. */
+	{ 0x00455513, INSN_GOOD },		/* srli a0, a0, 4 */
+	{ 0x00b50533, INSN_GOOD },		/* add a0, a0, a1 */
+	{ 0x12342505, INSN_GOOD },		/* c.addiw a0, 1, and what follows it */
 	{ 0x02b50533, INSN_GOOD },		/* mul a0, a0, a1 */
 	{ 0x0005b503, INSN_GOOD },		/* ld a0, 0(a1) */
 	{ 0x1234e406, INSN_GOOD },		/* c.sdsp ra, 8(sp) */

@@ -33,13 +33,13 @@ u32 ebreak_for(u32 insn)
  * @kps: the probes, linked by their list
  * @arm: whether they get their breakpoints, or their instructions back
  * @arrived: CPUs that stand still
- * @done: set when the last of them has written the text
+ * @done: 1 when the last of them has written the text
  */
 struct patch_round {
 	struct list_head *kps;
 	bool arm;
 	atomic_t arrived;
-	bool done;
+	u32 done;
 };
 
 static void write_text(struct patch_round *round)
@@ -61,7 +61,7 @@ static int patch_text_stopped(void *data)
 	if (atomic_inc_return(&round->arrived) == num_online_cpus()) {
 		write_text(round);
 		/* Pairs with the wait of the others: they fetch what was written. */
-		smp_store_release(&round->done, true);
+		smp_store_release(&round->done, 1);
 	} else {
 		smp_cond_load_acquire(&round->done, VAL);
 	}
@@ -121,7 +121,7 @@ bool text_is_ebreak(unsigned long addr)
 	__get_kernel_nofault(&first, (u16 *)addr, u16, gone);
 	if (first == __BUG_INSN_16)
 		return true;
-	if (first != (u16)__BUG_INSN_32)
+	if (first != (__BUG_INSN_32 & U16_MAX))
 		return false;
 	__get_kernel_nofault(&second, (u16 *)(addr + 2), u16, gone);
 	return second == __BUG_INSN_32 >> 16;
@@ -268,6 +268,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"cpu_suspend",
 	"suspend_restore_csrs",
 	"__hibernate_cpu_resume",
+	"hibernate_core_restore_code",
 	"__kvm_riscv_switch_to",
 	"__kvm_riscv_unpriv_trap",
 	"kvm_riscv_vcpu_unpriv_read",
