@@ -210,11 +210,23 @@ NOKPROBE_SYMBOL(text_is_brk);
 
 /*
  * No probe was found at @addr. If its breakpoint was removed after this CPU
- * fetched it, or another came since, the text is to be executed as it is now.
+ * fetched it, or another came since, the text is to be executed as it is now. They
+ * may come and go between the two looks as well, but hardly so each time.
  */
 static bool text_has_changed(unsigned long addr)
 {
-	return !text_is_brk(addr) || get_kprobe((kprobe_opcode_t *)addr);
+	int tries;
+
+	for (tries = 0; tries < 10; tries++) {
+		if (!text_is_brk(addr))
+			return true;
+		/* A probe can be found before its breakpoint is written. */
+		smp_rmb();
+		if (get_kprobe((kprobe_opcode_t *)addr))
+			return true;
+	}
+
+	return false;
 }
 
 NOKPROBE_SYMBOL(text_has_changed);
@@ -332,19 +344,58 @@ static const char * const without_vectors[] __initconst = {
 	"__guest_exit",
 	"__kvm_hyp_vector",
 	"__bp_harden_hyp_vecs",
+	"abort_guest_exit_start",
+	"abort_guest_exit_end",
 	"el1_sync",
+	"el1_trap",
+	"el1_irq",
+	"el1_error",
+	"wa_epilogue",
 	"el2_sync",
+	"el2_error",
+	"kvm_unexpected_el2_exception",
+	"hyp_panic",
 	"__kvm_adjust_pc",
+	"enter_exception64",
+	"enter_exception32",
+	"kvm_skip_instr32",
+	"kvm_condition_valid32",
+	"vcpu_read_sys_reg",
+	"vcpu_write_sys_reg",
+	"get_el2_to_el1_mapping",
+	"get_timer_map",
 	"__debug_switch_to_guest",
+	"__debug_save_state",
+	"__debug_restore_state",
 	"kvm_hyp_handle_fpsimd",
 	"kvm_hyp_handle_dabt_low",
-	"kvm_hyp_handle_iabt_low",
-	"kvm_hyp_handle_watchpt_low",
+	"kvm_hyp_handle_memory_fault",
 	"kvm_hyp_handle_cp15_32",
 	"kvm_hyp_handle_eret",
 	"kvm_hyp_handle_mops",
 	"kvm_hyp_handle_sysreg_vhe",
+	"kvm_auth_eretax",
+	"__kvm_tlbi_s1e2",
+	"__vgic_v2_perform_cpuif_access",
 	"__vgic_v3_perform_cpuif_access",
+	/* where the interrupt controller traps for want of a feature: */
+	"__gic_v3_get_lr", "__gic_v3_set_lr", "__vgic_v3_read_ap0rn",
+	"__vgic_v3_read_ap1rn", "__vgic_v3_read_vmcr", "__vgic_v3_write_ap0rn",
+	"__vgic_v3_write_ap1rn", "__vgic_v3_write_vmcr", "__vgic_v3_bpr_min",
+	"__vgic_v3_get_group", "__vgic_v3_highest_priority_lr", "__vgic_v3_find_active_lr",
+	"__vgic_v3_get_highest_active_priority", "__vgic_v3_pri_to_pre",
+	"__vgic_v3_set_active_priority", "__vgic_v3_clear_highest_active_priority",
+	"__vgic_v3_read_iar", "__vgic_v3_clear_active_lr", "__vgic_v3_bump_eoicount",
+	"__vgic_v3_write_dir", "__vgic_v3_write_eoir", "__vgic_v3_read_igrpen0",
+	"__vgic_v3_read_igrpen1", "__vgic_v3_write_igrpen0", "__vgic_v3_write_igrpen1",
+	"__vgic_v3_read_bpr0", "__vgic_v3_read_bpr1", "__vgic_v3_write_bpr0",
+	"__vgic_v3_write_bpr1", "__vgic_v3_read_apxrn", "__vgic_v3_write_apxrn",
+	"__vgic_v3_read_apxr0", "__vgic_v3_read_apxr1", "__vgic_v3_read_apxr2",
+	"__vgic_v3_read_apxr3", "__vgic_v3_write_apxr0", "__vgic_v3_write_apxr1",
+	"__vgic_v3_write_apxr2", "__vgic_v3_write_apxr3", "__vgic_v3_read_hppir",
+	"__vgic_v3_read_pmr", "__vgic_v3_write_pmr", "__vgic_v3_read_rpr",
+	"__vgic_v3_read_ctlr", "__vgic_v3_write_ctlr", "__vgic_v3_check_trap_forwarding",
+	/* the state of registers */
 	"__fpsimd_save_state",
 	"__fpsimd_restore_state",
 	"__sve_save_state",
