@@ -615,7 +615,7 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
  * @ri: the followed call, as handed to a handler
  *
  * Context: Any, with RCU watching.
- * Return: the probe, or NULL while it is being unregistered.
+ * Return: the probe; when the function returns, NULL if it is being unregistered.
  */
 static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
@@ -671,7 +671,11 @@ static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 static nokprobe_inline unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 							     struct llist_node **cur)
 {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
+#else
 	return 0;
+#endif
 }
 
 static nokprobe_inline unsigned long kretprobe_find_caller(void *fp, unsigned long addr,
@@ -687,7 +691,11 @@ static inline void kprobe_flush_task(struct task_struct *task)
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return is_rethook_trampoline(addr);
+#else
 	return false;
+#endif
 }
 
 #endif

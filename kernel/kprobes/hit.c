@@ -260,8 +260,8 @@ static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_ins
 	if (!ri)
 		return return_count_miss(rp);
 
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
-		return_pool_put(ri);
+	if (rp->entry_handler && return_call_entry_handler(rp, ri, regs))
+		return_pool_keep(ri);
 	else
 		return_divert(ri, regs, kprobe_ftrace(&rp->kp));
 

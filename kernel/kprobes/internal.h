@@ -349,6 +349,7 @@ int hit_init(void);
 /* return.c and the files below it */
 #ifdef CONFIG_KRETPROBES
 int return_init(void);
+int return_pools_init(void);
 size_t return_each_cpu(int nr, size_t data_size);
 int return_pool_create(struct kretprobe *rp, int nr);
 void return_pool_retire(struct kretprobe *rp);
@@ -370,6 +371,10 @@ static inline bool return_is_probe(const struct kprobe *kp)
 {
 	return false;
 }
+
+static inline void return_pool_retire(struct kretprobe *rp)
+{
+}
 #endif
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -382,10 +387,17 @@ static inline struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 
 static inline bool return_is_retired(const struct kretprobe *rp)
 {
-	return !READ_ONCE(rp->rh->data);
+	return !rcu_access_pointer(rp->rh->handler);
 }
 
-void return_pool_put(struct kretprobe_instance *ri);
+static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     struct kretprobe_instance *ri,
+						     struct pt_regs *regs)
+{
+	return rp->entry_handler(ri, regs);
+}
+
+void return_pool_keep(struct kretprobe_instance *ri);
 void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 #elif defined(CONFIG_KRETPROBES)
 struct return_pool;
@@ -417,6 +429,22 @@ static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_hol
 static inline bool return_is_retired(const struct kretprobe *rp)
 {
 	return !rcu_access_pointer(rp->rph->rp);
+}
+
+/* For as long as it runs get_kretprobe() is to tell, even if @rp is retired meanwhile. */
+static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     struct kretprobe_instance *ri,
+						     struct pt_regs *regs)
+{
+	struct kretprobe_holder holder, *own = ri->rph;
+	int ret;
+
+	RCU_INIT_POINTER(holder.rp, rp);
+	ri->rph = &holder;
+	ret = rp->entry_handler(ri, regs);
+	ri->rph = own;
+
+	return ret;
 }
 
 /* An NMI may come in between, and other CPUs take a spare one when they have none. */

@@ -372,6 +372,8 @@ void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 	if (!(kp->flags & KPROBE_FLAG_DISABLED))
 		point_exclude(point, kp);
 	list_del_rcu(&kp->list);
+	if (return_is_probe(kp))
+		return_pool_retire(container_of(kp, struct kretprobe, kp));
 }
 
 /* Returns whether that changes anything. */

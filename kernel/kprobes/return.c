@@ -16,7 +16,7 @@
 #include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/sort.h>
 
@@ -112,17 +112,8 @@ static void return_tear_down(struct kretprobe **rps, int num)
 	for (i = 0; i < num; i++) {
 		return_pool_destroy(rps[i]);
 		rps[i]->kp.pre_handler = NULL;
+		cond_resched();
 	}
-}
-
-/* Calls have been diverted while the others were refused, and may be about to return. */
-static void return_abandon(struct kretprobe **rps, int num)
-{
-	int i;
-
-	for (i = 0; i < num; i++)
-		return_pool_retire(rps[i]);
-	synchronize_rcu();
 }
 
 static int compare_pointers(const void *a, const void *b)
@@ -186,12 +177,6 @@ int register_kretprobes(struct kretprobe **rps, int num)
 
 	ret = register_kprobes((struct kprobe **)rps, num);
 	if (ret) {
-		/*
-		 * One that failed alone never was where calls come by: to join a
-		 * point that is armed cannot fail without a post_handler.
-		 */
-		if (num > 1)
-			return_abandon(rps, num);
 		return_tear_down(rps, num);
 		return ret;
 	}
@@ -213,7 +198,8 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * bytes of private data. When more than half as many are under way, as many
  * again are allocated in the background, except on ports that use rethook. With
  * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at
- * least 10, and 10 can be followed from the start, or with rethook all.
+ * least 10. Of these 10, or one for each CPU, can be followed from the start, or
+ * with rethook all.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been
@@ -230,18 +216,6 @@ int register_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 NOKPROBE_SYMBOL(register_kretprobe);
-
-/* From here on no handler is called for calls that are under way. */
-static void return_retire(struct kretprobe **rps, int num)
-{
-	int i;
-
-	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < num; i++) {
-		if (rps[i] && return_is_probe(&rps[i]->kp) && point_find_member(&rps[i]->kp))
-			return_pool_retire(rps[i]);
-	}
-}
 
 /**
  * unregister_kretprobes() - unregister an array of return probes
@@ -261,13 +235,13 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	if (!rps || num <= 0)
 		return;
 
-	return_retire(rps, num);
 	unregister_kprobes((struct kprobe **)rps, num);
 
 	return_pools_settle();
 	for (i = 0; i < num; i++) {
 		if (rps[i] && rps[i]->kp.addr)
 			return_pool_destroy(rps[i]);
+		cond_resched();
 	}
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
@@ -298,5 +272,5 @@ int __init return_init(void)
 			pr_err("no function %s whose return is not to be diverted\n", black->name);
 	}
 
-	return 0;
+	return return_pools_init();
 }

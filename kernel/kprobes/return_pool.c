@@ -11,11 +11,13 @@
  * A chunk is a lockless pool of lib/objpool.c, which lives until the last of its
  * instances has come back. That may be long after the return probe was
  * unregistered, for the function may sleep, and it happens in a trap, where no
- * memory can be freed: from then on instances come back by way of an irq_work.
+ * memory can be freed: from then on instances come back by way of a worker. So do
+ * those that come back to a pool within the code that another one comes back by.
  *
  * Mostly a call returns on the CPU that it came to, before there is another one.
  * So each CPU keeps the instance that came back to it last.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -24,7 +26,10 @@
 
 #include "internal.h"
 
-/* What there is from the start when the user leaves it to us, and from when on it is enough. */
+/*
+ * What there is from the start when the user leaves it to us, unless there are more
+ * CPUs than that, and from when on it is enough.
+ */
 #define INSTANCES_FEW	10
 #define INSTANCES_MAX	32768
 
@@ -72,16 +77,70 @@ static int chunk_release(struct objpool_head *objects, void *context)
 	return 0;
 }
 
-/* The last of a chunk takes it along. */
-static void drop_late(struct irq_work *work)
-{
-	struct kretprobe_instance *ri, *next;
+/* Is this CPU within objpool_push()? */
+static DEFINE_PER_CPU(bool, pushing);
 
-	llist_for_each_entry_safe(ri, next, llist_del_all(&late_instances), llist)
-		objpool_drop(ri, &return_chunk_of(ri->rph)->objects);
+/*
+ * Nobody may push within another push on the same CPU, whose place would be taken
+ * for full. Only an NMI can try, or a hit of the pool's own code.
+ */
+static bool push(struct kretprobe_instance *ri, struct return_chunk *chunk)
+{
+	unsigned long flags;
+	bool nested;
+
+	raw_local_irq_save(flags);
+	nested = __this_cpu_read(pushing);
+	if (!nested) {
+		__this_cpu_write(pushing, true);
+		barrier();
+		objpool_push(ri, &chunk->objects);
+		barrier();
+		__this_cpu_write(pushing, false);
+	}
+	raw_local_irq_restore(flags);
+
+	return !nested;
 }
 
-static DEFINE_IRQ_WORK(late_work, drop_late);
+NOKPROBE_SYMBOL(push);
+
+/*
+ * With preemption disabled, so that the pool is not destroyed in between. Nobody will
+ * want the instance any more, if there is no return probe.
+ */
+static bool push_if_wanted(struct kretprobe_instance *ri)
+{
+	struct return_chunk *chunk = return_chunk_of(ri->rph);
+
+	return rcu_access_pointer(chunk->holder.rp) && push(ri, chunk);
+}
+
+NOKPROBE_SYMBOL(push_if_wanted);
+
+/*
+ * The last of a retired chunk takes it along. Who prints the stacks of other tasks,
+ * under RCU, may have come to one of them, and is given a grace period to leave it.
+ */
+static void take_late(struct work_struct *work)
+{
+	struct llist_node *late = llist_del_all(&late_instances);
+	struct kretprobe_instance *ri, *next;
+	bool pushed;
+
+	if (!late)
+		return;
+
+	synchronize_rcu();
+	llist_for_each_entry_safe(ri, next, late, llist) {
+		scoped_guard(preempt)
+			pushed = push_if_wanted(ri);
+		if (!pushed)
+			objpool_drop(ri, &return_chunk_of(ri->rph)->objects);
+	}
+}
+
+static DECLARE_WORK(late_work, take_late);
 
 /* Who may sleep is given whole pages by objpool. */
 static gfp_t chunk_gfp(int nr, size_t data_size)
@@ -142,12 +201,30 @@ static void grow_pools(struct work_struct *work)
 
 static DECLARE_WORK(grow_work, grow_pools);
 
-static void wake_worker(struct irq_work *work)
+static void queue_works(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &grow_work);
+	queue_work(system_unbound_wq, &late_work);
 }
 
-static DEFINE_IRQ_WORK(low_work, wake_worker);
+/* A CPU on its way out runs it to the end, unless a thread would have to. */
+static struct irq_work wake_work = IRQ_WORK_INIT_HARD(queue_works);
+
+/* Later on its way the CPU may never come to it, but then cpu_changed() does. */
+static void wake_workers(void)
+{
+	if (cpu_online(raw_smp_processor_id()))
+		irq_work_queue(&wake_work);
+}
+
+NOKPROBE_SYMBOL(wake_workers);
+
+static int cpu_changed(unsigned int cpu)
+{
+	queue_works(NULL);
+
+	return 0;
+}
 
 /* Of @cpu, or NULL. */
 static struct kretprobe_instance *take_spare(struct return_pool *pool, unsigned int cpu)
@@ -171,12 +248,11 @@ static void put_spares_back(struct return_pool *pool)
 
 /*
  * Have whoever has asked for more be done with that, a grace period after the last
- * hit. Only one task may wait for an irq_work.
+ * hit. The one who has to wake the worker may still be about to, for another pool.
  */
 void return_pools_settle(void)
 {
-	scoped_guard(mutex, &chunks_mutex)
-		irq_work_sync(&low_work);
+	queue_work(system_unbound_wq, &grow_work);
 	flush_work(&grow_work);
 }
 
@@ -203,7 +279,7 @@ int return_pool_create(struct kretprobe *rp, int nr)
 	if (nr > OBJPOOL_NR_OBJECT_MAX)
 		return -EINVAL;
 	if (rp->maxactive <= 0)
-		nr = min(nr, INSTANCES_FEW);
+		nr = min(nr, max(INSTANCES_FEW, (int)num_possible_cpus()));
 	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
 	if (!pool)
 		return -ENOMEM;
@@ -258,7 +334,7 @@ static void ask_for_more(struct return_pool *pool)
 
 	if (asked != nr && try_cmpxchg(&pool->nr_asked, &asked, nr) &&
 	    llist_add(&pool->low, &low_pools))
-		irq_work_queue(&low_work);
+		wake_workers();
 }
 
 NOKPROBE_SYMBOL(ask_for_more);
@@ -311,23 +387,31 @@ static void take_back_late(struct kretprobe_instance *ri)
 
 	if (busy)
 		kprobe_busy_begin();
-	irq_work_queue(&late_work);
+	wake_workers();
 	if (busy)
 		kprobe_busy_end();
 }
 
 NOKPROBE_SYMBOL(take_back_late);
 
-/* With preemption disabled, so that the pool is not destroyed in between. */
+/* With preemption disabled. */
 void return_pool_put(struct kretprobe_instance *ri)
 {
-	struct return_chunk *chunk = return_chunk_of(ri->rph);
-
-	/* Nobody will want it any more, if there is no return probe. */
-	if (rcu_access_pointer(chunk->holder.rp))
-		objpool_push(ri, &chunk->objects);
-	else
+	if (!push_if_wanted(ri))
 		take_back_late(ri);
 }
 
 NOKPROBE_SYMBOL(return_pool_put);
+
+/* As CPUs have come, and when they have gone. */
+int __init return_pools_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kprobes:online", cpu_changed, NULL);
+	if (ret < 0)
+		return ret;
+	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:dead", NULL, cpu_changed);
+
+	return min(ret, 0);
+}

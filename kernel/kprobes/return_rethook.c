@@ -32,6 +32,11 @@ static void return_rethook_handler(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(return_rethook_handler);
 
+int __init return_pools_init(void)
+{
+	return 0;
+}
+
 int return_pool_create(struct kretprobe *rp, int maxactive)
 {
 	struct rethook *rh;
@@ -50,10 +55,8 @@ void return_pools_settle(void)
 {
 }
 
-/* Nodes outlive the return probe, so they must not lead to it any more. */
 void return_pool_retire(struct kretprobe *rp)
 {
-	WRITE_ONCE(rp->rh->data, NULL);
 	rethook_stop(rp->rh);
 }
 
@@ -64,6 +67,7 @@ void return_pool_destroy(struct kretprobe *rp)
 	if (!rh)
 		return;
 
+	/* Nodes outlive the return probe, so they must not lead to it any more. */
 	WRITE_ONCE(rh->data, NULL);
 	rp->rh = NULL;
 	rethook_free(rh);
@@ -78,12 +82,12 @@ struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
 
 NOKPROBE_SYMBOL(return_pool_get);
 
-void return_pool_put(struct kretprobe_instance *ri)
+void return_pool_keep(struct kretprobe_instance *ri)
 {
 	rethook_recycle(&ri->node);
 }
 
-NOKPROBE_SYMBOL(return_pool_put);
+NOKPROBE_SYMBOL(return_pool_keep);
 
 void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
 {

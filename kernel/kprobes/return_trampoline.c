@@ -40,6 +40,19 @@ static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, vo
 
 NOKPROBE_SYMBOL(find_last_of_frame);
 
+/* From before it is current until it is switched away from. */
+static bool is_on_cpu(const struct task_struct *tsk)
+{
+#ifdef CONFIG_SMP
+	/* Pairs with finish_task(): who finds it off finds the list as it was left. */
+	return smp_load_acquire(&tsk->on_cpu);
+#else
+	return false;
+#endif
+}
+
+NOKPROBE_SYMBOL(is_on_cpu);
+
 /**
  * kretprobe_find_ret_addr() - where a diverted function really returns to
  * @tsk: the task that called it, current or one that does not run
@@ -56,7 +69,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	struct kretprobe_instance *ri;
 
 	/* It may return meanwhile, and what it had be another's. */
-	if (tsk != current && task_is_running(tsk))
+	if (tsk != current && is_on_cpu(tsk))
 		return 0;
 	from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
 	ri = find_last_of_frame(from, fp);
