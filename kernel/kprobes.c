@@ -217,8 +217,38 @@ static void requests_restore(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
+/* Has anybody with a post_handler joined where there was a jump? */
+static bool requests_any_postponed(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point && reqs[i].point->postponed)
+			return true;
+	}
+
+	return false;
+}
+
+/* Have them called when those who came through the jump are through. */
+static void requests_include_postponed(struct probe_request *reqs, unsigned int nr)
+{
+	struct kprobe_point *point;
+	unsigned int i;
+
+	synchronize_rcu();
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < nr; i++) {
+		point = point_find_member(reqs[i].kp);
+		if (point)
+			point_include_postponed(point);
+	}
+}
+
 static int requests_register(struct probe_request *reqs, unsigned int nr)
 {
+	bool postponed = false;
 	LIST_HEAD(work);
 	LIST_HEAD(dead);
 	int ret;
@@ -228,9 +258,13 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		ret = ret ?: points_reconcile(&work);
 		if (ret)
 			requests_leave(reqs, nr, &work);
+		else
+			postponed = requests_any_postponed(reqs, nr);
 		points_bury(&work, &dead);
 		requests_release_modules(reqs, nr);
 	}
+	if (postponed)
+		requests_include_postponed(reqs, nr);
 	if (!ret)
 		return 0;
 
@@ -406,30 +440,34 @@ NOKPROBE_SYMBOL(unregister_kprobe);
 
 static int set_enabled(struct kprobe *kp, bool enable)
 {
-	struct kprobe_point *point;
+	struct probe_request req = { .kp = kp };
 	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
-	bool changes;
+	bool changes, postponed;
 	int ret;
 
 	if (!kp)
 		return -EINVAL;
 
-	guard(mutex)(&kprobe_mutex);
-	point = point_find_member(kp);
-	if (!point || (enable && kprobe_gone(kp)))
-		return -EINVAL;
+	scoped_guard(mutex, &kprobe_mutex) {
+		req.point = point_find_member(kp);
+		if (!req.point || (enable && kprobe_gone(kp)))
+			return -EINVAL;
 
-	changes = point_enable_member(point, kp, enable);
-	point_queue(point, &work);
-	ret = points_reconcile(&work);
-	/* Disabling one cannot fail; what others still want may. */
-	if (ret) {
-		if (enable && changes)
-			point_enable_member(point, kp, false);
-		points_reconcile_most(&work);
+		changes = point_enable_member(req.point, kp, enable);
+		point_queue(req.point, &work);
+		ret = points_reconcile(&work);
+		/* Disabling one cannot fail; what others still want may. */
+		if (ret) {
+			if (enable && changes)
+				point_enable_member(req.point, kp, false);
+			points_reconcile_most(&work);
+		}
+		points_bury(&work, &nothing_dies);
+		postponed = enable && requests_any_postponed(&req, 1);
 	}
-	points_bury(&work, &nothing_dies);
+	if (postponed)
+		requests_include_postponed(&req, 1);
 
 	return enable ? ret : 0;
 }

@@ -172,12 +172,19 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(hit_pre_handlers);
 
+/* A member that is postponed has a pre_handler, which is not called yet. */
+static __always_inline bool member_is_called(struct kprobe *kp)
+{
+	return !kprobe_disabled(kp) &&
+	       (!kp->pre_handler || !hlist_unhashed_lockless(&kp->hlist));
+}
+
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	struct kprobe *kp;
 
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
-		if (kp->post_handler && likely(!kprobe_disabled(kp)))
+		if (kp->post_handler && likely(member_is_called(kp)))
 			kp->post_handler(kp, regs, flags);
 	}
 }
@@ -229,7 +236,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 	struct kprobe *kp;
 
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
-		if (!kprobe_disabled(kp))
+		if (member_is_called(kp))
 			hit_count_miss(kp);
 	}
 }

@@ -92,6 +92,7 @@ struct point_inputs {
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only
  * @detour_tried: whether there can be a detour is known, see optimize.c
+ * @postponed: some members are callees only once nobody comes through a jump
  * @rcu: delays the freeing of a dead point that has had a detour
  */
 struct kprobe_point {
@@ -116,6 +117,7 @@ struct kprobe_point {
 	};
 	enum point_state state;
 	bool detour_tried;
+	bool postponed;
 };
 
 static __always_inline struct kprobe_point *point_of(struct kprobe *kp)
@@ -223,6 +225,7 @@ void point_publish(struct kprobe_point *point);
 void point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
+void point_include_postponed(struct kprobe_point *point);
 void point_queue(struct kprobe_point *point, struct list_head *work);
 int points_reconcile(struct list_head *work);
 int points_reconcile_most(struct list_head *work);

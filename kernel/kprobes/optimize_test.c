@@ -742,6 +742,58 @@ static void optimize_counts_each_call(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
+static bool pair_is_open;
+static unsigned int nr_pairs, nr_begun, nr_ended;
+
+static int begin_pair(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_begun += pair_is_open;
+	pair_is_open = true;
+
+	return 0;
+}
+
+static void end_pair(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	if (pair_is_open)
+		nr_pairs++;
+	else
+		nr_ended++;
+	pair_is_open = false;
+}
+
+/* Whose pre_handler is called is called behind the instruction as well, and no other. */
+static void optimize_post_handler_joins(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *fellow;
+	struct caller *c = caller_start(test);
+	unsigned int i, nr_bad = 0;
+
+	nr_pairs = 0;
+	nr_begun = 0;
+	for (i = 0; i < ROUNDS; i++) {
+		expect_jump(test, w);
+		pair_is_open = false;
+		nr_ended = 0;
+		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, fellow);
+		fellow->kp.addr = w->kp.addr;
+		fellow->kp.pre_handler = begin_pair;
+		fellow->kp.post_handler = end_pair;
+		watch_register(test, fellow);
+		caller_let_run(c);
+		watch_unregister(test, fellow);
+		/* A hit may be under way as it comes, and who has it come be held up once. */
+		nr_bad += nr_ended > 5;
+	}
+	caller_stop(c);
+	KUNIT_EXPECT_GT(test, nr_pairs, 0);
+	KUNIT_EXPECT_LT(test, nr_bad, ROUNDS / 4);
+	/* A task may be preempted on its way through the jump, for a grace period. */
+	KUNIT_EXPECT_LE(test, nr_begun, IS_ENABLED(CONFIG_PREEMPTION) ? 2 : 0);
+	KUNIT_EXPECT_EQ(test, c->wrong, 0);
+}
+
 static void optimize_never_late(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
@@ -839,6 +891,7 @@ static struct kunit_case optimize_cases[] = {
 #endif
 	KUNIT_CASE(optimize_from_boot),
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
+	KUNIT_CASE_SLOW(optimize_post_handler_joins),
 	KUNIT_CASE_SLOW(optimize_never_late),
 	{}
 };

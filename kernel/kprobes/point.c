@@ -280,6 +280,12 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	return point;
 }
 
+static bool point_has_jump(struct kprobe_point *point)
+{
+	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
+	       point->state == POINT_UNOPTIMIZING;
+}
+
 /* The caller has made room with points_reserve(). */
 void point_publish(struct kprobe_point *point)
 {
@@ -324,14 +330,10 @@ static struct kprobe *point_callee_before(struct kprobe_point *point, struct kpr
 	return NULL;
 }
 
-/* Have an enabled member called, after those registered before it. */
-static void point_include(struct kprobe_point *point, struct kprobe *kp)
+/* Have a member called, after those registered before it. */
+static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 {
 	struct kprobe *before = point_callee_before(point, kp);
-
-	point_count_member(point, kp, 1);
-	if (!kp->pre_handler)
-		return;
 
 	if (before)
 		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
@@ -340,15 +342,44 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	point_update_callee(point);
 }
 
+/* Behind a jump no post_handler is called: let there be no pre_handler without it. */
+static void point_include(struct kprobe_point *point, struct kprobe *kp)
+{
+	point_count_member(point, kp, 1);
+	if (!kp->pre_handler)
+		return;
+
+	if (kp->post_handler && (point->postponed || point_has_jump(point)))
+		point->postponed = true;
+	else
+		point_add_callee(point, kp);
+}
+
+/* A grace period after the jump has gone, so that no hit is under way through it. */
+void point_include_postponed(struct kprobe_point *point)
+{
+	struct kprobe *kp;
+
+	if (!point->postponed)
+		return;
+
+	point->postponed = false;
+	list_for_each_entry(kp, &point->members, list) {
+		if (kp->pre_handler && hlist_unhashed(&kp->hlist) &&
+		    !(kp->flags & KPROBE_FLAG_DISABLED))
+			point_add_callee(point, kp);
+	}
+}
+
 /* A hit that has come to @kp still finds those behind it. */
 static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
+	if (!hlist_unhashed(&kp->hlist)) {
+		hlist_del_init_rcu(&kp->hlist);
+		point_update_callee(point);
+	}
+	/* As long as it was called, so was its post_handler. */
 	point_count_member(point, kp, -1);
-	if (hlist_unhashed(&kp->hlist))
-		return;
-
-	hlist_del_init_rcu(&kp->hlist);
-	point_update_callee(point);
 }
 
 void point_add_member(struct kprobe_point *point, struct kprobe *kp)
@@ -464,12 +495,6 @@ static bool step_is_deferred(enum point_state state, enum point_text wanted)
 {
 	return (state == POINT_OPTIMIZING && wanted == POINT_JUMP) ||
 	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LATER);
-}
-
-static bool point_has_jump(struct kprobe_point *point)
-{
-	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
-	       point->state == POINT_UNOPTIMIZING;
 }
 
 static bool point_loses_jump(struct kprobe_point *point)
