@@ -21,6 +21,7 @@ counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
 check "unknown symbol before the module is there" \
 	fails_with "No such file" prober add early kp_victim_plain
 check "victim loads" load
+check "no probe before kprobes has heard of the module" [ "$(cat $PROBER/too_early)" = -2 ]
 check "probe in init text has fired" [ "$(cat $VICTIM/init_hits)" = 1 ]
 check "probe in init text is gone" counts "[GONE]" 1
 check "gone probe cannot be enabled" sh -c "! echo 1 2>/dev/null >$VICTIM/enable_init_probe"

@@ -234,12 +234,12 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	int ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
-	for (i = 0; i < nr && ret >= 0; i++) {
+	for (i = 0; i < nr && ret != -ENOMEM; i++) {
 		addr = kprobe_lookup_name(names[i], 0);
 		if (addr)
 			ret = stage_symbol((unsigned long)addr, ULONG_MAX);
 	}
-	if (ret >= 0)
+	if (ret != -ENOMEM)
 		ret = publish_stage(0, 0);
 	drop_stage();
 

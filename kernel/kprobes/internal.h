@@ -482,6 +482,7 @@ static __always_inline void return_divert(struct kretprobe_instance *ri, struct 
 int lifetime_init(void);
 int lifetime_hold(struct probe_request *req);
 void lifetime_release(struct probe_request *req);
+bool lifetime_is_going(unsigned long addr);
 #else
 static inline int lifetime_init(void)
 {
@@ -495,6 +496,11 @@ static inline int lifetime_hold(struct probe_request *req)
 
 static inline void lifetime_release(struct probe_request *req)
 {
+}
+
+static inline bool lifetime_is_going(unsigned long addr)
+{
+	return false;
 }
 #endif
 

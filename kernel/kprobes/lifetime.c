@@ -6,6 +6,7 @@
 
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/xarray.h>
 #include <asm/sections.h>
 
 #include "internal.h"
@@ -23,6 +24,31 @@ void kprobe_free_init_mem(void)
 }
 
 #ifdef CONFIG_MODULES
+
+/* Modules that we heard of coming, and of nothing else since. */
+static DEFINE_XARRAY(coming);
+
+static int module_comes(struct module *mod)
+{
+	int ret;
+
+	ret = xa_reserve(&coming, (unsigned long)mod, GFP_KERNEL);
+	if (ret)
+		return ret;
+
+	ret = blacklist_add_module(mod);
+	if (ret) {
+		xa_release(&coming, (unsigned long)mod);
+		return ret;
+	}
+
+	scoped_guard(mutex, &kprobe_mutex)
+		function_forget();
+	/* From here on there may be probes: what becomes of the module is told to us. */
+	xa_store(&coming, (unsigned long)mod, mod, GFP_KERNEL);
+
+	return 0;
+}
 
 static void forget_module_text(struct module *mod, enum mod_mem_type type)
 {
@@ -42,13 +68,13 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 
 	switch (event) {
 	case MODULE_STATE_COMING:
-		scoped_guard(mutex, &kprobe_mutex)
-			function_forget();
-		return notifier_from_errno(blacklist_add_module(mod));
+		return notifier_from_errno(module_comes(mod));
 	case MODULE_STATE_LIVE:
+		xa_erase(&coming, (unsigned long)mod);
 		forget_module_text(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
+		xa_erase(&coming, (unsigned long)mod);
 		forget_module_text(mod, MOD_INIT_TEXT);
 		forget_module_text(mod, MOD_TEXT);
 		break;
@@ -75,16 +101,19 @@ int __init lifetime_init(void)
 int lifetime_hold(struct probe_request *req)
 {
 	struct module *mod;
-	bool init_text;
+	bool comes_or_goes;
 
 	guard(preempt)();
 	mod = __module_text_address(req->addr);
 	if (!mod)
 		return 0;
 
-	init_text = within_module_init(req->addr, mod) && mod->state != MODULE_STATE_COMING;
-	if (init_text || !try_module_get(mod)) {
-		pr_debug("%pS: module text that is being freed\n", (void *)req->addr);
+	/* One that comes may still fail to, and one that has come frees its init text. */
+	comes_or_goes = mod->state == MODULE_STATE_COMING ?
+			!xa_load(&coming, (unsigned long)mod) :
+			within_module_init(req->addr, mod);
+	if (comes_or_goes || !try_module_get(mod)) {
+		pr_debug("%pS: module text that comes or goes\n", (void *)req->addr);
 		return -ENOENT;
 	}
 	req->module = mod;
@@ -96,6 +125,18 @@ void lifetime_release(struct probe_request *req)
 {
 	module_put(req->module);
 	req->module = NULL;
+}
+
+/* Is @addr in a module that nobody can hold any more? Its state may not say so yet. */
+bool lifetime_is_going(unsigned long addr)
+{
+	struct probe_request req = { .addr = addr };
+
+	if (lifetime_hold(&req))
+		return true;
+	lifetime_release(&req);
+
+	return false;
 }
 
 #endif /* CONFIG_MODULES */

@@ -249,7 +249,7 @@ void optimize_cancel(struct list_head *kps)
 	unguard(&plans);
 }
 
-/* Called when no new hit can find the point, and its text is its own again. */
+/* Called when the text of the point is its own, and no new hit can find its detour. */
 void optimize_remove(struct kprobe_point *point)
 {
 	arch_remove_optimized_kprobe(&point->op);
@@ -263,6 +263,9 @@ static void prepare_point(struct kprobe_point *point)
 
 	point->detour_tried = true;
 	arch_prepare_optimized_kprobe(&point->op, &point->op.kp);
+	/* Then nobody has told whether the text is going to be rewritten. */
+	if (lifetime_is_going(point_addr(point)))
+		optimize_remove(point);
 }
 
 static void prepare_batch(struct list_head *work)

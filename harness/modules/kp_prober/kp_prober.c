@@ -17,6 +17,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -195,15 +196,41 @@ static const struct kernel_param_ops state_ops = { .get = state_get };
 module_param_cb(state, &state_ops, NULL, 0400);
 MODULE_PARM_DESC(state, "what has been seen");
 
+/* A module comes, and of those who are told of it kprobes is not the first. */
+static int too_early;
+module_param(too_early, int, 0444);
+MODULE_PARM_DESC(too_early, "what register_kprobe() said before it had heard of kp_victim");
+
+static int try_too_early(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct kprobe kp = { .symbol_name = "kp_victim:kp_victim_forbidden" };
+	struct module *mod = data;
+
+	if (event != MODULE_STATE_COMING || strcmp(mod->name, "kp_victim"))
+		return NOTIFY_DONE;
+
+	too_early = register_kprobe(&kp);
+	if (!too_early)
+		unregister_kprobe(&kp);
+
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block first_nb = {
+	.notifier_call = try_too_early,
+	.priority = INT_MAX,
+};
+
 static int __init kp_prober_init(void)
 {
-	return 0;
+	return register_module_notifier(&first_nb);
 }
 
 static void __exit kp_prober_exit(void)
 {
 	struct probe *p, *next;
 
+	unregister_module_notifier(&first_nb);
 	list_for_each_entry_safe(p, next, &probes, list)
 		del_probe(p);
 }
