@@ -294,8 +294,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%EINVAL - @p is NULL, has both an address and a symbol or neither, is
  *   registered already, or names text that must not be probed
  * * -%ENOENT - no such symbol, no symbol at that address, or the text of a
- *   module that is on its way out
- * * -%EADDRNOTAVAIL - several functions have that name
+ *   module that is not quite there yet, or on its way out
+ * * -%EADDRNOTAVAIL - several functions of the kernel itself have that name
  * * -%EILSEQ - not the first byte of an instruction, or in text that cannot be
  *   decoded up to there
  * * -%EOPNOTSUPP - an instruction that cannot be probed
@@ -304,7 +304,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  *   kernel's debugger has a breakpoint at the address
  * * -%EAGAIN - a BPF program on the same ftrace site is just being changed
  * * -%ENODEV - ftrace, which owns the address, has shut down
- * * -%EFAULT - a copy of the instruction could not be written
+ * * -%EFAULT - a copy of the instruction could not be written, or the constant
+ *   that it loads not be read
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -355,26 +356,55 @@ static bool probe_is_leaving(const struct kprobe *kp)
 	return kp->list.prev == LIST_POISON2;
 }
 
-/* Take probes out of their points, which join @work. */
-static void probes_leave(struct kprobe **kps, int num, struct list_head *work)
+/* Is @kp what get_kprobe() finds? All that are called by it go then: arch/sh asks for it. */
+static bool point_leaves(struct kprobe *kp, struct list_head *work)
 {
-	struct kprobe_point *point;
+	struct kprobe_point *point = point_find((unsigned long)kp->addr);
+	struct kprobe *member, *next;
+
+	if (!point || kp != &point->op.kp)
+		return false;
+
+	list_for_each_entry_safe(member, next, &point->members, list)
+		point_del_member(point, member);
+	point_queue(point, work);
+
+	return true;
+}
+
+/* Take a probe out of its point, which joins @work. */
+static bool member_leaves(struct kprobe *kp, struct list_head *work)
+{
+	struct kprobe_point *point = point_find_member(kp);
+
+	if (!point)
+		return false;
+
+	point_del_member(point, kp);
+	point_queue(point, work);
+
+	return true;
+}
+
+/* Returns whether there is somebody to wait for. */
+static bool probes_leave(struct kprobe **kps, int num, struct list_head *work)
+{
+	bool any = false;
 	int i;
 
 	for (i = 0; i < num; i++) {
 		if (!kps[i])
 			continue;
 
-		point = point_find_member(kps[i]);
-		if (!point) {
-			/* It may have just left, named twice in the array. */
-			if (!probe_is_leaving(kps[i]))
-				kps[i]->addr = NULL;
-			continue;
-		}
-		point_del_member(point, kps[i]);
-		point_queue(point, work);
+		/* The last: named twice in the array, or gone with its point. */
+		if (member_leaves(kps[i], work) || point_leaves(kps[i], work) ||
+		    probe_is_leaving(kps[i]))
+			any = true;
+		else
+			kps[i]->addr = NULL;
 	}
+
+	return any;
 }
 
 /* A grace period later: nobody walks from one of these to others any more. */
@@ -410,8 +440,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		probes_leave(kps, num, &work);
-		any = !list_empty(&work);
+		any = probes_leave(kps, num, &work);
 		points_reconcile_most(&work);
 		points_bury(&work, &dead);
 	}

@@ -441,11 +441,35 @@ static void point_table(struct kunit *test)
 	synchronize_rcu();
 }
 
+/* What get_kprobe() returns stands for all probes there. */
+static void point_unregistered(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct kprobe a = on_target(t), b = on_target(t);
+	unsigned long addr;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
+	addr = (unsigned long)a.addr;
+	unregister_kprobe(get_kprobe(a.addr));
+	expect_hits(test, t, 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_NULL(test, point_find(addr));
+
+	/* Their owners do not know, and find all as ever. */
+	unregister_kprobe(&a);
+	unregister_kprobe(&b);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
+	expect_hits(test, t, 1);
+	unregister_kprobe(&a);
+}
+
 static struct kunit_case point_cases[] = {
 	KUNIT_CASE_PARAM(point_life, target_gen_params),
 	KUNIT_CASE_PARAM(point_members, target_gen_params),
 	KUNIT_CASE_PARAM(point_post_handlers, target_gen_params),
 	KUNIT_CASE_PARAM(point_all_off, target_gen_params),
+	KUNIT_CASE_PARAM(point_unregistered, target_gen_params),
 	KUNIT_CASE_PARAM(point_gone, target_gen_params),
 	KUNIT_CASE_PARAM(point_gone_armed, target_gen_params),
 #ifdef CONFIG_KPROBES_ON_FTRACE
