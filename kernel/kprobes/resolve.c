@@ -84,12 +84,11 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 	return (kprobe_opcode_t *)addr;
 }
 
+/* The address that is meant. What counts is the symbol it lies in, not the one named. */
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
-		   unsigned long *result, bool *on_entry)
+		   unsigned long *where)
 {
 	unsigned long base = (unsigned long)addr;
-	const struct kprobe_function *fn;
-	unsigned long where;
 	int ret;
 
 	if (!name == !addr) {
@@ -103,29 +102,35 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 			return ret;
 	}
 
-	/* What counts is the symbol that the sum lies in, not the one named. */
-	fn = check_add_overflow(base, offset, &where) ? NULL : kprobe_function_of(where);
-	if (!fn) {
-		pr_debug("%#lx + %#lx: not in any symbol\n", base, offset);
-		return -ENOENT;
-	}
-
-	*result = (unsigned long)arch_adjust_kprobe_addr(fn->start, where - fn->start,
-							   on_entry);
-	if (!*result) {
-		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
-		return -EINVAL;
-	}
-
-	return 0;
+	return check_add_overflow(base, offset, where) ? -ENOENT : 0;
 }
 
 /* Fill in where @req goes; its probe is only read. */
 int resolve_probe(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
+	const struct kprobe_function *fn;
+	unsigned long where;
+	int ret;
 
-	return resolve(kp->addr, kp->symbol_name, kp->offset, &req->addr, &req->on_entry);
+	ret = resolve(kp->addr, kp->symbol_name, kp->offset, &where);
+	if (ret)
+		return ret;
+
+	fn = kprobe_function_of(where);
+	if (!fn) {
+		pr_debug("%#lx: not in any symbol\n", where);
+		return -ENOENT;
+	}
+
+	req->addr = (unsigned long)arch_adjust_kprobe_addr(fn->start, where - fn->start,
+							   &req->on_entry);
+	if (!req->addr) {
+		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
+		return -EINVAL;
+	}
+
+	return 0;
 }
 
 /**
@@ -137,7 +142,8 @@ int resolve_probe(struct probe_request *req)
  * Where an architecture begins functions with a landing pad, the first
  * instruction behind it is the entry too.
  *
- * Context: Process context, may sleep. Takes kprobe_mutex.
+ * Context: Process context. Takes no lock of ours: perf asks with one held that
+ * CPU hotplug takes.
  * Return: 0 when it is, -%EINVAL when it is not or when not exactly one of @addr
  * and @sym is given, -%ENOENT when there is no such place, -%EADDRNOTAVAIL when
  * several functions are called @sym.
@@ -148,10 +154,11 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long o
 	bool on_entry;
 	int ret;
 
-	guard(mutex)(&kprobe_mutex);
-	ret = resolve(addr, sym, offset, &where, &on_entry);
+	ret = resolve(addr, sym, offset, &where);
 	if (ret)
 		return ret;
+	if (!kallsyms_lookup_size_offset(where, NULL, &offset))
+		return -ENOENT;
 
-	return on_entry ? 0 : -EINVAL;
+	return arch_adjust_kprobe_addr(where - offset, offset, &on_entry) && on_entry ? 0 : -EINVAL;
 }
