@@ -25,11 +25,15 @@ PROBES = {
     "qemu-system-x86": "qemu-system-x86_64",
     "qemu-system-arm": "qemu-system-aarch64",
     "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
+    "gcc-arc-linux-gnu": "arc-linux-gnu-gcc",
     "gcc-arm-linux-gnueabihf": "arm-linux-gnueabihf-gcc",
+    "gcc-hppa-linux-gnu": "hppa-linux-gnu-gcc",
     "gcc-mipsel-linux-gnu": "mipsel-linux-gnu-gcc",
     "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
     "gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc",
     "gcc-riscv64-linux-gnu": "riscv64-linux-gnu-gcc",
+    "gcc-sh4-linux-gnu": "sh4-linux-gnu-gcc",
+    "gcc-sparc64-linux-gnu": "sparc64-linux-gnu-gcc",
     "python3-sphinx": "sphinx-build",
     "qemu-system-misc": "qemu-system-riscv64",
     "qemu-system-ppc": "qemu-system-ppc64", "qemu-system-mips": "qemu-system-mipsel",
@@ -50,11 +54,15 @@ def present(package):
     return Path(probe).exists() if probe.startswith("/") else bool(shutil.which(probe))
 
 
+# A mirror may have a bad moment.
+PATIENT = ["apt-get", "-o", "Acquire::Retries=5"]
+
+
 def apt(packages):
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     with ui.Step("install " + " ".join(packages)) as step:
-        ui.run(["apt-get", "update"], log_file("apt-update"), step, env=env)
-        ui.run(["apt-get", "install", "-y", "--no-install-recommends", *packages],
+        ui.run([*PATIENT, "update"], log_file("apt-update"), step, env=env)
+        ui.run([*PATIENT, "install", "-y", "--no-install-recommends", *packages],
                log_file("apt-install"), step, env=env)
 
 
@@ -88,7 +96,7 @@ def fetch_from(release, package, arch, folder):
     state = CACHE / f"apt-{arch}"
     for name in ("lists/partial", "archives/partial", "deb"):
         (state / name).mkdir(parents=True, exist_ok=True)
-    apt_get = ["apt-get", "-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
+    apt_get = [*PATIENT, "-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
                "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}"]
     if release:
         sources(release, state / "sources.list")

@@ -47,6 +47,13 @@ PORTS = [
                        ("kprobes", "rethook"))),
     Port("mips", "mips", ("gcc-mipsel-linux-gnu",), "mipsel-linux-gnu-",
          objects=("arch/mips/kernel/kprobes.o",)),
+    Port("sh", "sh", ("gcc-sh4-linux-gnu",), "sh4-linux-gnu-", objects=("arch/sh/kernel/kprobes.o",)),
+    Port("sparc64", "sparc", ("gcc-sparc64-linux-gnu",), "sparc64-linux-gnu-",
+         objects=("arch/sparc/kernel/kprobes.o",)),
+    Port("parisc", "parisc", ("gcc-hppa-linux-gnu",), "hppa-linux-gnu-",
+         objects=tuple(f"arch/parisc/kernel/{name}.o" for name in ("kprobes", "ftrace"))),
+    Port("arc", "arc", ("gcc-arc-linux-gnu",), "arc-linux-gnu-",
+         objects=("arch/arc/kernel/kprobes.o",)),
     # Debian 12 has no gcc for loongarch, but a clang new enough for the kernel.
     Port("loongarch", "loongarch", ("clang-19", "lld-19", "llvm-19"), llvm="-19",
          objects=tuple(f"arch/loongarch/kernel/{name}.o" for name in

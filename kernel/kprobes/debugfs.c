@@ -35,7 +35,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 
 	seq_printf(m, "%s%s%s%s\n",
 		   kprobe_gone(kp) ? "[GONE]" : "",
-		   kp->flags & KPROBE_FLAG_DISABLED ? "[DISABLED]" : "",
+		   !kprobe_gone(kp) && kp->flags & KPROBE_FLAG_DISABLED ? "[DISABLED]" : "",
 		   point->op.kp.flags & KPROBE_FLAG_OPTIMIZED ? "[OPTIMIZED]" : "",
 		   kp->flags & KPROBE_FLAG_FTRACE ? "[FTRACE]" : "");
 }

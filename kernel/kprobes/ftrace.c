@@ -27,33 +27,6 @@ struct ftrace_user {
 	unsigned int nr;
 };
 
-static struct ftrace_user plain_user = {
-	.ops = {
-		.func = kprobe_ftrace_handler,
-		.flags = FTRACE_OPS_FL_SAVE_REGS,
-	},
-};
-
-static struct ftrace_user modify_user = {
-	.ops = {
-		.func = kprobe_ftrace_handler,
-		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
-	},
-};
-
-/* Set once ftrace has shut itself down; read by architectures. */
-bool kprobe_ftrace_disabled __read_mostly;
-
-/**
- * kprobe_ftrace_kill() - ftrace is shutting down, leave its sites alone
- *
- * Context: Any, a panic included.
- */
-void kprobe_ftrace_kill(void)
-{
-	WRITE_ONCE(kprobe_ftrace_disabled, true);
-}
-
 /**
  * kprobe_ftrace_claims() - is this call from ftrace the hit of a probe?
  * @p: the probe that get_kprobe() found for the site
@@ -70,6 +43,53 @@ bool notrace kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops)
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_claims);
+
+#ifdef ARCH_KPROBES_CLAIM_SITES
+#define site_called	kprobe_ftrace_handler
+#else
+/* For ports that take every call from ftrace for a hit. */
+static void notrace site_called(unsigned long ip, unsigned long parent_ip,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	scoped_guard(preempt_notrace) {
+		struct kprobe *p = get_kprobe((kprobe_opcode_t *)ip);
+
+		/* Some look for it elsewhere. */
+		if (p && !kprobe_ftrace_claims(p, ops))
+			return;
+	}
+	kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
+}
+
+NOKPROBE_SYMBOL(site_called);
+#endif
+
+static struct ftrace_user plain_user = {
+	.ops = {
+		.func = site_called,
+		.flags = FTRACE_OPS_FL_SAVE_REGS,
+	},
+};
+
+static struct ftrace_user modify_user = {
+	.ops = {
+		.func = site_called,
+		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	},
+};
+
+/* Set once ftrace has shut itself down; read by architectures. */
+bool kprobe_ftrace_disabled __read_mostly;
+
+/**
+ * kprobe_ftrace_kill() - ftrace is shutting down, leave its sites alone
+ *
+ * Context: Any, a panic included.
+ */
+void kprobe_ftrace_kill(void)
+{
+	WRITE_ONCE(kprobe_ftrace_disabled, true);
+}
 
 static struct ftrace_user *wanted_user(const struct kprobe_point *point)
 {

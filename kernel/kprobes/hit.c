@@ -341,9 +341,13 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  */
 static int hit_abandon(struct notifier_block *nb, unsigned long event, void *data)
 {
-	struct kprobe *kp = kprobe_running();
+	struct kprobe *kp;
 
-	if (event != DIE_OOPS || !kp)
+	/* Whoever is preemptible is in no hit. */
+	if (event != DIE_OOPS || preemptible())
+		return NOTIFY_DONE;
+	kp = kprobe_running();
+	if (!kp)
 		return NOTIFY_DONE;
 
 	if (kp != &kprobe_busy)

@@ -59,6 +59,9 @@ typedef u8 kprobe_opcode_t;
 /* What the exception of a breakpoint adds to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
+/* kprobe_ftrace_handler() asks kprobe_ftrace_claims(). */
+#define ARCH_KPROBES_CLAIM_SITES
+
 /* UD2 and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 
@@ -200,12 +203,9 @@ static inline unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned l
 	return sp;
 }
 
-static inline int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
-{
-	memcpy(buf, (void *)addr, len);
-
-	return 0;
-}
+/* For those who have <linux/uaccess.h>. */
+#define arch_kprobe_read_insn(buf, addr, len)	\
+	copy_from_kernel_nofault(buf, (void *)(addr), len)
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */
