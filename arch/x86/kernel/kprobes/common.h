@@ -84,6 +84,7 @@ int prepare_emulation(struct kprobe *p, struct insn *insn);
 bool emulation_needs_copy(const struct kprobe *p);
 bool emulate_ret(struct kprobe *p, struct pt_regs *regs);
 bool insn_has_prefix(struct insn *insn, u8 wanted);
+bool insn_waits(struct insn *insn);
 bool branch_is_portable(struct insn *insn);
 
 /* copy.c */
@@ -192,7 +193,7 @@ unsigned long detour_original_ip(unsigned long ip);
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
 void detour_leave(struct pt_regs *regs);
 void detour_undo(u8 *buf, unsigned long addr, size_t len);
-bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs);
+bool detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
@@ -242,7 +243,7 @@ static inline void detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
 }
 
-static inline bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs)
+static inline bool detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	return false;
 }
@@ -253,6 +254,21 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 }
 
 #endif /* CONFIG_OPTPROBES */
+
+/* A handler that was given @ip may have sent the CPU to where a jump is. */
+static __always_inline void follow_handler(struct pt_regs *regs, unsigned long ip)
+{
+	if (unlikely(regs->ip != ip))
+		detour_enter(regs->ip, regs);
+}
+
+static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
+{
+	unsigned long ip = regs->ip;
+
+	hit_finish(p, regs, aside);
+	follow_handler(regs, ip);
+}
 
 /* Address of the instruction behind the probed one. */
 static __always_inline unsigned long ip_behind(const struct kprobe *p)

@@ -196,7 +196,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	restore_if(regs);
 	regs->ip = ip_behind(p);
 
-	hit_finish(p, regs, true);
+	finish_hit(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -318,12 +318,15 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  */
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 {
+	unsigned long fixup = regs->ip;
 	struct kprobe *p;
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
-	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip))
+	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip)) {
 		hit_finish_fixup(p, regs);
+		follow_handler(regs, fixup);
+	}
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -140,7 +140,7 @@ NOKPROBE_SYMBOL(emulate_call);
 bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
-	regs->sp += p->ainsn.disp;
+	regs->sp += (u16)p->ainsn.disp;
 
 	return true;
 }
@@ -459,19 +459,20 @@ static int prepare_flags(struct kprobe *p, struct insn *insn,
 }
 
 /*
- * HLT and MWAIT may end at any time, so ending at once is right, whereas
+ * HLT, MWAIT and MWAITX may end at any time, so ending at once is right, whereas
  * waiting in a copy is not: the interrupt that was to end it may have come
- * between the trap and the copy, or be masked there.
+ * before the copy is reached, or be masked there.
  */
-static int prepare_monitor_group(struct kprobe *p, struct insn *insn)
+bool insn_waits(struct insn *insn)
 {
-	switch (insn->modrm.bytes[0]) {
-	case 0xc9:	/* mwait */
-	case 0xfb:	/* mwaitx */
-		return emulate_with(p, emulate_nop);
-	default:
-		return 0;
-	}
+	const u8 *opcode = insn->opcode.bytes;
+	u8 modrm = insn->modrm.bytes[0];
+
+	if (insn_is_avx(insn))
+		return false;
+
+	return opcode[0] == 0xf4 || (opcode[0] == 0x0f && opcode[1] == 0x01 &&
+				     (modrm == 0xc9 || modrm == 0xfb));
 }
 
 /* 0x90 is XCHG with %rax, which is no operation but for %r8. */
@@ -493,8 +494,6 @@ static int prepare_two_byte(struct kprobe *p, struct insn *insn)
 	u8 opcode = insn->opcode.bytes[1];
 
 	switch (opcode) {
-	case 0x01:
-		return prepare_monitor_group(p, insn);
 	case 0x1e:
 		return prepare_endbr(p, insn);
 	case 0x1f:
@@ -529,8 +528,6 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
 	case 0xe9:
 	case 0xeb:
 		return prepare_branch(p, insn, emulate_jmp);
-	case 0xf4:
-		return emulate_with(p, emulate_nop);
 	case 0xfa:
 		return emulate_with(p, emulate_cli);
 	case 0xfb:
@@ -551,6 +548,8 @@ int prepare_emulation(struct kprobe *p, struct insn *insn)
 	/* The opcode maps of vector instructions give the bytes other meanings. */
 	if (insn_is_avx(insn))
 		return 0;
+	if (insn_waits(insn))
+		return emulate_with(p, emulate_nop);
 
 	switch (insn->opcode.nbytes) {
 	case 1:

@@ -27,6 +27,7 @@
 SYM_CODE_START(kprobe_post_entry)
 	ANNOTATE_NOENDBR	/* reached by direct jump only */
 	UNWIND_HINT_UNDEFINED
+	pushq	$0		/* for what a handler may push */
 	pushq	$__KERNEL_DS
 	pushq	%rsp		/* sp, corrected below */
 	pushfq
@@ -36,7 +37,7 @@ SYM_CODE_START(kprobe_post_entry)
 	pushq	$-1		/* orig_ax */
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
-	addq	$8, RSP(%rsp)
+	addq	$2 * 8, RSP(%rsp)
 
 	/* The instruction may have set DF, AC or NT, which C and IRET must not see. */
 	pushq	$X86_EFLAGS_FIXED
@@ -129,13 +130,27 @@ SYM_CODE_START(kprobe_detour_entry)
 
 .Lelsewhere:
 	UNWIND_HINT_REGS
-#ifdef CONFIG_XEN_PV
 	movq	%rsp, %rdi
 	call	kprobe_detour_elsewhere
-#endif
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushq	$X86_EFLAGS_FIXED
 	popfq
+
+	/* What a handler has pushed is in the place of ss: keep that lower down. */
+	movq	RSP(%rsp), %rdi
+	subq	$PTREGS_SIZE, %rdi
+	cmpq	%rsp, %rdi
+	jae	.Lroom
+	movq	%rsp, %rsi
+	movq	%rdi, %rsp
+	UNWIND_HINT_UNDEFINED
+	movl	$PTREGS_SIZE / 8, %ecx
+	rep movsq
+	UNWIND_HINT_REGS
+	ENCODE_FRAME_POINTER
+	movq	$__KERNEL_DS, SS(%rsp)
+.Lroom:
+	UNWIND_HINT_REGS
 	jmp	restore_regs_and_return_to_kernel
 SYM_CODE_END(kprobe_detour_entry)
 _ASM_NOKPROBE(kprobe_detour_entry)

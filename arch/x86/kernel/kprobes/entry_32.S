@@ -144,9 +144,9 @@ SYM_CODE_START(kprobe_detour_entry)
 	SET_C_SEGMENTS
 	ASM_CLAC
 
-	/* Handlers see the ip that is behind a breakpoint. */
-	movl	PTREGS_SIZE(%esp), %eax
-	movl	-DETOUR_RETURN(%eax), %eax
+	/* Handlers see the ip that is behind a breakpoint, and may push where this is. */
+	movl	PTREGS_SIZE(%esp), %ebx
+	movl	-DETOUR_RETURN(%ebx), %eax
 	movl	KPROBE_ADDR(%eax), %edx
 	incl	%edx
 	movl	%edx, PT_EIP(%esp)
@@ -169,9 +169,12 @@ SYM_CODE_START(kprobe_detour_entry)
 	RET
 
 .Lmoved:
-	movl	PTREGS_SIZE(%esp), %eax
-	movl	%eax, PT_EIP(%esp)
+	movl	%ebx, PT_EIP(%esp)
+	jmp	.Lleave_detour
 .Lelsewhere:
+	movl	%esp, %eax
+	call	kprobe_detour_elsewhere
+.Lleave_detour:
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushl	$X86_EFLAGS_FIXED
 	popfl

@@ -24,11 +24,15 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
+		detour_enter(regs->ip, regs);
 		return;
 	}
 
 	regs->ip = behind;
-	hit_finish(p, regs, aside);
+	if (unlikely(READ_ONCE(p->post_handler)))
+		finish_hit(p, regs, aside);
+	else
+		hit_end(aside);
 }
 
 static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)

@@ -509,11 +509,16 @@ static bool poke_traps(struct optimized_kprobe *op, bool trap)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
 	static const u8 int3 = INT3_INSN_OPCODE;
+	const u8 *old, *new;
 	unsigned int at;
 
 	for (at = 1; at < optinsn->size; at++) {
-		if (optinsn->traps & BIT(at))
-			poke_text(op->kp.addr + at, trap ? &int3 : &optinsn->original[at], 1);
+		if (!(optinsn->traps & BIT(at)))
+			continue;
+		old = trap ? &optinsn->original[at] : &int3;
+		new = trap ? &int3 : &optinsn->original[at];
+		poke_text(op->kp.addr + at, new, 1);
+		perf_event_text_poke(op->kp.addr + at, old, 1, new, 1);
 	}
 
 	return optinsn->traps;
@@ -575,9 +580,17 @@ void arch_unguard_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.guarded, false);
 }
 
-static void announce_jump(struct optimized_kprobe *op, const u8 *old, const u8 *new)
+/* To perf: in place of the jump there are the probe's breakpoint and the traps. */
+static void announce_jump(struct optimized_kprobe *op, bool made)
 {
-	perf_event_text_poke(op->kp.addr, old, op->optinsn.size, new, op->optinsn.size);
+	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
+	unsigned int at, size = op->optinsn.size;
+
+	fill_jump(op, jump);
+	for (at = 0; at < size; at++)
+		none[at] = !at || op->optinsn.traps & BIT(at) ? INT3_INSN_OPCODE :
+								op->optinsn.original[at];
+	perf_event_text_poke(op->kp.addr, made ? none : jump, size, made ? jump : none, size);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
@@ -594,7 +607,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	list_for_each_entry_safe(op, next, oplist, list) {
 		fill_jump(op, jump);
 		poke_first(op, jump[0]);
-		announce_jump(op, op->optinsn.original, jump);
+		announce_jump(op, true);
 		list_del_init(&op->list);
 	}
 	poke_sync();
@@ -604,7 +617,6 @@ void arch_optimize_kprobes(struct list_head *oplist)
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;
-	u8 jump[MAX_OPTIMIZED_LENGTH];
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
@@ -612,8 +624,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 
 	list_for_each_entry(op, oplist, list) {
 		poke_tail(op, op->optinsn.original);
-		fill_jump(op, jump);
-		announce_jump(op, jump, op->optinsn.original);
+		announce_jump(op, false);
 	}
 	poke_sync();
 
@@ -661,8 +672,8 @@ notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
 
 NOKPROBE_SYMBOL(detour_undo);
 
-/* A breakpoint at @addr may be that of a jump which covers it. */
-bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs)
+/* A jump may cover @addr, which was come to by a breakpoint of its or by a handler's word. */
+bool detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long copy = 0;
 	struct kprobe *p;
@@ -680,7 +691,7 @@ bool detour_enter_from_trap(unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_enter_from_trap);
+NOKPROBE_SYMBOL(detour_enter);
 
 /* The covered instruction whose copy is at offset @pos of the slot, or before. */
 static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
@@ -820,16 +831,20 @@ __visible void kprobe_detour_preempt(void)
 NOKPROBE_SYMBOL(kprobe_detour_preempt);
 #endif
 
-#ifdef CONFIG_XEN_PV
-/* The flags of a guest of Xen say that interrupts are on, and IRET believes it. */
+/*
+ * From kprobe_detour_entry() when a handler wants to go on elsewhere. The flags of a
+ * guest of Xen say that interrupts are on, and IRET believes it.
+ */
 __visible void kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	if (cpu_feature_enabled(X86_FEATURE_XENPV) && irqs_disabled())
 		regs->flags &= ~X86_EFLAGS_IF;
+
+	guard(preempt_notrace)();
+	detour_enter(regs->ip, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
-#endif
 
 #ifdef CONFIG_X86_32
 /* All that kprobe_detour_entry() does itself on 64 bits. */

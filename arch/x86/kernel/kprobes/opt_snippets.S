@@ -417,6 +417,8 @@ DONE \name
 .endm
 
 STAYS sti, "not relocatable", sti
+STAYS hlt, "not relocatable", hlt
+STAYS mwait, "not relocatable", mwait
 STAYS load_ss, "not relocatable", mov %eax, %ss
 STAYS_AT_3 sti_at_3, "not relocatable at +3", 0xfb
 STAYS_AT_3 load_ss_at_3, "not relocatable at +3", 0x8e, 0xd0
@@ -536,11 +538,21 @@ SYM_FUNC_START(opt_stack_inner)
 	ANNOTATE_NOENDBR
 	push	%_ASM_ARG1
 	pop	%_ASM_AX
+.Lopt_stack_inner_last:
 	lea	(%_ASM_AX), %_ASM_AX
 	ANNOTATE_UNRET_SAFE
 	ret
 SYM_FUNC_END(opt_stack_inner)
 STACK_FRAME_NON_STANDARD opt_stack_inner
+
+/* For a handler that has pushed the return address once more: result 42. */
+.balign	16, 0xcc
+SYM_FUNC_START(opt_stack_injected)
+	mov	$42, %eax
+	ANNOTATE_UNRET_SAFE
+	ret	$__ASM_SEL(4, 8)
+SYM_FUNC_END(opt_stack_injected)
+STACK_FRAME_NON_STANDARD opt_stack_injected
 
 /*
  * long opt_stack(long n): returns what opt_stack_inner() does, which is n, less
@@ -552,6 +564,7 @@ SYM_FUNC_START(opt_stack)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
 	sub	$64, %_ASM_SP
+.Lopt_stack_call:
 	call	opt_stack_inner
 	lea	-64(%_ASM_BP, %_ASM_AX), %_ASM_AX
 	sub	%_ASM_SP, %_ASM_AX
@@ -560,3 +573,8 @@ SYM_FUNC_START(opt_stack)
 	ret
 SYM_FUNC_END(opt_stack)
 STACK_FRAME_NON_STANDARD opt_stack
+
+	.pushsection .rodata, "a"
+SYM_DATA(opt_stack_call_at, .long .Lopt_stack_call - opt_stack)
+SYM_DATA(opt_stack_inner_last_at, .long .Lopt_stack_inner_last - opt_stack_inner)
+	.popsection

@@ -28,9 +28,17 @@
 /* Bytes to compare: more than a jump has, but none of the next row. */
 #define WINDOW		(MAX_OPTIMIZED_LENGTH + 3)
 
+/* The sum is not for objtool to see, who warns of what is called there. */
+static u8 *inside(const void *fn, u32 offset)
+{
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (u8 *)fn + offset;
+}
+
 static u8 *in_opt_branch(u32 offset)
 {
-	return (u8 *)opt_branch + offset;
+	return inside(opt_branch, offset);
 }
 
 /* A probe, and the text from there on as it was before. */
@@ -455,10 +463,7 @@ static void opt_disabled_neighbour_on_trap(struct kunit *test)
 
 static u8 *behind_endbr(long (*fn)(long n))
 {
-	/* The sum is not for objtool to see, who warns of what is called there. */
-	OPTIMIZER_HIDE_VAR(fn);
-
-	return (u8 *)fn + ENDBR_INSN_SIZE;
+	return inside(fn, ENDBR_INSN_SIZE);
 }
 
 static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
@@ -471,22 +476,143 @@ static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
+/* What @handler makes of opt_stack_inner() is the same by a breakpoint and by a jump. */
+static void expect_result(struct kunit *test, kprobe_pre_handler_t handler, long result)
+{
+	bool by_trap = false;
+	struct subject *s = NULL;
+	unsigned int i;
+
+	for (i = 0; i < 10 && !by_trap; i++) {
+		if (i)
+			subject_remove(test, s);
+		s = subject_add(test, behind_endbr(opt_stack_inner));
+		s->kp.pre_handler = handler;
+		hits = 0;
+		KUNIT_EXPECT_EQ(test, opt_stack(5), result);
+		/* Else the jump came soon. */
+		by_trap = !has_jump(s);
+	}
+	KUNIT_EXPECT_TRUE(test, by_trap);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(s));
+	KUNIT_EXPECT_EQ(test, opt_stack(5), result);
+	KUNIT_EXPECT_EQ(test, hits, 2);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
 static void opt_handler_returns(struct kunit *test)
 {
+	expect_result(test, return_at_once, 77);
+}
+
+/* To where the jump has its displacement. */
+static void skip_to_last(struct pt_regs *regs)
+{
+	hits++;
+	regs->ip = (unsigned long)inside(opt_stack_inner, opt_stack_inner_last_at);
+	regs->ax = 99;
+}
+
+static int skip_insns(struct kprobe *kp, struct pt_regs *regs)
+{
+	skip_to_last(regs);
+
+	return 1;
+}
+
+static void opt_handler_skips(struct kunit *test)
+{
+	expect_result(test, skip_insns, 99);
+}
+
+static void skip_behind_call(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	if (regs->ip == (unsigned long)opt_stack_inner)
+		skip_to_last(regs);
+}
+
+static int skip_with_call(struct kprobe *kp, struct pt_regs *regs)
+{
+	regs->sp -= sizeof(long);
+	*(unsigned long *)regs->sp = (unsigned long)kp->addr + CALL_INSN_SIZE;
+	skip_to_last(regs);
+
+	return 1;
+}
+
+/* From another probe, which has a breakpoint: its post_handler keeps it. */
+static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre)
+{
+	struct kprobe into = {
+		.addr = inside(opt_stack, opt_stack_call_at),
+		.pre_handler = pre,
+		.post_handler = skip_behind_call,
+	};
 	struct subject *s;
 
 	s = subject_add(test, behind_endbr(opt_stack_inner));
-	KUNIT_EXPECT_EQ(test, opt_stack(5), 5);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
-	KUNIT_EXPECT_EQ(test, opt_stack(5), 5);
 
-	s->kp.pre_handler = return_at_once;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&into), 0);
 	hits = 0;
-	KUNIT_EXPECT_EQ(test, opt_stack(5), 77);
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 99);
 	KUNIT_EXPECT_EQ(test, hits, 1);
+	unregister_kprobe(&into);
 	subject_remove(test, s);
 	expect_original(test, s);
+}
+
+static void opt_handler_skips_into(struct kunit *test)
+{
+	expect_skip_into(test, skip_with_call);
+	expect_skip_into(test, NULL);
+}
+
+static void push_word(struct pt_regs *regs)
+{
+	unsigned long ret = *(unsigned long *)regs->sp;
+
+	hits++;
+	regs->sp -= sizeof(long);
+	*(unsigned long *)regs->sp = ret;
+}
+
+static int push_only(struct kprobe *kp, struct pt_regs *regs)
+{
+	push_word(regs);
+
+	return 0;
+}
+
+static int inject_call(struct kprobe *kp, struct pt_regs *regs)
+{
+	push_word(regs);
+	regs->ip = (unsigned long)opt_stack_injected;
+
+	return 1;
+}
+
+static void inject_call_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	inject_call(kp, regs);
+}
+
+static void opt_handler_pushes(struct kunit *test)
+{
+	struct kprobe behind = {
+		.addr = inside(opt_stack_inner, opt_stack_inner_last_at),
+		.post_handler = inject_call_behind,
+	};
+
+	expect_result(test, push_only, 5 + sizeof(long));
+	expect_result(test, inject_call, 42);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&behind), 0);
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 42);
+	unregister_kprobe(&behind);
 }
 
 /* Less than opt_stack() has to spare. */
@@ -675,12 +801,12 @@ static void opt_placed_slots(struct kunit *test)
 		place.mask = place_masks[i];
 		place.value = 0xcccccccc & place.mask;
 		for (n = 0; n < 5; n++) {
-			place.origin = (unsigned long)opt_branch + n * 999;
+			place.origin = (unsigned long)in_opt_branch(n * 999);
 			expect_slot(test, &place);
 		}
 
 		/* Where this mask leaves no choice, this one lies across two pages. */
-		place.origin = (unsigned long)opt_branch & PAGE_MASK;
+		place.origin = (unsigned long)in_opt_branch(0) & PAGE_MASK;
 		place.origin += offset_in_page(PAGE_SIZE - 8 - place.value);
 		expect_slot(test, &place);
 	}
@@ -734,6 +860,9 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_disabled_neighbour),
 	KUNIT_CASE(opt_disabled_neighbour_on_trap),
 	KUNIT_CASE(opt_handler_returns),
+	KUNIT_CASE(opt_handler_skips),
+	KUNIT_CASE(opt_handler_skips_into),
+	KUNIT_CASE(opt_handler_pushes),
 	KUNIT_CASE(opt_handler_moves_stack),
 #ifdef CONFIG_STACKTRACE
 	KUNIT_CASE(opt_unwound),

@@ -29,5 +29,7 @@ extern const u32 opt_branch_probe, opt_branch_second, opt_branch_in;
 int opt_branch(int in);
 long opt_stack(long n);
 long opt_stack_inner(long n);
+extern const u32 opt_stack_call_at, opt_stack_inner_last_at;
+void opt_stack_injected(void);
 
 #endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */

@@ -418,7 +418,7 @@ static const struct function_map *map_function(const struct kprobe_function *fn)
 {
 	static struct function_map map;
 
-	if (map.serial == fn->serial && map.start == fn->start)
+	if (map.serial == fn->serial && map.start == fn->start && map.err != -ENOMEM)
 		return &map;
 
 	map.serial = fn->serial;
@@ -517,7 +517,8 @@ static int classify(struct insn *insn, unsigned long addr)
 {
 	int kind;
 
-	if (refusal_reason(insn) || shadows_next(insn) || is_landing_pad(insn))
+	if (refusal_reason(insn) || shadows_next(insn) || insn_waits(insn) ||
+	    is_landing_pad(insn))
 		return -EOPNOTSUPP;
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && (in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
@@ -688,7 +689,7 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 
 	map = map_function(fn);
 	if (map->err)
-		return DETOUR_UNDECODABLE;
+		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
 	if (map->backwards)
 		return DETOUR_BACKWARDS;
 

@@ -91,7 +91,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 	if (!p->ainsn.emulate && !copy_returns(p)) {
 		enter_post_copy(p, regs);
 	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
-		hit_finish(p, regs, true);
+		finish_hit(p, regs, true);
 	} else {
 		hit_end(true);
 		enter_copy(p, regs);
@@ -104,7 +104,12 @@ NOKPROBE_SYMBOL(do_insn_and_call);
 static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	/* Users have always seen the ip behind the breakpoint here. */
-	if (hit_pre_handler(p, regs) || try_detour(p, regs)) {
+	if (hit_pre_handler(p, regs)) {
+		hit_end(aside);
+		detour_enter(regs->ip, regs);
+		return;
+	}
+	if (try_detour(p, regs)) {
 		hit_end(aside);
 		return;
 	}
@@ -204,12 +209,14 @@ NOKPROBE_SYMBOL(retry_stale_int3);
  * No probe has a breakpoint here that is its own, or that is meant: it may be in
  * a user's program, a jump may have one, or it is stale.
  */
-static noinline int odd_int3(struct kprobe *p, unsigned long addr, struct pt_regs *regs)
+static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 {
+	unsigned long addr = regs->ip - INT3_INSN_SIZE;
+
 	if (user_mode(regs))
 		return 0;
 
-	if (detour_enter_from_trap(addr, regs))
+	if (detour_enter(addr, regs))
 		return 1;
 
 	/* One on an ftrace site has none, and one not armed yet may have no copy. */
@@ -232,14 +239,13 @@ NOKPROBE_SYMBOL(odd_int3);
  */
 int kprobe_int3_handler(struct pt_regs *regs)
 {
-	unsigned long addr = regs->ip - INT3_INSN_SIZE;
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(regs->ip - INT3_INSN_SIZE));
 
 	/* With a segment of its own a program of 32 bits may have any ip. */
 	if (unlikely(!p || p->flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED |
 				       KPROBE_FLAG_GONE) ||
 		     (IS_ENABLED(CONFIG_X86_32) && user_mode(regs))))
-		return odd_int3(p, addr, regs);
+		return odd_int3(p, regs);
 
 	any_hit(p, regs);
 
