@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Handlers that fault: what the kernel has to say of them."""
+"""Handlers, and probed code, that fault: what the kernel has to say of them."""
 import re
 
 from . import qemu
@@ -7,6 +7,9 @@ from . import qemu
 # The breakpoints come first: where a trap counts as an interrupt, the kernel ends there.
 CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
          for which in ("pre", "post", "entry", "return") if (which, way) != ("post", "jump")]
+# The function of these is the one that the others only call.
+IN_CODE = ("code", "wild")
+CASES += [f"{which}:{way}" for way in ("break", "jump") for which in IN_CODE]
 BEGIN = re.compile("case (.*)")
 # What an oops begins with, on one architecture or another, KASAN's remark included.
 OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"
@@ -50,16 +53,21 @@ def wrong(case, lines):
     text = "\n".join(lines)
     if "kp: skip " in text:
         return []
-    handler = "kp_fault_in_" + case.split(":")[0]
+    which = case.split(":")[0]
+    in_code = which in IN_CODE
+    faulty = "kp_fault_in_" + ("code" if in_code else which)
     function = "kp_fault_traced" if case.endswith(":ftrace") else "kp_fault_plain"
+    at = re.search("^(RIP|EIP|pc|epc) ?:.*", text, re.M)
     complaints = [line for line in lines if qemu.COMPLAINT.match(line)]
     strange = [line for line in complaints if not (OOPS.search(line) or is_due(case, line))]
     wanted = {
         "one oops": len(NUMBER.findall(text)) == 1,
-        "the handler, where it faulted": re.search(rf"^(RIP|EIP|pc|epc) ?:.*\b{handler}\+0x", text, re.M),
-        "the probe": f"kprobes: in a handler of the probe on {function}+0x" in text,
+        "where it faulted": at and re.search(rf"\b{faulty}\+0x", at[0]),
+        "the probe": in_code or f"kprobes: in a handler of the probe on {function}+0x" in text,
+        "that it was no handler": not in_code or "kprobes: in a handler" not in text,
+        "the address": "general protection fault" not in text or "non-canonical address" in text,
         # A function that has returned is not in the backtrace, and a copy may stand for it.
-        "the function, in the backtrace": case.startswith("return:") or case == "post:break" or re.search(
+        "the function, in the backtrace": in_code or which == "return" or case == "post:break" or re.search(
             rf"^(?!kprobes: ).*\b{function}\+0x", text, re.M),
     }
     return [f"not in the log: {what}" for what, there in wanted.items() if not there] + strange

@@ -40,6 +40,15 @@ class FaultsTest(unittest.TestCase):
             with self.subTest(lines[i]):
                 self.assertEqual(len(self.wrong("".join(lines[:i] + lines[i + 1:]))), 1)
 
+    def test_code_that_faults(self):
+        oops = "".join(line for line in OOPS.splitlines(keepends=True) if "in a handler" not in line)
+        oops = oops.replace("pre:ftrace", "wild:jump").replace("fault_in_pre", "fault_in_code")
+        self.assertEqual(self.wrong(oops), [])
+        self.assertEqual(len(self.wrong(oops.replace("RIP: 0010:kp_fault_in_code", "RIP: 0010:0xffffffffc0086077"))), 1)
+        oops = oops.replace("Oops: Oops", "Oops: general protection fault, maybe for address 0x40")
+        self.assertEqual(len(self.wrong(oops)), 1)
+        self.assertEqual(self.wrong(oops.replace("maybe for", "probably for non-canonical")), [])
+
     def test_another_complaint(self):
         self.assertEqual(len(self.wrong(OOPS + "[    2.9] kp: case post:ftrace\n")), 4)
         self.assertEqual(self.wrong(OOPS.replace("[    2.7]", "[    2.7] WARNING: x\n[    2.7]")), ["WARNING: x"])

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A handler with a bad pointer. The parameters say which one, and how its probe is
- * reached. Whoever writes to the debugfs file kp_fault calls the probed function;
- * who reads it calls another one, that has a probe as well, and is told how many
- * calls there were, how often the handler ran, and how many hits were missed.
+ * A handler with a bad pointer, or probed code with one. The parameters say which,
+ * and how the probe is reached. Whoever writes to the debugfs file kp_fault calls the
+ * probed function; who reads it calls another one, that has a probe as well, and is
+ * told how many calls there were, how often the handler ran, and how many hits were
+ * missed.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -16,13 +17,15 @@
 
 static char *which = "pre";
 module_param(which, charp, 0400);
-MODULE_PARM_DESC(which, "handler that faults: pre, post, entry or return");
+MODULE_PARM_DESC(which, "what faults: the pre, post, entry or return handler, or the code, also by a wild pointer");
 
 static char *way = "break";
 module_param(way, charp, 0400);
 MODULE_PARM_DESC(way, "how the probe is reached: break, jump or ftrace");
 
 static int *bad_pointer = (int *)8;
+/* With 64 bits, an address that nobody can have. */
+static int *wild_pointer = (int *)(0xdeadUL << (BITS_PER_LONG - 16));
 
 static noinline int kp_fault_traced(int n)
 {
@@ -42,10 +45,16 @@ static noinline notrace int kp_fault_other(int n)
 	return n + 3;
 }
 
+static noinline notrace int kp_fault_in_code(int *pointer)
+{
+	return READ_ONCE(*pointer);
+}
+
 /* Not const: the functions are called, not inlined or cloned. */
 static int (*traced)(int n) = kp_fault_traced;
 static int (*plain)(int n) = kp_fault_plain;
 static int (*other)(int n) = kp_fault_other;
+static int (*code)(int *pointer) = kp_fault_in_code;
 
 static int kp_fault_in_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -85,11 +94,23 @@ static bool way_is(const char *name)
 	return !strcmp(way, name);
 }
 
+static bool which_is(const char *name)
+{
+	return !strcmp(which, name);
+}
+
+static int call_probed(void)
+{
+	if (which_is("code"))
+		return READ_ONCE(code)(READ_ONCE(bad_pointer));
+	if (which_is("wild"))
+		return READ_ONCE(code)(READ_ONCE(wild_pointer));
+	return way_is("ftrace") ? READ_ONCE(traced)(1) : READ_ONCE(plain)(1);
+}
+
 static ssize_t kp_fault_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
-	int (*function)(int n) = way_is("ftrace") ? READ_ONCE(traced) : READ_ONCE(plain);
-
-	pr_info("called: %d\n", function(1));
+	pr_info("called: %d\n", call_probed());
 	return count;
 }
 
@@ -126,16 +147,20 @@ static int register_faulty(void)
 	struct kprobe *kp = &faulty.kp;
 
 	kp->addr = dereference_symbol_descriptor(way_is("ftrace") ? traced : plain);
-	if (!strcmp(which, "pre"))
+	if (which_is("code") || which_is("wild")) {
+		kp->addr = dereference_symbol_descriptor(code);
+		kp->pre_handler = on_other;
+	} else if (which_is("pre")) {
 		kp->pre_handler = kp_fault_in_pre;
-	else if (!strcmp(which, "post"))
+	} else if (which_is("post")) {
 		kp->post_handler = kp_fault_in_post;
-	else if (!strcmp(which, "entry"))
+	} else if (which_is("entry")) {
 		faulty.entry_handler = kp_fault_in_entry;
-	else if (!strcmp(which, "return"))
+	} else if (which_is("return")) {
 		faulty.handler = kp_fault_in_return;
-	else
+	} else {
 		return -EINVAL;
+	}
 	is_return = faulty.entry_handler || faulty.handler;
 
 	return is_return ? register_kretprobe(&faulty) : register_kprobe(kp);
@@ -195,5 +220,5 @@ static void __exit kp_fault_exit(void)
 
 module_init(kp_fault_init)
 module_exit(kp_fault_exit)
-MODULE_DESCRIPTION("A handler that faults");
+MODULE_DESCRIPTION("A handler, or probed code, that faults");
 MODULE_LICENSE("GPL");
