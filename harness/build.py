@@ -9,6 +9,9 @@ from pathlib import Path
 from . import tree, ui
 from .paths import CACHE, HARNESS, log_file
 
+# The compiler tells what it has read, so nothing has to be preprocessed for that.
+CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
+
 
 class Build:
     """One build folder."""
@@ -30,9 +33,7 @@ class Build:
                 "--no-print-directory", *self.args, *targets]
 
     def make(self, what, *targets, step):
-        # The compiler tells what it has read, so nothing has to be preprocessed for that.
-        env = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
-        ui.run(self.argv(*targets), log_file(f"{self.label}-{what}"), step, env=env)
+        ui.run(self.argv(*targets), log_file(f"{self.label}-{what}"), step, env=CCACHE_ENV)
 
     def configure(self):
         """Configures anew only when our fragments or the Kconfig files we change have changed."""

@@ -44,6 +44,7 @@ class Config:
     qemu: tuple = ()        # more for the command line, and for the machine
     threads: str = "multi"      # of the emulator, for the guest's CPUs
     llvm: str = ""          # built by the clang of this suffix
+    without: tuple = ()     # of the architecture's suites
 
     @property
     def packages(self):
@@ -149,7 +150,8 @@ def port(arch, **more):
 # Tested when they are named only: KUnit on our core with the kernel's own ports, and
 # where a compiler makes what others do not.
 BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
-           Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19")]
+           Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
+                  without=("longest-symbol",))]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [

@@ -12,7 +12,7 @@ from .paths import HARNESS, log_file
 # Whose data races are ours: the functions of these objects in the build folder.
 OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
                "arch/*/kernel/probes/*.o", "kp-modules/*/*.o"]
-RACE = re.compile(r".*BUG: KCSAN: [\w-]+ in (.*)")
+RACE = re.compile(r".*BUG: KCSAN: [\w: -]+? in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 # Probes from the command line, which at_boot.sh removes.
@@ -81,7 +81,7 @@ def our_suites(made):
 
 
 def kunit(config, made, modules, results):
-    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 300)
+    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 900)
     judge(config, "kunit", outcome, results)
     seen = set()
     why = ktap.skipped(outcome.log)
@@ -92,7 +92,8 @@ def kunit(config, made, modules, results):
             results.skip(name, why.get(case, "no reason given"))
         else:
             results.check(name, status == "SUCCESS", f"{status}, see {outcome.log}")
-    for suite in sorted((our_suites(made) | set(config.arch.suites)) - seen):
+    due = our_suites(made) | set(config.arch.suites) - set(config.without)
+    for suite in sorted(due - seen):
         results.fail(f"{config.label} kunit {suite}", "the suite never ran")
 
 
@@ -223,7 +224,7 @@ def selftests(config, made, modules, results):
     for tc, why in not_run.items():
         if tc.startswith(config.selftests):
             results.skip(f"{config.label} selftests {tc}", why)
-    outcome = boot(config, made, modules, "selftests", order, 600, args=QUIET, extra=extra)
+    outcome = boot(config, made, modules, "selftests", order, 1800, args=QUIET, extra=extra)
     judge(config, "selftests", outcome, results)
     count_script(config, outcome, "jobs/selftests", results)
 

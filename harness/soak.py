@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What does not fit into ./kp test: more of the same, for longer and from other seeds."""
-from . import configs, guesttest, ui
+import os
+
+from . import configs, guesttest, tree, ui
+from .build import CCACHE_ENV
+from .paths import log_file
 from .results import Results
 
 FUZZ = 300          # seconds
@@ -36,7 +40,25 @@ def jobs(config, made, modules, seconds, seed):
                lambda own: guesttest.fuzz(config, made, modules, FUZZ, seed, own))
 
 
+def kunit_py(arch, source, results):
+    """KUnit the kernel's own way, with what the architecture has by default, unlike here."""
+    argv = ["tools/testing/kunit/kunit.py", "run", "--kunitconfig", "kernel/kprobes", "--arch", arch.name,
+            "--build_dir", tree.base() / "build" / f"kunit-{arch.name}", "--jobs", os.cpu_count(),
+            "--make_options", f"CC=ccache {arch.cross}gcc"]
+    if arch.cross:
+        argv += ["--cross_compile", arch.cross]
+    name = f"kunit.py --arch {arch.name}"
+    try:
+        with ui.Step(name) as step:
+            ui.run(argv, log_file(f"kunit-{arch.name}"), step, cwd=source, env=CCACHE_ENV)
+        results.ok(name)
+    except ui.Failure as failure:
+        results.fail(name, str(failure))
+
+
 def run(source, seconds, seed, results):
+    for arch in dict.fromkeys(config.arch for config in configs.CONFIGS):
+        kunit_py(arch, source, results)
     for config in guests():
         made = guesttest.build(config, source)
         try:

@@ -71,6 +71,7 @@ done
 overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
 {
 	local i
+	: >/tmp/overridden
 	clients override "$1" "-$2" >/tmp/overridden &
 	program=$!
 	for i in $(seq 100); do

@@ -27,7 +27,7 @@ settled()	# COMMAND...: does it succeed within some seconds?
 steady()	{ [ "$(cat $STATE/transition)" = 0 ]; }
 patch_gone()	{ [ ! -e $STATE ]; }
 patch()		{ insmod "$PATCH" && settled steady; }
-unpatch()	{ echo 0 >$STATE/enabled && settled patch_gone && rmmod livepatch_sample; }
+unpatch()	{ echo 0 >$STATE/enabled && settled patch_gone && settled rmmod livepatch_sample; }
 
 original=$(cat /proc/cmdline)
 

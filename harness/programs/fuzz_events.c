@@ -415,7 +415,7 @@ static void work(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long written = 0, taken = 0, rounds = 0, events = 0;
+	unsigned long written = 0, taken = 0, rounds = 0, events = 0, enough;
 	unsigned long long hits = 0;
 	int failed = 0, status;
 	pid_t worker;
@@ -424,6 +424,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	end = time(NULL) + atol(argv[1]);
+	enough = 40 * atol(argv[1]);		/* even where each takes long */
 	state = 0x9e3779b97f4a7c15ULL * (atol(argv[2]) + 1);
 	read_symbols();
 	if (nr_symbols < 100)
@@ -433,7 +434,7 @@ int main(int argc, char **argv)
 	if (!worker)
 		work();
 
-	while (time(NULL) < end) {
+	while (time(NULL) < end || written < enough) {
 		make_line();
 		written++;
 		if (!store(TRACE "kprobe_events", line, len, O_APPEND)) {

@@ -590,7 +590,7 @@ static void on_value(int sig, siginfo_t *info, void *context)
 static void do_signals(void)
 {
 	struct sigaction action = { .sa_sigaction = on_value, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
+	struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
 	size_t size = 4 * page + 65536;
 	unsigned char *stack = map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	stack_t alternate = { .ss_sp = stack, .ss_size = size };

@@ -79,4 +79,4 @@ class UiTest(unittest.TestCase):
         with contextlib.redirect_stdout(out), mock.patch.object(ui, "PATIENCE", 0):
             with ui.Step("build") as step:
                 step.tick("CC fork.o")
-        self.assertRegex(out.getvalue(), r"build \.\.\. 0:00 CC fork\.o\n.*build \(0 s\)\n")
+        self.assertRegex(out.getvalue(), r"build \.\.\. 0:\d\d CC fork\.o\n.*build \(\d s\)\n")

@@ -646,6 +646,7 @@ static bool add_spot(struct target *target, void *addr)
 	count->kp.addr = addr;
 	count->kp.pre_handler = count_pre;
 	count->kp.post_handler = count_post;
+	count->kp.flags = KPROBE_FLAG_DISABLED;
 	if (register_kprobe(&count->kp))
 		return false;
 	counted[nr_counted++] = &count->kp;
@@ -700,11 +701,23 @@ static void count_all(bool flipped)
 	}
 }
 
-static void prepare_targets(void)
+/* All at once: one by one they would stop the machine as often, where that is slow. */
+static int register_counted(void)
+{
+	unsigned int i;
+
+	unregister_kprobes(counted, nr_counted);
+	for (i = 0; i < nr_counted; i++)
+		counted[i]->flags = 0;
+	return register_kprobes(counted, nr_counted);
+}
+
+static int prepare_targets(void)
 {
 	unsigned long n, mem[4];
 	struct rnd_state rnd;
 	unsigned int i;
+	int err;
 
 	prandom_seed_state(&rnd, seed);
 	for (i = 0; i < nr_target_functions; i++) {
@@ -715,24 +728,28 @@ static void prepare_targets(void)
 			target->results[n] = target->function->fn(n, mem);
 		find_spots(target, &rnd);
 	}
+	err = register_counted();
+	if (err)
+		return err;
 	count_all(false);
 	count_all(true);
 	targets_flip(false, false);
-	/* All at once: each time takes a grace period. */
 	unregister_kprobes(counted, nr_counted);
+	return 0;
 }
 
 static int count_alone(void)
 {
 	unsigned int max = nr_target_functions * MAX_SPOTS;
+	int err = -ENOMEM;
 
 	counts = vcalloc(max, sizeof(*counts));
 	counted = vcalloc(max, sizeof(*counted));
 	if (counts && counted)
-		prepare_targets();
+		err = prepare_targets();
 	vfree(counts);
 	vfree(counted);
-	return nr_counted ? 0 : -ENOMEM;
+	return err;
 }
 
 /* --- the prey --- */
