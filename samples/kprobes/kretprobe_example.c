@@ -3,7 +3,7 @@
  * A probe on the return of a function: how long did each call take, and what
  * did it return?
  *
- *	insmod kretprobe_example.ko [symbol=NAME] [maxactive=N]
+ *	insmod kretprobe_example.ko [func=NAME] [maxactive=N]
  *
  * The entry handler notes the time in the private data of the call, the return
  * handler of the same call finds it there, however many calls overlap.
@@ -16,9 +16,9 @@
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
-static char *symbol = "kernel_clone";
-module_param(symbol, charp, 0444);
-MODULE_PARM_DESC(symbol, "function to follow");
+static char *func = "kernel_clone";
+module_param(func, charp, 0444);
+MODULE_PARM_DESC(func, "function to follow");
 
 static int maxactive;
 module_param(maxactive, int, 0444);
@@ -44,7 +44,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct call *call = (struct call *)ri->data;
 	u64 took = ktime_get_mono_fast_ns() - call->entered;
 
-	pr_info("%s: %s[%d] got %ld after %llu ns\n", symbol, current->comm,
+	pr_info("%s: %s[%d] got %ld after %llu ns\n", func, current->comm,
 		task_pid_nr(current), (long)regs_return_value(regs), took);
 	return 0;
 }
@@ -59,14 +59,14 @@ static int __init kretprobe_example_init(void)
 {
 	int err;
 
-	probe.kp.symbol_name = symbol;
+	probe.kp.symbol_name = func;
 	probe.maxactive = maxactive;
 	err = register_kretprobe(&probe);
 	if (err) {
-		pr_err("no return probe on %s: error %d\n", symbol, err);
+		pr_err("no return probe on %s: error %d\n", func, err);
 		return err;
 	}
-	pr_info("return probe on %s\n", symbol);
+	pr_info("return probe on %s\n", func);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static void __exit kretprobe_example_exit(void)
 {
 	unregister_kretprobe(&probe);
 	/* More calls came at once than maxactive, and faster than room for more. */
-	pr_info("return probe on %s removed, %d calls missed\n", symbol, probe.nmissed);
+	pr_info("return probe on %s removed, %d calls missed\n", func, probe.nmissed);
 }
 
 module_init(kretprobe_example_init)
