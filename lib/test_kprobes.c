@@ -1828,6 +1828,11 @@ static void fill_high(struct kunit *test, struct kprobe *kp)
 	kp->addr = (kprobe_opcode_t *)(ULONG_MAX - 4095);
 }
 
+static void fill_highest(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)ULONG_MAX;
+}
+
 static void fill_data(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = (kprobe_opcode_t *)targets;
@@ -1990,6 +1995,7 @@ static const struct bad_input bad_inputs[] = {
 	/* Failure C12, and those behind */
 	{ "user address", fill_user, -EINVAL, -ENOENT },
 	{ "end of the address space", fill_high, -EINVAL, -ENOENT },
+	{ "the last address", fill_highest, -EINVAL, -ENOENT },
 	{ "data", fill_data, -EINVAL, -ENOENT },
 	{ "read-only data", fill_rodata, -EINVAL, -ENOENT },
 	{ "stack", fill_stack, -EINVAL, -ENOENT },

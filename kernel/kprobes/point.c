@@ -52,9 +52,11 @@ static struct point_table no_points = {
 
 static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 
-/* Keeps a look-up going where a point was. No instruction has its address. */
+/* Keeps a look-up going where a point was. No instruction has this address. */
+#define NOWHERE		ULONG_MAX
+
 static struct kprobe_point point_removed = {
-	.op.kp.addr = (kprobe_opcode_t *)ULONG_MAX,
+	.op.kp.addr = (kprobe_opcode_t *)NOWHERE,
 };
 
 /* There may be many, and they are as large as this, not as the next power of two. */
@@ -102,12 +104,13 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
+/* Also for what a caller gives, which may be any address. */
 struct kprobe_point *point_find(unsigned long addr)
 {
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	p = addr ? get_kprobe((void *)addr) : NULL;
+	p = addr && addr != NOWHERE ? get_kprobe((void *)addr) : NULL;
 
 	return p ? point_of(p) : NULL;
 }

@@ -370,7 +370,7 @@ static kprobe_opcode_t *fake_addr(unsigned int i)
 	return (kprobe_opcode_t *)(0x1000UL + 8 * i);
 }
 
-static struct kprobe_point *publish_fake(struct kunit *test, unsigned int i)
+static struct kprobe_point *publish_fake(struct kunit *test, kprobe_opcode_t *addr)
 {
 	struct kprobe_point *point = kunit_kzalloc(test, sizeof(*point), GFP_KERNEL);
 
@@ -378,7 +378,7 @@ static struct kprobe_point *publish_fake(struct kunit *test, unsigned int i)
 	optimize_init(point);
 	INIT_LIST_HEAD(&point->members);
 	INIT_LIST_HEAD(&point->op.kp.list);
-	point->op.kp.addr = fake_addr(i);
+	point->op.kp.addr = addr;
 
 	guard(mutex)(&kprobe_mutex);
 	KUNIT_ASSERT_EQ(test, points_reserve(1), 0);
@@ -422,7 +422,7 @@ static void point_table(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, points);
 
 	for (i = 0; i < MANY; i++)
-		points[i] = publish_fake(test, i);
+		points[i] = publish_fake(test, fake_addr(i));
 	expect_found(test, points, 0, 1, true);
 
 	bury_fakes(points, 0, 2);
@@ -430,12 +430,18 @@ static void point_table(struct kunit *test)
 	expect_found(test, points, 1, 2, true);
 
 	for (i = 0; i < MANY; i += 2)
-		points[i] = publish_fake(test, i);
+		points[i] = publish_fake(test, fake_addr(i));
 	expect_found(test, points, 0, 1, true);
 
 	bury_fakes(points, 0, 1);
 	expect_found(test, points, 0, 1, false);
 	KUNIT_EXPECT_NULL(test, get_kprobe(NULL));
+
+	/* What is left in the table has an address that anybody can ask for. */
+	points[0] = publish_fake(test, (kprobe_opcode_t *)ULONG_MAX);
+	bury_fakes(points, 0, MANY);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_NULL(test, point_find(ULONG_MAX));
 
 	/* Readers of the points are in sections like the one above. */
 	synchronize_rcu();
