@@ -75,7 +75,7 @@ def command(config, build, initramfs, args=(), cpus=None, threads=None, count=Fa
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
             "-smp", str(cpus or config.cpus),
-            "-m", str(config.memory), "-nographic", "-no-reboot",
+            "-m", str(config.memory), "-nographic", "-nic", "none", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]
 
