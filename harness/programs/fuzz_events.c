@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -389,6 +390,9 @@ static int remove_all(void)
 	return store(TRACE "kprobe_events", "\n", 1, O_TRUNC);
 }
 
+/* How often the worker has done all of it. */
+static volatile unsigned long *worked;
+
 /* What the probes are to see. */
 static void work(void)
 {
@@ -410,7 +414,18 @@ static void work(void)
 			_exit(1);
 		close(ends[0]);
 		close(ends[1]);
+		++*worked;
 	}
+}
+
+/* Twice from begin to end, unless that takes for ever, as with events on all it does. */
+static void let_work(void)
+{
+	unsigned long enough = *worked + 3;
+	unsigned int i;
+
+	for (i = 0; i < 100 && *worked < enough; i++)
+		usleep(20000);
 }
 
 int main(int argc, char **argv)
@@ -430,6 +445,9 @@ int main(int argc, char **argv)
 	if (nr_symbols < 100)
 		return 2;
 
+	worked = mmap(NULL, sizeof(*worked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (worked == MAP_FAILED)
+		return 2;
 	worker = fork();
 	if (!worker)
 		work();
@@ -442,7 +460,7 @@ int main(int argc, char **argv)
 			events++;
 		}
 		if (one_in(60) && !switch_events("1")) {
-			usleep(20000);
+			let_work();
 			switch_events("0");
 		}
 		if (events >= EVENTS_MOST) {
