@@ -42,8 +42,7 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	struct kprobe_point *point = point_find(req->addr);
 	int ret;
 
-	/* Perhaps elsewhere: an offset is added to an address each time. */
-	if ((point && point_has_member(point, req->kp)) || point_find_member(req->kp)) {
+	if (point_find_registered(req)) {
 		pr_debug("%pS: already registered\n", (void *)req->addr);
 		return -EINVAL;
 	}
@@ -191,18 +190,10 @@ static void request_restore(struct probe_request *req)
 {
 	struct kprobe *kp = req->kp;
 
-	if (req->point) {
-		kp->addr = req->saved.addr;
-		kp->opcode = req->saved.opcode;
-		kp->nmissed = req->saved.nmissed;
-		kp->flags = req->saved.flags;
-	} else {
-		/* A second registration of a probe leaves the first alone. */
-		guard(mutex)(&kprobe_mutex);
-		if (point_find_member(kp))
-			return;
-	}
-
+	kp->addr = req->saved.addr;
+	kp->opcode = req->saved.opcode;
+	kp->nmissed = req->saved.nmissed;
+	kp->flags = req->saved.flags;
 	INIT_LIST_HEAD(&kp->list);
 	INIT_HLIST_NODE(&kp->hlist);
 }
@@ -212,7 +203,7 @@ static void requests_restore(struct probe_request *reqs, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (reqs[i].kp)
+		if (reqs[i].point)
 			request_restore(&reqs[i]);
 	}
 }

@@ -1442,6 +1442,11 @@ static void kretprobe_twice(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(&w->rp));
 	expect_returns(test, PLAIN, w, 1);
+	w->rp.kp.addr = NULL;
+	w->rp.kp.symbol_name = PLAIN->name;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(&w->rp));
+	w->rp.kp.symbol_name = NULL;
+	expect_returns(test, PLAIN, w, 1);
 	unregister_kretprobe(&w->rp);
 	expect_returns(test, PLAIN, w, 0);
 	unregister_kretprobe(&w->rp);
@@ -2156,6 +2161,27 @@ static void bad_input_registered_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->pre, 4);
 }
 
+/* Filled in again, as its owner had it before the address was found. */
+static void bad_input_registered_anew(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true), *fellow = added_watch(test, t, true);
+	struct kprobe *kps[] = { &w->kp, NULL };
+
+	w->kp.addr = text_of(t);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	expect_call(test, t, w, 1, 1);
+	w->kp.addr = NULL;
+	w->kp.symbol_name = t->name;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	w->kp.symbol_name = NULL;
+	expect_call(test, t, w, 1, 1);
+	expect_call(test, t, fellow, 1, 1);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+	expect_call(test, t, fellow, 1, 1);
+}
+
 /* An offset leads elsewhere the second time, where there may be an instruction, too. */
 static void bad_input_registered_elsewhere(struct kunit *test)
 {
@@ -2678,6 +2704,7 @@ static struct kunit_case kprobes_test_cases[] = {
 	KUNIT_CASE_PARAM(bad_input_batch, next_bad_input),
 	KUNIT_CASE(bad_input_null),
 	KUNIT_CASE_PARAM(bad_input_registered_twice, next_subject),
+	KUNIT_CASE_PARAM(bad_input_registered_anew, next_subject),
 	KUNIT_CASE(bad_input_registered_elsewhere),
 	KUNIT_CASE_PARAM(bad_input_twice_in_batch, next_subject),
 	KUNIT_CASE_PARAM(bad_input_unregistered_twice, next_subject),

@@ -218,6 +218,7 @@ u32 point_state_flags(enum point_state state);
 int points_init(void);
 struct kprobe_point *point_find(unsigned long addr);
 struct kprobe_point *point_find_member(struct kprobe *kp);
+struct kprobe_point *point_find_registered(struct probe_request *req);
 bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
 struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace);
 int points_reserve(unsigned int nr);

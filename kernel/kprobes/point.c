@@ -144,6 +144,23 @@ struct kprobe_point *point_find_member(struct kprobe *kp)
 	return NULL;
 }
 
+/*
+ * The point that the probe of @req is in already. Its owner may have filled in the
+ * address anew, as it was at first: let the probe be found by it again.
+ */
+struct kprobe_point *point_find_registered(struct probe_request *req)
+{
+	struct kprobe_point *point = point_find(req->addr);
+
+	if (point && point_has_member(point, req->kp)) {
+		req->kp->addr = point->op.kp.addr;
+		return point;
+	}
+
+	/* An offset is added to the address each time. */
+	return point_find_member(req->kp);
+}
+
 static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
 {
 	unsigned long i = table_start(table, addr);

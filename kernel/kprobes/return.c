@@ -64,7 +64,7 @@ static int return_check(struct kretprobe *rp)
 		return -E2BIG;
 
 	/* What a registered probe uses must not be set up anew. */
-	return point_find_member(&rp->kp) ? -EINVAL : 0;
+	return point_find_registered(&req) ? -EINVAL : 0;
 }
 
 static int return_maxactive(const struct kretprobe *rp)
