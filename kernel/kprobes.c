@@ -198,6 +198,7 @@ static void request_restore(struct probe_request *req)
 	INIT_HLIST_NODE(&kp->hlist);
 }
 
+/* Those that have not joined were not written to, and may be registered already. */
 static void requests_restore(struct probe_request *reqs, unsigned int nr)
 {
 	unsigned int i;
@@ -328,7 +329,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!kps || num <= 0)
 		return -EINVAL;
 
-	reqs = kvcalloc(num, sizeof(*reqs), GFP_KERNEL);
+	reqs = kvcalloc(num, sizeof(*reqs), GFP_KERNEL | __GFP_NOWARN);
 	if (!reqs)
 		return -ENOMEM;
 	for (i = 0; i < num; i++) {

@@ -237,7 +237,10 @@ static const struct reservation {
 	{ is_bare_ftrace_site,	-EINVAL, "rewritten by ftrace" },
 };
 
-/* Called with the locks that keep every reservation as it is. */
+/*
+ * Called with the locks that keep every reservation as it is, but for the static calls of
+ * a module that comes: their lock is their own.
+ */
 int check_probe(struct probe_request *req)
 {
 	const struct reservation *r;

@@ -32,7 +32,8 @@ struct ftrace_user {
  * @p: the probe that get_kprobe() found for the site
  * @ops: the ftrace_ops that ftrace calls
  *
- * While a site moves from one ftrace_ops to another both of them call.
+ * While a site moves from one ftrace_ops to another both of them call, and a hit that
+ * comes just as it does may be claimed by both, or by none.
  *
  * Context: An ftrace callback.
  * Return: true when @ops is the one that holds the site.

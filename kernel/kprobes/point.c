@@ -450,7 +450,9 @@ void point_queue(struct kprobe_point *point, struct list_head *work)
 
 static bool point_ignores_all_off(struct kprobe_point *point)
 {
-	return IS_ENABLED(CONFIG_KRETPROBES) && arch_trampoline_kprobe(&point->op.kp);
+	/* Some look at the text. */
+	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
+	       arch_trampoline_kprobe(&point->op.kp);
 }
 
 static struct point_inputs point_inputs(struct kprobe_point *point)

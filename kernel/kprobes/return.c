@@ -132,7 +132,8 @@ static int return_check_twins(struct kretprobe **rps, int num)
 	if (num == 1)
 		return 0;
 
-	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)), GFP_KERNEL);
+	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)),
+			  GFP_KERNEL | __GFP_NOWARN);
 	if (!sorted)
 		return -ENOMEM;
 
@@ -206,7 +207,7 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * cleared, all else is as it was; the error is one of register_kprobe() or
  *
  * * -%EINVAL - not the entry of a function, or one whose return must not be
- *   diverted, or a maxactive that no memory could hold
+ *   diverted
  * * -%E2BIG - @rp->data_size exceeds %KRETPROBE_MAX_DATA_SIZE
  * * -%ENOMEM - no memory for that many calls
  */

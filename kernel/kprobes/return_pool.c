@@ -142,15 +142,28 @@ static void take_late(struct work_struct *work)
 
 static DECLARE_WORK(late_work, take_late);
 
-/* Who may sleep is given whole pages by objpool. */
-static gfp_t chunk_gfp(int nr, size_t data_size)
+/*
+ * Who may sleep is given whole pages by objpool, much for what is small. Who may not
+ * finds nothing while memory has to be reclaimed first.
+ */
+static int chunk_fill(struct return_chunk *chunk, int nr)
 {
-	return (return_each_cpu(nr, data_size) > SLAB_MAX ? GFP_KERNEL : GFP_ATOMIC) | __GFP_NOWARN;
+	size_t data_size = chunk->pool->data_size;
+	size_t size = sizeof(struct kretprobe_instance) + data_size;
+	int ret = -ENOMEM;
+
+	if (return_each_cpu(nr, data_size) <= SLAB_MAX)
+		ret = objpool_init(&chunk->objects, nr, size, GFP_ATOMIC | __GFP_NOWARN, chunk,
+				   instance_init, chunk_release);
+	if (ret)
+		ret = objpool_init(&chunk->objects, nr, size, GFP_KERNEL | __GFP_NOWARN, chunk,
+				   instance_init, chunk_release);
+
+	return ret;
 }
 
 static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 {
-	size_t size = sizeof(struct kretprobe_instance) + pool->data_size;
 	struct return_chunk *chunk;
 
 	chunk = kzalloc(sizeof(*chunk), GFP_KERNEL);
@@ -159,8 +172,7 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 
 	chunk->pool = pool;
 	chunk->spare = pool->spare;
-	if (objpool_init(&chunk->objects, nr, size, chunk_gfp(nr, pool->data_size), chunk,
-			 instance_init, chunk_release)) {
+	if (chunk_fill(chunk, nr)) {
 		kfree(chunk);
 		return NULL;
 	}
