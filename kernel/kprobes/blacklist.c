@@ -217,9 +217,18 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	return ret;
 }
 
+static int __init stage_namesake(void *data, unsigned long addr)
+{
+	int *ret = data;
+
+	*ret = stage_symbol(addr, ULONG_MAX);
+
+	return *ret == -ENOMEM;
+}
+
 /**
  * kprobe_add_names_blacklist() - keep probes out of functions, as far as they exist
- * @names: their symbols
+ * @names: their symbols, which may name several each, as of inline functions
  * @nr: how many
  *
  * For architectures, to name what no other file need know of.
@@ -229,16 +238,12 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  */
 int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr)
 {
-	kprobe_opcode_t *addr;
 	unsigned int i;
 	int ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
-	for (i = 0; i < nr && ret != -ENOMEM; i++) {
-		addr = kprobe_lookup_name(names[i], 0);
-		if (addr)
-			ret = stage_symbol((unsigned long)addr, ULONG_MAX);
-	}
+	for (i = 0; i < nr && ret != -ENOMEM; i++)
+		kallsyms_on_each_match_symbol(stage_namesake, names[i], &ret);
 	if (ret != -ENOMEM)
 		ret = publish_stage(0, 0);
 	drop_stage();
