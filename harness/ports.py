@@ -67,6 +67,7 @@ PORTS = [
                        ("ftrace", "patch", "stacktrace", "traps")), core=()),
     # As little around kprobes as can be: no modules, no ftrace, no debugfs.
     Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
+    Port("i386-bare", "i386", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
     # Who includes linux/kprobes.h must build and link without kprobes.
     Port("x86_64-off", "x86_64", objects=("vmlinux",), core=()),
     # Uprobes decode by our files, with kprobes or without.

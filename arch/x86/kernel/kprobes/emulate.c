@@ -57,6 +57,18 @@ static bool emulate_nop(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_nop);
 
+static bool emulate_endbr(struct kprobe *p, struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	/* Or a return by FRED has the CPU wait for one still. */
+	regs->fred_cs.wfe = 0;
+#endif
+
+	return emulate_nop(p, regs);
+}
+
+NOKPROBE_SYMBOL(emulate_endbr);
+
 static bool emulate_jmp(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = ip_behind(p) + p->ainsn.disp;
@@ -171,7 +183,10 @@ NOKPROBE_SYMBOL(emulate_call_reg);
 /* What %gs starts from in the kernel, on 32 bits %fs. */
 static __always_inline unsigned long percpu_base(void)
 {
-	return IS_ENABLED(CONFIG_X86_64) ? __rdmsr(MSR_GS_BASE) : __this_cpu_read(this_cpu_off);
+	if (IS_ENABLED(CONFIG_X86_64))
+		return __rdmsr(MSR_GS_BASE);
+
+	return IS_ENABLED(CONFIG_SMP) ? __this_cpu_read(this_cpu_off) : 0;
 }
 
 /* The base may be %rip, which has to be behind the instruction already. */
@@ -486,7 +501,7 @@ static int prepare_endbr(struct kprobe *p, struct insn *insn)
 	u8 modrm = insn->modrm.bytes[0];
 	bool endbr = insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb);
 
-	return endbr ? emulate_with(p, emulate_nop) : 0;
+	return endbr ? emulate_with(p, emulate_endbr) : 0;
 }
 
 static int prepare_two_byte(struct kprobe *p, struct insn *insn)

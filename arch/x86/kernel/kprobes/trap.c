@@ -295,6 +295,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"cr4_update_irqsoff",
 	"native_write_cr4",
 	"native_write_msr",
+	"do_trace_write_msr",
 	"native_load_idt",
 #ifdef CONFIG_X86_32
 	"__flush_tlb_all",
@@ -309,6 +310,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"load_current_idt",
 	/* or one that resumes, */
 	"wakeup_long64",
+	"wakeup_pmode_return",
 	"do_suspend_lowlevel",
 	"ret_point",
 	"restore_registers",
@@ -317,6 +319,12 @@ static const char * const not_in_a_trap[] __initconst = {
 	"native_write_cr0",
 	"native_write_cr2",
 	"native_write_cr3",
+#ifdef CONFIG_KASAN_STACK
+	"kasan_unpoison_task_stack_below",
+	"kasan_unpoison",
+	"kasan_poison",
+	"kasan_poison_last_granule",
+#endif
 	/* on the way from a trap in a guest of Xen, */
 	"xen_iret",
 	"xenpv_restore_regs_and_return_to_usermode",
