@@ -317,13 +317,15 @@ static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, b
  * hit_finish_fixup() - end a hit whose instruction's fault was fixed up
  * @p: the probe, not current any more: the hit has ended with the fault
  * @regs: registers after the fixup
+ * @trap_count: what the exception has added to preempt_count()
  *
  * A probe hit by an interrupt must not be missed because of this one. If this one
  * was itself missed, it still is.
  *
  * Context: The exception, preemption disabled.
  */
-static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs,
+					     unsigned int trap_count)
 {
 	if (!READ_ONCE(p->post_handler))
 		return;
@@ -331,7 +333,7 @@ static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *r
 	guard(irqsave)();
 	if (!kprobe_running())
 		hit_begin(p);
-	else if (!hit_interrupt(p, 0))
+	else if (!hit_interrupt(p, trap_count))
 		return;
 	hit_finish(p, regs, true);
 }

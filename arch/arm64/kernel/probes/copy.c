@@ -286,7 +286,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
 	if (unlikely(p) && text_is_brk(pc))
-		hit_finish_fixup(p, regs);
+		hit_finish_fixup(p, regs, 0);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -12,10 +12,20 @@
 
 #include "common.h"
 
-/* Returns twice: when it has saved the state, and when the CPU has woken up. */
+/*
+ * Returns twice: when it has saved the state, and when the CPU has woken up. The others
+ * do not return then, or do so while the CPU is idle to RCU.
+ */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 #ifdef CONFIG_CPU_PM
 	{ "__cpu_suspend_enter" },
+	{ "psci_0_1_cpu_suspend" },
+	{ "psci_0_2_cpu_suspend" },
+	{ "psci_system_suspend" },
+	{ "__invoke_psci_fn_smc" },
+	{ "__invoke_psci_fn_hvc" },
+	{ "__arm_smccc_smc" },
+	{ "__arm_smccc_hvc" },
 #endif
 	{}
 };

@@ -201,6 +201,15 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
+/* The one kind of exception with a fixup that is not entered as an NMI is. */
+static bool is_page_fault(const struct pt_regs *regs)
+{
+	return regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
+	       regs->cause == EXC_INST_PAGE_FAULT;
+}
+
+NOKPROBE_SYMBOL(is_page_fault);
+
 /**
  * arch_kprobe_fixed_up() - an exception table has dealt with a fault
  * @regs: registers after the fixup
@@ -217,7 +226,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
 	if (unlikely(p) && text_is_ebreak(addr))
-		hit_finish_fixup(p, regs);
+		hit_finish_fixup(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -42,6 +42,9 @@ int read_original(u32 *insn, unsigned long addr)
 
 	if (get_kernel_nofault(first, (u16 *)addr))
 		return -EFAULT;
+	/* It may be half of what is there without it. */
+	if (first == __BUG_INSN_16 && kprobe_on_debuggers_breakpoint(addr))
+		return -EBUSY;
 	if (GET_INSN_LENGTH(first) == 4 && get_kernel_nofault(second, (u16 *)addr + 1))
 		return -EFAULT;
 	*insn = second << 16 | first;

@@ -8,11 +8,18 @@
 
 #include "common.h"
 
-/* One returns on another stack than it was called on, the other once more at resume. */
+/*
+ * One returns on another stack than it was called on, the next once more at resume. The
+ * others do not return then, or do so while the CPU is idle to RCU.
+ */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },
 #ifdef CONFIG_CPU_PM
 	{ "__cpu_suspend_enter" },
+	{ "riscv_sbi_hart_suspend" },
+	{ "sbi_suspend_finisher" },
+	{ "sbi_system_suspend" },
+	{ "__sbi_ecall" },
 #endif
 };
 

@@ -324,7 +324,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
 	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip)) {
-		hit_finish_fixup(p, regs);
+		hit_finish_fixup(p, regs, 0);
 		follow_handler(regs, fixup);
 	}
 }
