@@ -7,12 +7,16 @@ symbol="${1:-kernel_clone}"
 # What a module said between two marks: everything else in this shell forks, too.
 between() { dmesg | sed -n "/kp: mark $1 calls\$/,/kp: mark $1 done\$/p" | grep -o "$1: .*"; }
 
-sample()	# MODULE
+sample()	# MODULE PARAMETERS...
 {
-	if ! insmod "/lib/kp/$1.ko" symbol="$symbol"; then
-		not_ok "$1 loads"
+	local name="$1"
+
+	shift
+	if ! insmod "/lib/kp/$name.ko" "$@"; then
+		not_ok "$name loads"
 		return
 	fi
+	set -- "$name"
 	ok "$1 loads"
 	cat "$KPROBES/list" >/tmp/list
 	say "mark $1 calls"
@@ -31,8 +35,9 @@ sample()	# MODULE
 	check "$1 leaves the list" sh -c "! grep -q ' $symbol+' $KPROBES/list"
 }
 
-sample kprobe_example
-sample kretprobe_example
+sample kprobe_example symbol="$symbol"
+sample kretprobe_example func="$symbol" maxactive=20
+check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 
 # It must take effect for programs of that name, only for these, and only while loaded.
 echo text >/tmp/file
