@@ -33,7 +33,8 @@ EXCEPTIONS = {
     # A return with no address to go to has nowhere to recover.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
 }
-PACKAGES = ["git", "sparse", "gcc-aarch64-linux-gnu", "gcc-riscv64-linux-gnu", "python3-sphinx"]
+PACKAGES = ["git", "sparse", "python3-sphinx", "python3-yaml",
+            *(p for arch in ("arm64", "riscv") for p in configs.default(arch).packages)]
 SPARSE = {
     "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
                "samples/kprobes/"],
@@ -89,9 +90,13 @@ def documentation(source, results):
     folder = CACHE / "check" / "documentation"
     folder.mkdir(parents=True, exist_ok=True)
     log = log_file("documentation")
-    with ui.Step("render Documentation/trace") as step:
-        ui.run(["make", "-C", str(source), f"O={folder}", "SPHINXDIRS=trace",
-                "SPHINXOPTS=-E", "htmldocs"], log, step)
+    try:
+        with ui.Step("render Documentation/trace") as step:
+            ui.run(["make", "-C", str(source), f"O={folder}", "SPHINXDIRS=trace",
+                    "SPHINXOPTS=-E", "htmldocs"], log, step)
+    except ui.Failure as failure:
+        results.fail("Sphinx", str(failure))
+        return
     found = about(tree.our_files(), log.read_text(errors="replace"))
     results.check("Sphinx", not found, "\n    ".join(found))
 

@@ -20,9 +20,9 @@ kp - build, boot and test this kprobes subsystem
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
   ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
                          --seconds N --seed N
-  ./kp soak              what takes hours, in all configurations: torture, sweeps from
-                         other seeds, random input, KUnit by kunit.py and on the
-                         kernel's other ports;
+  ./kp soak              what takes hours, in all configurations that have what it
+                         takes: torture, sweeps from other seeds, random input, KUnit
+                         by kunit.py and on the kernel's other ports;
                          --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
@@ -106,12 +106,17 @@ def one_config(label):
     config = next((c for c in configs.CONFIGS if c.label == label), None)
     if not config:
         raise ui.Failure(f"no configuration {label}; ./kp lists them")
+    if not config.extras:
+        raise ui.Failure(f"{label} is for KUnit only")
     need_guests([config])
     return config
 
 
 def cmd_share(args):
-    return share.run(one_config(args.config), args.count, args.seed)
+    config = one_config(args.config)
+    if config.arch.name != "x86_64":
+        raise ui.Failure("only instructions of x86_64 are drawn")
+    return share.run(config, args.count, args.seed)
 
 
 def cmd_sweep(args):

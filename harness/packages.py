@@ -35,6 +35,7 @@ PROBES = {
     "gcc-sh4-linux-gnu": "sh4-linux-gnu-gcc",
     "gcc-sparc64-linux-gnu": "sparc64-linux-gnu-gcc",
     "python3-sphinx": "sphinx-build",
+    "python3-yaml": "/usr/lib/python3/dist-packages/yaml/__init__.py",
     "qemu-system-misc": "qemu-system-riscv64",
     "qemu-system-ppc": "qemu-system-ppc64", "qemu-system-mips": "qemu-system-mipsel",
     "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
@@ -54,16 +55,19 @@ def present(package):
     return Path(probe).exists() if probe.startswith("/") else bool(shutil.which(probe))
 
 
-# A mirror may have a bad moment.
-PATIENT = ["apt-get", "-o", "Acquire::Retries=5"]
+# A mirror may have a bad moment, and the machine be about its own upgrades.
+PATIENT = ["apt-get", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"]
+
+
+def update(step):
+    ui.run([*PATIENT, "update"], log_file("apt-update"), step)
 
 
 def apt(packages):
-    env = {"DEBIAN_FRONTEND": "noninteractive"}
     with ui.Step("install " + " ".join(packages)) as step:
-        ui.run([*PATIENT, "update"], log_file("apt-update"), step, env=env)
+        update(step)
         ui.run([*PATIENT, "install", "-y", "--no-install-recommends", *packages],
-               log_file("apt-install"), step, env=env)
+               log_file("apt-install"), step, env={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 def need(packages):
@@ -83,11 +87,19 @@ def need(packages):
 def sources(release, path):
     """Writes a source list for a release other than the host's: from where the host's comes."""
     host = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    found = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
-                            "Created-By: Packages", f"Codename: {host}"],
-                           stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    def known():
+        return subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
+                               "Created-By: Packages", f"Codename: {host}"],
+                              stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+    found = known()
+    # An image may come without what apt has to download first.
+    if not found and not os.geteuid():
+        with ui.Step("apt-get update") as step:
+            update(step)
+        found = known()
     if not found:
-        raise ui.Failure(f"apt knows no source of {host} to take {release} from")
+        raise ui.Failure(f"apt knows no source of {host} to take {release} from: has root called apt-get update?")
     path.write_text(f"deb {found[0]} {release} main\n")
 
 

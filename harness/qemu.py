@@ -75,7 +75,7 @@ def command(config, build, initramfs, args=(), cpus=None, threads=None, count=Fa
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
             "-smp", str(cpus or config.cpus),
-            "-m", str(config.memory), "-nographic", "-nic", "none", "-no-reboot",
+            "-m", str(config.memory), "-nographic", "-vga", "none", "-nic", "none", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]
 
@@ -85,11 +85,12 @@ def boot(config, build, modules, what, order, limit, args=(), extra=(), step=Non
     initramfs = pack(config, build, modules, order, extra)
     log = log_file(f"{config.label}-{what}")
     argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
-    # timeout(1) ends the guest even if we are killed ourselves.
-    limit *= config.slow
+    # A firmware that gets nowhere is not waited for as long as a slow kernel.
+    sign = (BANNER, config.slow * (20 if config.arch.boots > 1 else 60))
     for left in reversed(range(config.arch.boots)):
-        status = ui.supervise(["timeout", "-k", "5", str(limit), *argv], log, step,
-                              timeout=limit + 20, sign=(BANNER, 60 * config.slow))
+        end = ui.within(limit * config.slow)
+        # timeout(1) ends the guest even if we are killed ourselves.
+        status = ui.supervise(["timeout", "-k", "5", str(end), *argv], log, step, timeout=end + 20, sign=sign)
         if not left or ui.contains(log, BANNER):
             break
         ui.say(f"  the firmware of {config.arch.name} has not started the kernel: once more")

@@ -3,12 +3,14 @@
 import collections
 import concurrent.futures
 import time
+import traceback
 
 from . import guesttest, ports, ui
 
 # These come when all else has been done with the kernels that are there, and take long.
 LAST = ("beside", "sweep", "faults", "selftests")
 LONG = 10 * 60      # seconds
+GRACE = 20          # minutes for what has begun, that a guest which hangs keeps no result from being told
 
 
 def in_turn(guests):
@@ -27,6 +29,7 @@ class Schedule:
     def __init__(self, source, results, minutes=None):
         self.source, self.results, self.minutes = source, results, minutes
         self.end = ui.START + 60 * minutes if minutes else None
+        ui.END = self.end and self.end + 60 * GRACE
         self.last = collections.deque()     # calls of part() that can wait
 
     def left(self):
@@ -52,14 +55,20 @@ class Schedule:
             self.results.fail(f"{label} builds", str(failure))
         return None
 
+    def attempt(self, name, test, *what):
+        """All that is to be done is done, whatever becomes of it."""
+        try:
+            test(*what, self.results)
+        except ui.Failure as failure:
+            self.results.fail(name, str(failure))
+        except Exception:
+            self.results.fail(name, traceback.format_exc())
+
     def part(self, name, config, made, modules):
         if self.is_over(LONG if name in LAST else 0):
             self.skip(f"{config.label} {name}")
         else:
-            try:
-                guesttest.PARTS[name](config, made, modules, self.results)
-            except ui.Failure as failure:
-                self.results.fail(f"{config.label} {name}", str(failure))
+            self.attempt(f"{config.label} {name}", guesttest.PARTS[name], config, made, modules)
 
     def parts(self, config, made, modules):
         for name in config.parts:
@@ -76,7 +85,7 @@ class Schedule:
             kernels = [pool.submit(made.kernel) for _, made in builds]
             compiles = [pool.submit(ports.compile, port, self.source) for port in compiled]
             for test in others:
-                test(self.results)
+                self.attempt("what needs no kernel", test)
             for (config, made), job in zip(builds, kernels):
                 while self.last and not job.done():
                     self.part(*self.last.popleft())

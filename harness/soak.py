@@ -18,7 +18,10 @@ def guests():
 def line(name, job, results):
     """One line for one boot, which is one test here."""
     own = Results()
-    job(own)
+    try:
+        job(own)
+    except ui.Failure as failure:
+        own.fail(name, str(failure))
     results.check(name, not own.failures and own.passed)
     ui.say(f"  {name}: {own.passed} passed, {len(own.failures)} failed")
 
@@ -28,10 +31,10 @@ def jobs(config, made, modules, seconds, seed):
     if config in configs.BY_NAME:
         yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
         return
-    if len(config.racing) == len(guesttest.RACING):
+    if "toggle" in config.parts:
         yield (f"torture, seed {seed}",
                lambda own: guesttest.torture(config, made, modules, own, seconds, seed))
-    if config.options == "kprobes" and config.arch.name == "x86_64" or "sweep" in config.parts:
+    if config.options == "kprobes":
         # The one of ./kp test is from seed 1.
         yield (f"sweep, seed {seed + 1}",
                lambda own: guesttest.sweep(config, made, modules, own, seed + 1))

@@ -12,6 +12,7 @@ import threading
 import time
 
 START = time.monotonic()
+END = None          # when all must be over, by the same clock
 TAIL = 25
 PATIENCE = 60       # seconds without a line in a log
 STOP = threading.Event()    # set when everything that runs must end
@@ -23,6 +24,11 @@ class Failure(Exception):
 
 def clock(seconds):
     return f"{int(seconds) // 60:d}:{int(seconds) % 60:02d}"
+
+
+def within(seconds):
+    """So many, or as many as are left, but some."""
+    return seconds if END is None else max(5, min(seconds, int(END - time.monotonic())))
 
 
 def say(text=""):
