@@ -445,7 +445,8 @@ int main(int argc, char **argv)
 	if (nr_symbols < 100)
 		return 2;
 
-	worked = mmap(NULL, sizeof(*worked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	worked = mmap(NULL, sizeof(*worked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
 	if (worked == MAP_FAILED)
 		return 2;
 	worker = fork();

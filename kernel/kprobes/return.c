@@ -270,7 +270,7 @@ int __init return_init(void)
 
 		black->addr = kprobe_lookup_name(black->name, 0);
 		if (!black->addr)
-			pr_debug("no function %s whose return is not to be diverted\n", black->name);
+			pr_debug("no function %s, not to be diverted\n", black->name);
 	}
 
 	return return_pools_init();
