@@ -198,7 +198,7 @@ static void request_restore(struct probe_request *req)
 	INIT_HLIST_NODE(&kp->hlist);
 }
 
-/* Those that have not joined were not written to, and may be registered already. */
+/* Those that have not joined have nothing to restore, and may be registered already. */
 static void requests_restore(struct probe_request *reqs, unsigned int nr)
 {
 	unsigned int i;
@@ -280,8 +280,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * Context: Process context, may sleep. Takes kprobe_mutex, cpus_read_lock(),
  * jump_label_lock(), text_mutex and, for a probe on an ftrace site, the locks of
  * ftrace.
- * Return: 0, @p->addr then holds the address probed. On failure @p is as it was,
- * and
+ * Return: 0, @p->addr then holds the address probed. On failure @p is as it was, but
+ * @p->addr of a probe that is registered already holds the address probed, and
  *
  * * -%EINVAL - @p is NULL, has both an address and a symbol or neither, is
  *   registered already, or names text that must not be probed

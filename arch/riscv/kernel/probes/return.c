@@ -16,6 +16,7 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },
 #ifdef CONFIG_CPU_PM
 	{ "__cpu_suspend_enter" },
+	{ "suspend_save_csrs" },
 	{ "riscv_sbi_hart_suspend" },
 	{ "sbi_suspend_finisher" },
 	{ "sbi_system_suspend" },
