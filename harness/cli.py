@@ -108,7 +108,6 @@ def one_config(label):
         raise ui.Failure(f"no configuration {label}; ./kp lists them")
     if not config.extras:
         raise ui.Failure(f"{label} is for KUnit only")
-    need_guests([config])
     return config
 
 
@@ -116,11 +115,13 @@ def cmd_share(args):
     config = one_config(args.config)
     if config.arch.name != "x86_64":
         raise ui.Failure("only instructions of x86_64 are drawn")
+    need_guests([config])
     return share.run(config, args.count, args.seed)
 
 
 def cmd_sweep(args):
     config = one_config(args.config)
+    need_guests([config])
     made = guesttest.build(config, tree.cached())
     modules = made.kernel()
     if args.refused:
@@ -132,6 +133,7 @@ def cmd_sweep(args):
 
 def cmd_torture(args):
     config = one_config(args.config)
+    need_guests([config])
     results = Results()
     made = guesttest.build(config, tree.cached())
     guesttest.torture(config, made, made.kernel(), results, args.seconds, args.seed)

@@ -65,7 +65,10 @@ def update(step):
 
 def apt(packages):
     with ui.Step("install " + " ".join(packages)) as step:
-        update(step)
+        try:
+            update(step)
+        except ui.Failure:
+            pass        # another may be at it; what matters is the packages
         ui.run([*PATIENT, "install", "-y", "--no-install-recommends", *packages],
                log_file("apt-install"), step, env={"DEBIAN_FRONTEND": "noninteractive"})
 

@@ -29,7 +29,7 @@ class Schedule:
     def __init__(self, source, results, minutes=None):
         self.source, self.results, self.minutes = source, results, minutes
         self.end = ui.START + 60 * minutes if minutes else None
-        ui.END = self.end and self.end + 60 * GRACE
+        ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
         self.last = collections.deque()     # calls of part() that can wait
 
     def left(self):
@@ -53,6 +53,8 @@ class Schedule:
             self.skip(label)
         except ui.Failure as failure:
             self.results.fail(f"{label} builds", str(failure))
+        except Exception:
+            self.results.fail(f"{label} builds", traceback.format_exc())
         return None
 
     def attempt(self, name, test, *what):

@@ -23,6 +23,7 @@ class ScheduleTest(unittest.TestCase):
         self.ready = threading.Event()
         self.ready.set()
         self.swap(ui, "STOP", threading.Event())
+        self.swap(ui, "END", None)
         self.swap(guesttest, "build", lambda config, source: types.SimpleNamespace(
             kernel=lambda: self.kernel(config)))
         self.swap(ui, "say", lambda text="": None)
@@ -71,6 +72,25 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(self.done[4:], ["x:b kunit", "x:b sweep"])
         self.assertEqual(self.results.failures, ["y:d builds"])
         self.assertEqual(self.results.skipped, [])
+
+    def test_what_else_goes_wrong_is_one_failure(self):
+        def fails(*_):
+            raise OSError(28, "no space")
+
+        self.swap(guesttest, "PARTS", {"kunit": fails, "sweep": self.part("sweep")})
+        self.swap(ScheduleTest, "compile", fails)
+        self.run_all()
+        self.assertEqual(self.done, ["x:a sweep", "y:c sweep"])
+        self.assertEqual(sorted(self.results.failures),
+                         ["ports:z builds", "x:a kunit", "x:b builds", "y:c kunit", "y:d builds"])
+
+    def test_guests_end_with_all(self):
+        self.run_all(minutes=1)
+        self.assertLessEqual(ui.within(10000), 60 * (1 + schedule.GRACE))
+        ui.END = schedule.time.monotonic() - 1
+        self.assertEqual(ui.within(10000), 5)
+        ui.END = None
+        self.assertEqual(ui.within(10000), 10000)
 
     def test_nothing_begins_when_time_is_over(self):
         self.ready.clear()
