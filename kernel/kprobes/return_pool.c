@@ -142,24 +142,25 @@ static void take_late(struct work_struct *work)
 
 static DECLARE_WORK(late_work, take_late);
 
+static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
+{
+	size_t size = sizeof(struct kretprobe_instance) + chunk->pool->data_size;
+
+	return objpool_init(&chunk->objects, nr, size, gfp | __GFP_NOWARN, chunk,
+			    instance_init, chunk_release);
+}
+
 /*
  * Who may sleep is given whole pages by objpool, much for what is small. Who may not
  * finds nothing while memory has to be reclaimed first.
  */
 static int chunk_fill(struct return_chunk *chunk, int nr)
 {
-	size_t data_size = chunk->pool->data_size;
-	size_t size = sizeof(struct kretprobe_instance) + data_size;
-	int ret = -ENOMEM;
+	if (return_each_cpu(nr, chunk->pool->data_size) <= SLAB_MAX &&
+	    !chunk_fill_from(chunk, nr, GFP_ATOMIC))
+		return 0;
 
-	if (return_each_cpu(nr, data_size) <= SLAB_MAX)
-		ret = objpool_init(&chunk->objects, nr, size, GFP_ATOMIC | __GFP_NOWARN, chunk,
-				   instance_init, chunk_release);
-	if (ret)
-		ret = objpool_init(&chunk->objects, nr, size, GFP_KERNEL | __GFP_NOWARN, chunk,
-				   instance_init, chunk_release);
-
-	return ret;
+	return chunk_fill_from(chunk, nr, GFP_KERNEL);
 }
 
 static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
