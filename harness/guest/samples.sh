@@ -16,23 +16,22 @@ sample()	# MODULE PARAMETERS...
 		not_ok "$name loads"
 		return
 	fi
-	set -- "$name"
-	ok "$1 loads"
+	ok "$name loads"
 	cat "$KPROBES/list" >/tmp/list
-	say "mark $1 calls"
+	say "mark $name calls"
 	for i in 1 2 3; do
 		/bin/busybox true
 	done
-	say "mark $1 done"
-	between "$1" >/tmp/hits
-	check "$1 fires at each call" [ "$(grep -c "$1: $symbol: " /tmp/hits)" -ge 3 ]
-	say "$KPROBES/list with $1:"
+	say "mark $name done"
+	between "$name" >/tmp/hits
+	check "$name fires at each call" [ "$(grep -c "$name: $symbol: " /tmp/hits)" -ge 3 ]
+	say "$KPROBES/list with $name:"
 	tell "  " </tmp/list
-	say "what $1 printed while the shell started three programs:"
+	say "what $name printed while the shell started three programs:"
 	head -n 12 /tmp/hits | tell "  "
-	check "$1 is listed" grep -q " $symbol+" /tmp/list
-	check "$1 unloads" rmmod "$1"
-	check "$1 leaves the list" sh -c "! grep -q ' $symbol+' $KPROBES/list"
+	check "$name is listed" grep -q " $symbol+" /tmp/list
+	check "$name unloads" rmmod "$name"
+	check "$name leaves the list" sh -c "! grep -q ' $symbol+' $KPROBES/list"
 }
 
 sample kprobe_example symbol="$symbol"
