@@ -43,6 +43,11 @@ class Schedule:
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
 
+    def fail(self, name, error):
+        """Of what is no failure of ours to foresee, tell where it came from."""
+        known = isinstance(error, ui.Failure)
+        self.results.fail(name, str(error) if known else "".join(traceback.format_exception(error)))
+
     def built(self, label, job):
         """What a build gives, or None."""
         try:
@@ -51,20 +56,16 @@ class Schedule:
             return value
         except concurrent.futures.TimeoutError:
             self.skip(label)
-        except ui.Failure as failure:
-            self.results.fail(f"{label} builds", str(failure))
-        except Exception:
-            self.results.fail(f"{label} builds", traceback.format_exc())
+        except Exception as error:
+            self.fail(f"{label} builds", error)
         return None
 
     def attempt(self, name, test, *what):
         """All that is to be done is done, whatever becomes of it."""
         try:
             test(*what, self.results)
-        except ui.Failure as failure:
-            self.results.fail(name, str(failure))
-        except Exception:
-            self.results.fail(name, traceback.format_exc())
+        except Exception as error:
+            self.fail(name, error)
 
     def part(self, name, config, made, modules):
         if self.is_over(LONG if name in LAST else 0):
