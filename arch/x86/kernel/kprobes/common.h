@@ -10,6 +10,7 @@
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
+ *	branches.c	who branches where in a function?
  *	region.c	may a jump cover what follows the probe?
  *	opt.c		jumps written, and detours taken
  *	entry.S		the landing places of copies, detours and diverted returns
@@ -184,6 +185,35 @@ struct region {
 /* The linker's; nobody declares them for others. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
+
+/**
+ * struct function_map - what has been found out about the last function
+ * @serial: which one that is, see struct kprobe_function
+ * @start: its first byte
+ * @end: the byte behind it
+ * @cold: a piece of code that it branches into and that may branch back
+ * @cold_end: the byte behind that
+ * @targets: bit N: offset N may be branched to, be it by a fixup
+ * @size: bits in @targets
+ * @indirect: a branch may lead anywhere
+ * @backwards: the direction flag may be set
+ * @err: that it could not be found out
+ */
+struct function_map {
+	unsigned long serial;
+	unsigned long start;
+	unsigned long end;
+	unsigned long cold;
+	unsigned long cold_end;
+	unsigned long *targets;
+	unsigned long size;
+	bool indirect;
+	bool backwards;
+	int err;
+};
+
+/* branches.c */
+const struct function_map *map_function(const struct kprobe_function *fn);
 
 /* region.c */
 enum detour_obstacle plan_region(struct region *region, unsigned long addr);
