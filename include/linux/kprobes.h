@@ -414,6 +414,44 @@ void arch_unguard_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
 
+/**
+ * arch_jump_is_single() - does the jump to a detour replace a single instruction?
+ * @optinsn: a prepared detour
+ *
+ * An architecture answers true in its <asm/kprobes.h> when the jump covers nothing
+ * but the probed instruction, and a CPU that executes it while it is written or
+ * removed executes either the breakpoint or the jump. Then no task can be inside
+ * what the jump covers: it is written without arch_guard_kprobes() and without a
+ * grace period.
+ *
+ * Context: Process context.
+ * Return: whether it does.
+ */
+#ifndef arch_jump_is_single
+static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+{
+	return false;
+}
+#endif
+
+/**
+ * arch_detour_calls_post() - does a detour call the post_handlers of its probe?
+ * @ainsn: the probe's instruction; whether it gets a detour is not known yet
+ *
+ * An architecture answers true in its <asm/kprobes.h> when its detours look for a
+ * post_handler after the pre_handlers have run, as a breakpoint's trap does. Then a
+ * post_handler does not keep a probe from being reached by a jump.
+ *
+ * Context: Process context.
+ * Return: whether it does.
+ */
+#ifndef arch_detour_calls_post
+static inline bool arch_detour_calls_post(const struct arch_specific_insn *ainsn)
+{
+	return false;
+}
+#endif
+
 /* kernel/kprobes/optimize.c */
 void wait_for_kprobe_optimizer(void);
 

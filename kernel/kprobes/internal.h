@@ -65,7 +65,7 @@ enum point_text {
 /**
  * struct point_inputs - all that decides what a point wants of its text
  * @enabled: members that want to be called
- * @post: how many of those have a post_handler
+ * @post: how many of those have a post_handler that no detour would call
  * @all_off: debugfs "enabled" is 0 and the point obeys it
  * @may_jump: the optimizer is allowed to run
  * @detour: a detour is prepared
@@ -276,6 +276,7 @@ static inline bool ftrace_point_misplaced(struct kprobe_point *point)
 #ifdef CONFIG_OPTPROBES
 bool optimize_allowed(void);
 bool optimize_has_detour(struct kprobe_point *point);
+bool optimize_calls_post(struct kprobe_point *point);
 bool optimize_blocked(struct kprobe_point *point);
 void optimize_init(struct kprobe_point *point);
 void optimize_queue(struct kprobe_point *point);
@@ -294,6 +295,11 @@ static inline bool optimize_allowed(void)
 }
 
 static inline bool optimize_has_detour(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline bool optimize_calls_post(struct kprobe_point *point)
 {
 	return false;
 }

@@ -3,9 +3,11 @@
  * Jumps in place of breakpoints.
  *
  * An armed point that would like a jump is queued. A worker has the architecture
- * prepare a detour for it, once, and guard what the jump will cover: from then
- * on nobody enters that but through the detour. A grace period later nobody is
- * inside any more, and the jump can be written. The way back needs no waiting.
+ * prepare a detour for it, once. A jump that covers a single instruction is written
+ * then and there. For any other the architecture guards what the jump will cover:
+ * from then on nobody enters that but through the detour. A grace period later
+ * nobody is inside any more, and the jump can be written. The way back needs no
+ * waiting.
  *
  * A point is on at most one of the lists below, by its op.list. The worker keeps
  * no list of its own while it holds no lock, so taking a point off its list is
@@ -56,8 +58,8 @@ static DECLARE_DELAYED_WORK(optimizer, optimize_work);
  *
  * A grace period will follow, and then arch_optimize_kprobes(). Once that begins
  * no task may come into the middle of the instructions that the jump replaces,
- * be it from a copy of an instruction, from a branch, or from a call. There is
- * nothing to do when the jump replaces one instruction.
+ * be it from a copy of an instruction, from a branch, or from a call. It is not
+ * called for jumps of which arch_jump_is_single() is true.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
@@ -97,6 +99,12 @@ bool optimize_allowed(void)
 bool optimize_has_detour(struct kprobe_point *point)
 {
 	return arch_prepared_optinsn(&point->op.optinsn);
+}
+
+/* Does a post_handler leave the point its jump? */
+bool optimize_calls_post(struct kprobe_point *point)
+{
+	return arch_detour_calls_post(&point->op.kp.ainsn);
 }
 
 void optimize_init(struct kprobe_point *point)
@@ -335,6 +343,32 @@ static void write_breakpoints(void)
 	finish_points(&points, POINT_ARMED);
 }
 
+/* Jumps for the breakpoints of @ops, which is empty then. */
+static void write_jumps(struct list_head *ops)
+{
+	LIST_HEAD(points);
+
+	if (list_empty(ops))
+		return;
+
+	list_points(ops, &points);
+	arch_optimize_kprobes(ops);
+	finish_points(&points, POINT_OPTIMIZED);
+}
+
+/* Those of the queued jumps that need no grace period. */
+static void write_single_jumps(void)
+{
+	struct optimized_kprobe *op, *next;
+	LIST_HEAD(single);
+
+	list_for_each_entry_safe(op, next, &queued, list) {
+		if (arch_jump_is_single(&op->optinsn))
+			list_move_tail(&op->list, &single);
+	}
+	write_jumps(&single);
+}
+
 /* Returns whether there is something to wait for. */
 static bool begin_wait(void)
 {
@@ -343,6 +377,7 @@ static bool begin_wait(void)
 	guard(mutex)(&text_mutex);
 
 	write_breakpoints();
+	write_single_jumps();
 	list_splice_tail_init(&queued, &waiting);
 	if (list_empty(&waiting))
 		return false;
@@ -352,20 +387,15 @@ static bool begin_wait(void)
 	return true;
 }
 
-static void write_jumps(void)
+static void end_wait(void)
 {
-	LIST_HEAD(points);
-
 	guard(mutex)(&kprobe_mutex);
-	list_points(&waiting, &points);
-	if (!list_empty(&waiting)) {
-		guard(cpus_read_lock)();
+	scoped_guard(cpus_read_lock) {
 		guard(mutex)(&text_mutex);
-		arch_optimize_kprobes(&waiting);
+		write_jumps(&waiting);
 	}
-	finish_points(&points, POINT_OPTIMIZED);
 
-	/* Whoever was queued in the meantime needs a grace period of its own. */
+	/* A point that was queued in the meantime needs a grace period of its own. */
 	if (!list_empty(&queued))
 		queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZE_DELAY);
 }
@@ -379,7 +409,7 @@ static void optimize_work(struct work_struct *work)
 	/* A task that has to be waited for may want it. */
 	lockdep_assert_not_held(&kprobe_mutex);
 	synchronize_rcu_tasks();
-	write_jumps();
+	end_wait();
 }
 
 /* Tell what keeps a point from being reached by a jump, the nearest thing first. */
@@ -391,7 +421,7 @@ void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 
 	if (kprobe_ftrace(&point->op.kp)) {
 		strscpy(buf, "ftrace site", size);
-	} else if (point->post) {
+	} else if (point->post && !optimize_calls_post(point)) {
 		strscpy(buf, "post_handler", size);
 	} else if (!knob) {
 		strscpy(buf, "knob off", size);

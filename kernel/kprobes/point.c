@@ -362,14 +362,18 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 	point_update_callee(point);
 }
 
-/* Behind a jump no post_handler is called: let there be no pre_handler without it. */
+/*
+ * A detour that calls no post_handler must not call the pre_handler that belongs to
+ * one either.
+ */
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
 	point_count_member(point, kp, 1);
 	if (!kp->pre_handler)
 		return;
 
-	if (kp->post_handler && (point->postponed || point_has_jump(point)))
+	if (kp->post_handler && !optimize_calls_post(point) &&
+	    (point->postponed || point_has_jump(point)))
 		point->postponed = true;
 	else
 		point_add_callee(point, kp);
@@ -459,7 +463,7 @@ static struct point_inputs point_inputs(struct kprobe_point *point)
 {
 	return (struct point_inputs){
 		.enabled = point->enabled,
-		.post = point->post,
+		.post = optimize_calls_post(point) ? 0 : point->post,
 		.all_off = all_off && !point_ignores_all_off(point),
 		.may_jump = optimize_allowed(),
 		.detour = optimize_has_detour(point),

@@ -81,7 +81,7 @@ enum point_text point_wants(const struct point_inputs *in)
 	if (!in->enabled || in->all_off)
 		return POINT_PLAIN;
 
-	/* A jump cannot stop after the first of the instructions it covers. */
+	/* Most detours cannot stop after the first of the instructions they cover. */
 	if (in->post || in->blocked || !in->detour)
 		return POINT_BREAK;
 
