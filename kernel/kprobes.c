@@ -2,8 +2,8 @@
 /*
  * Kernel probes: the functions that the rest of the kernel calls.
  *
- * Each of them is a short walk through the files in kernel/kprobes/; internal.h
- * there has the map, the types and the lock order.
+ * Each of them is a short walk through the files in kernel/kprobes/; point.h there
+ * has the types that all of them build on, and the lock order.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -16,7 +16,16 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "kprobes/internal.h"
+#include "kprobes/blacklist.h"
+#include "kprobes/check.h"
+#include "kprobes/hit.h"
+#include "kprobes/lifetime.h"
+#include "kprobes/members.h"
+#include "kprobes/point.h"
+#include "kprobes/reconcile.h"
+#include "kprobes/request.h"
+#include "kprobes/return.h"
+#include "kprobes/table.h"
 
 /* Serializes all that changes points, their members and the switches. */
 DEFINE_MUTEX(kprobe_mutex);

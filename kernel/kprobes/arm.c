@@ -4,10 +4,13 @@
  * ftrace sites go to ftrace, in one round of its own.
  */
 #include <linux/cpu.h>
+#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/memory.h>
 
-#include "internal.h"
+#include "arm.h"
+#include "ftrace.h"
+#include "point.h"
 
 /**
  * arch_arm_kprobes() - write the breakpoints of several probes

@@ -12,6 +12,7 @@
 #include <linux/bsearch.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -21,7 +22,7 @@
 #include <linux/string.h>
 #include <asm/sections.h>
 
-#include "internal.h"
+#include "blacklist.h"
 
 struct blacklist_range {
 	unsigned long start;

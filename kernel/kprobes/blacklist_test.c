@@ -5,8 +5,9 @@
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 
-#include "internal.h"
+
 
 static noinline void may_be_probed(void)
 {

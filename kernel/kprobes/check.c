@@ -10,12 +10,17 @@
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/kgdb.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "blacklist.h"
+#include "check.h"
+#include "optimize.h"
+#include "request.h"
 
 static bool outside_text(struct probe_request *req)
 {

@@ -16,7 +16,9 @@
 #include <asm/nmi.h>
 #endif
 
-#include "internal.h"
+#include "point.h"
+#include "state.h"
+#include "table.h"
 
 /* -- the probed functions -- */
 

@@ -7,10 +7,16 @@
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 
-#include "internal.h"
+#include "blacklist.h"
+#include "optimize.h"
+#include "point.h"
+#include "reconcile.h"
+#include "return.h"
+#include "table.h"
 
 static void show_member(struct seq_file *m, const struct kprobe_point *point,
 			struct kprobe *kp)

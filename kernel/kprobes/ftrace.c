@@ -12,9 +12,11 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/ftrace.h>
+#include <linux/kprobes.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "ftrace.h"
+#include "point.h"
 
 /**
  * struct ftrace_user - one of the two ftrace_ops

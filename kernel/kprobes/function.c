@@ -6,8 +6,11 @@
  * text comes or goes.
  */
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 
-#include "internal.h"
+#include "check.h"
+#include "point.h"
 
 static char last_name[KSYM_NAME_LEN];
 static struct kprobe_function last = { .name = last_name };

@@ -12,11 +12,15 @@
 
 #include <linux/init.h>
 #include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 
-#include "internal.h"
+#include "hit.h"
+#include "point.h"
+#include "return.h"
 
 /* Stands for "handlers are not to run here" in current_kprobe. */
 static struct kprobe kprobe_busy;

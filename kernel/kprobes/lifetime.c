@@ -4,12 +4,18 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
-#include "internal.h"
+#include "blacklist.h"
+#include "check.h"
+#include "lifetime.h"
+#include "point.h"
+#include "reconcile.h"
+#include "request.h"
 
 /**
  * kprobe_free_init_mem() - the kernel's boot-time text is about to be freed

@@ -18,12 +18,18 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
+#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "lifetime.h"
+#include "optimize.h"
+#include "point.h"
+#include "reconcile.h"
+#include "state.h"
+#include "table.h"
 
 /* ARMED, and not yet known whether there can be a detour. */
 static LIST_HEAD(candidates);

@@ -13,7 +13,11 @@
 #include <linux/kthread.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "optimize.h"
+#include "point.h"
+#include "reconcile.h"
+#include "state.h"
+#include "table.h"
 
 /* -- what is probed -- */
 

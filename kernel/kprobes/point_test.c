@@ -7,7 +7,14 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 
-#include "internal.h"
+#include "ftrace.h"
+#include "hit.h"
+#include "members.h"
+#include "optimize.h"
+#include "point.h"
+#include "reconcile.h"
+#include "state.h"
+#include "table.h"
 
 /* Two targets: one that ftrace knows, where it can, and one that it does not. */
 static noinline int traced_target(int x)

@@ -7,10 +7,13 @@
 
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/overflow.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "check.h"
+#include "request.h"
 
 /**
  * kprobe_lookup_name() - find the text of a symbol

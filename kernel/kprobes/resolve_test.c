@@ -4,8 +4,9 @@
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 
-#include "internal.h"
+#include "point.h"
 
 static noinline int resolve_test_target(int x)
 {

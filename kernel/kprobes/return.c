@@ -14,13 +14,19 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/sort.h>
 
-#include "internal.h"
+#include "check.h"
+#include "point.h"
+#include "request.h"
+#include "return.h"
+#include "table.h"
 
 /* An array of return probes is handed on as an array of the probes in them. */
 static_assert(offsetof(struct kretprobe, kp) == 0);

@@ -19,12 +19,13 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
+#include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "return.h"
 
 /*
  * What there is from the start when the user leaves it to us, unless there are more

@@ -3,9 +3,10 @@
  * The verbs of return_pool.c and return_trampoline.c for the ports whose only
  * way to divert a return is rethook: its nodes are the instances.
  */
+#include <linux/kprobes.h>
 #include <linux/rethook.h>
 
-#include "internal.h"
+#include "return.h"
 
 static void return_rethook_handler(struct rethook_node *node, void *data,
 				   unsigned long ret_addr, struct pt_regs *regs)

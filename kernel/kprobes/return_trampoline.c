@@ -13,12 +13,15 @@
 
 #include <linux/bug.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 
-#include "internal.h"
+#include "hit.h"
+#include "return.h"
 
 /*
  * From @node on, find the instance that knows where the function with frame @fp

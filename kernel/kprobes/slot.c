@@ -12,6 +12,8 @@
  */
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
@@ -19,7 +21,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "slot.h"
 
 enum slot_use { SLOT_FREE, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
 

@@ -5,9 +5,10 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/kprobes.h>
 #include <linux/rcupdate.h>
 
-#include "internal.h"
+#include "slot.h"
 
 /* More than one page's worth on every architecture. */
 #define NR_SLOTS	(PAGE_SIZE / KPROBE_INSN_SLOT_SIZE + 3)

@@ -6,8 +6,9 @@
 #include <linux/array_size.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/kprobes.h>
 
-#include "internal.h"
+#include "state.h"
 
 static const char * const point_state_names[] = {
 	[POINT_NEW]		= "new",

@@ -25,6 +25,7 @@
 #include <linux/execmem.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/set_memory.h>
 #include <linux/sizes.h>

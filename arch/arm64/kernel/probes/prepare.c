@@ -9,6 +9,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/string.h>

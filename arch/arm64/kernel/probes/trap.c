@@ -14,6 +14,7 @@
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>

@@ -23,6 +23,7 @@
 #include <linux/cleanup.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/string.h>

@@ -9,6 +9,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/preempt.h>

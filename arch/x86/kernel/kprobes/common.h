@@ -18,6 +18,7 @@
 #ifndef _ARCH_X86_KPROBES_COMMON_H
 #define _ARCH_X86_KPROBES_COMMON_H
 
+#include <linux/kprobes_port.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/insn.h>
@@ -64,7 +65,6 @@
 	"	lea 28(%esp), %esp\n"
 #endif
 
-/* The rest needs <linux/kprobes.h> with kprobes in it. */
 #ifdef CONFIG_KPROBES
 
 /* poke.c */

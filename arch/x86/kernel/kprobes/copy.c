@@ -27,6 +27,7 @@
 #include <linux/instrumentation.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>

@@ -8,6 +8,7 @@
 #include <linux/cfi.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>

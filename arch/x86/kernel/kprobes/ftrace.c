@@ -5,6 +5,7 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/string.h>
 
 #include "common.h"

@@ -19,6 +19,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>

@@ -43,6 +43,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>

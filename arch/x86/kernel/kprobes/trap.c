@@ -9,6 +9,7 @@
  * copy that jumps to kprobe_post_entry. No instruction is single-stepped.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>

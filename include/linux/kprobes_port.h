@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What kprobes offer to their ports beyond <linux/kprobes.h>: the ports that handle
+ * hits within hits, and that choose where a detour is.
+ */
+#ifndef _LINUX_KPROBES_PORT_H
+#define _LINUX_KPROBES_PORT_H
+
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/percpu.h>
+
+#ifdef CONFIG_KPROBES
+
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+/* hit.c: ports that handle hits which interrupt others */
+bool hit_interrupt(struct kprobe *p, unsigned int trap_count);
+void hit_resume(void);
+
+DECLARE_PER_CPU(unsigned int, hits_aside);
+
+/* A hit of @p begins, in the context that preempt_count() tells of. */
+static __always_inline void hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
+}
+
+/* It ends. @aside: another may have been put aside for it. */
+static __always_inline void hit_end(bool aside)
+{
+	if (aside && unlikely(__this_cpu_read(hits_aside)))
+		hit_resume();
+	else
+		reset_current_kprobe();
+}
+
+/* Nobody will end the hits of this CPU. */
+static inline void hits_forget(void)
+{
+	reset_current_kprobe();
+	__this_cpu_write(hits_aside, 0);
+}
+#else
+static __always_inline void hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+}
+
+static __always_inline void hit_end(bool aside)
+{
+	reset_current_kprobe();
+}
+
+static inline void hits_forget(void)
+{
+	reset_current_kprobe();
+}
+#endif
+
+/**
+ * hit_pre_handler() - call the pre_handlers of the probes at an address
+ * @p: the probe that get_kprobe() found, set as current
+ * @regs: registers at the probed instruction
+ *
+ * Context: A trap or a detour, preemption disabled.
+ * Return: 0, or what the first handler returned that wants to go elsewhere.
+ */
+static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe *callee = READ_ONCE(p->callee);
+
+	return callee->pre_handler(callee, regs);
+}
+
+/**
+ * hit_finish() - call the post_handlers, if there are any, and end a hit
+ * @p: the probe, set as current
+ * @regs: registers behind the probed instruction
+ * @aside: another hit may have been put aside for this one
+ *
+ * The last user with a post_handler may have come or gone during the hit.
+ *
+ * Context: As hit_pre_handler(), or what follows when the instruction is done.
+ */
+static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, bool aside)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	if (post)
+		post(p, regs, 0);
+	hit_end(aside);
+}
+
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+/**
+ * hit_finish_fixup() - end a hit whose instruction's fault was fixed up
+ * @p: the probe, not current any more: the hit has ended with the fault
+ * @regs: registers after the fixup
+ * @trap_count: what the exception has added to preempt_count()
+ *
+ * A probe hit by an interrupt must not be missed because of this one. If this one
+ * was itself missed, it still is.
+ *
+ * Context: The exception, preemption disabled.
+ */
+static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs,
+					     unsigned int trap_count)
+{
+	if (!READ_ONCE(p->post_handler))
+		return;
+
+	guard(irqsave)();
+	if (!kprobe_running())
+		hit_begin(p);
+	else if (!hit_interrupt(p, trap_count))
+		return;
+	hit_finish(p, regs, true);
+}
+#endif
+
+/**
+ * struct kprobe_function - a function, as the symbol table knows it
+ * @start: its first byte
+ * @end: the byte behind it
+ * @name: its name
+ * @serial: another one for each function that is looked up
+ */
+struct kprobe_function {
+	unsigned long start;
+	unsigned long end;
+	const char *name;
+	unsigned long serial;
+};
+
+/* kernel/kprobes/function.c */
+const struct kprobe_function *kprobe_function_of(unsigned long addr);
+
+/* kernel/kprobes/check.c */
+bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
+bool kprobe_on_debuggers_breakpoint(unsigned long addr);
+
+#ifdef CONFIG_OPTPROBES
+/**
+ * struct optinsn_place - where a detour may be, for a jump that has to contain
+ *	certain bytes
+ * @origin: address that distances are taken from
+ * @mask: the bits of the distance that matter
+ * @value: what they have to be
+ */
+struct optinsn_place {
+	unsigned long origin;
+	u32 mask;
+	u32 value;
+};
+
+static inline bool optinsn_place_suits(const struct optinsn_place *place, const void *slot)
+{
+	return (((unsigned long)slot - place->origin) & place->mask) == place->value;
+}
+
+/* kernel/kprobes/slot.c */
+kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
+kprobe_opcode_t *optinsn_slot_of(unsigned long addr);
+void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size);
+#endif
+
+#endif /* CONFIG_KPROBES */
+
+#endif /* _LINUX_KPROBES_PORT_H */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text of many points at once.
+ */
+#ifndef _KERNEL_KPROBES_ARM_H
+#define _KERNEL_KPROBES_ARM_H
+
+struct list_head;
+
+int arm_points(struct list_head *kps);
+void disarm_points(struct list_head *kps);
+
+#endif /* _KERNEL_KPROBES_ARM_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text of many points at once, through ftrace sites.
+ */
+#ifndef _KERNEL_KPROBES_FTRACE_H
+#define _KERNEL_KPROBES_FTRACE_H
+
+#include <linux/types.h>
+
+struct kprobe_point;
+struct list_head;
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int ftrace_arm_points(struct list_head *kps);
+void ftrace_disarm_points(struct list_head *kps);
+int ftrace_retarget_point(struct kprobe_point *point);
+bool ftrace_point_misplaced(struct kprobe_point *point);
+#else
+static inline int ftrace_arm_points(struct list_head *kps)
+{
+	return 0;
+}
+
+static inline void ftrace_disarm_points(struct list_head *kps)
+{
+}
+
+static inline int ftrace_retarget_point(struct kprobe_point *point)
+{
+	return 0;
+}
+
+static inline bool ftrace_point_misplaced(struct kprobe_point *point)
+{
+	return false;
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_FTRACE_H */

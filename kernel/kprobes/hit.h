@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What runs in traps.
+ */
+#ifndef _KERNEL_KPROBES_HIT_H
+#define _KERNEL_KPROBES_HIT_H
+
+#include <linux/kprobes.h>
+
+extern struct kprobe callees_end;
+bool hit_put_aside(struct kprobe *p);
+
+int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
+void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int hit_init(void);
+
+#endif /* _KERNEL_KPROBES_HIT_H */

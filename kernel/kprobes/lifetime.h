@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text that comes and goes.
+ */
+#ifndef _KERNEL_KPROBES_LIFETIME_H
+#define _KERNEL_KPROBES_LIFETIME_H
+
+#include <linux/types.h>
+
+struct probe_request;
+
+#ifdef CONFIG_MODULES
+int lifetime_init(void);
+int lifetime_hold(struct probe_request *req);
+void lifetime_release(struct probe_request *req);
+bool lifetime_is_going(unsigned long addr);
+#else
+static inline int lifetime_init(void)
+{
+	return 0;
+}
+
+static inline int lifetime_hold(struct probe_request *req)
+{
+	return 0;
+}
+
+static inline void lifetime_release(struct probe_request *req)
+{
+}
+
+static inline bool lifetime_is_going(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_LIFETIME_H */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A point: one probed address.
+ *
+ * Every probed address has one struct kprobe_point. The struct kprobe inside it
+ * is the one that architectures see; a user's struct kprobe is a member of it.
+ * A change to a member, or to one of the global switches, changes what the
+ * point wants of the text, and points_reconcile() makes the text follow.
+ *
+ * Lock order, outermost first. The trap side takes none of them.
+ *
+ *	kprobe_mutex
+ *	  cpus_read_lock()
+ *	    jump_label_lock()
+ *	      text_mutex
+ *	        slot_mutex, blacklist_mutex
+ *	  the locks of ftrace (never with text_mutex held)
+ *	  chunks_mutex
+ *
+ * No grace period is waited for with any of them held.
+ */
+#ifndef _KERNEL_KPROBES_POINT_H
+#define _KERNEL_KPROBES_POINT_H
+
+#include <linux/cleanup.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+
+#include "state.h"
+
+/**
+ * struct kprobe_point - one probed address
+ * @op: what architectures see; its pre_handler and post_handler dispatch to the
+ *	members, its list links the point in the caller's work list
+ * @callees: the members that are enabled and have a pre_handler, linked by their
+ *	hlist in order of registration, and callees_end behind them
+ * @members: the users' probes at this address, in order of registration
+ * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
+ * @enabled: members not disabled
+ * @post: members not disabled that have a post_handler
+ * @state: written by point_set_state() only
+ * @detour_tried: whether there can be a detour is known, see optimize.c
+ * @postponed: some members are callees only once nobody comes through a jump
+ * @rcu: delays the freeing of a dead point that has had a detour
+ */
+struct kprobe_point {
+#ifdef CONFIG_OPTPROBES
+	struct optimized_kprobe op;
+#else
+	struct {
+		struct kprobe kp;
+	} op;
+#endif
+	struct hlist_head callees;
+	struct list_head members;
+	union {
+		struct {
+#ifdef CONFIG_KPROBES_ON_FTRACE
+			struct ftrace_ops *ftrace_ops;
+#endif
+			unsigned int enabled;
+			unsigned int post;
+		};
+		struct rcu_head rcu;
+	};
+	enum point_state state;
+	bool detour_tried;
+	bool postponed;
+};
+
+static __always_inline struct kprobe_point *point_of(struct kprobe *kp)
+{
+	return container_of(kp, struct kprobe_point, op.kp);
+}
+
+static inline unsigned long point_addr(const struct kprobe_point *point)
+{
+	return (unsigned long)point->op.kp.addr;
+}
+
+DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
+
+/* kprobes.c: serializes all that changes points, their members and the switches */
+extern struct mutex kprobe_mutex;
+
+static inline bool point_has_jump(struct kprobe_point *point)
+{
+	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
+	       point->state == POINT_UNOPTIMIZING;
+}
+
+int points_init(void);
+struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace);
+void point_publish(struct kprobe_point *point);
+void point_set_state(struct kprobe_point *point, enum point_state state);
+void point_free(struct kprobe_point *point);
+void point_free_with_detour(struct kprobe_point *point);
+
+#endif /* _KERNEL_KPROBES_POINT_H */

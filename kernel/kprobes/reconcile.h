@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text follows what the points want.
+ */
+#ifndef _KERNEL_KPROBES_RECONCILE_H
+#define _KERNEL_KPROBES_RECONCILE_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct kprobe_point;
+
+void point_queue(struct kprobe_point *point, struct list_head *work);
+int points_reconcile(struct list_head *work);
+int points_reconcile_most(struct list_head *work);
+int points_reconcile_all(void);
+void points_bury(struct list_head *work, struct list_head *dead);
+void points_free(struct list_head *dead);
+void points_forget_text(unsigned long start, unsigned long end, bool can_write);
+bool point_wants_text(struct kprobe_point *point);
+bool point_wants_detour(struct kprobe_point *point);
+bool points_all_off(void);
+int points_set_all_off(bool off);
+
+#endif /* _KERNEL_KPROBES_RECONCILE_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Executable memory for copies of instructions.
+ */
+#ifndef _KERNEL_KPROBES_SLOT_H
+#define _KERNEL_KPROBES_SLOT_H
+
+unsigned int slot_pages_in_use(void);
+
+#endif /* _KERNEL_KPROBES_SLOT_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The states of a point and the steps between them: pure, nothing here has a side
+ * effect. See point_edges[] in state.c for the legal steps.
+ */
+#ifndef _KERNEL_KPROBES_STATE_H
+#define _KERNEL_KPROBES_STATE_H
+
+#include <linux/types.h>
+
+enum point_state {
+	POINT_NEW,		/* prepared, not yet in the table */
+	POINT_DISARMED,		/* in the table, text untouched */
+	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
+	POINT_OPTIMIZING,	/* as ARMED, and queued for a jump */
+	POINT_OPTIMIZED,	/* jump written */
+	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
+	POINT_GONE,		/* text freed, never to be written again */
+	POINT_DEAD,		/* no members; freed after a grace period */
+	NR_POINT_STATES,
+};
+
+/* What stands, or should stand, at the probed address. */
+enum point_text {
+	POINT_PLAIN,		/* the original instruction */
+	POINT_BREAK,		/* breakpoint or ftrace call */
+	POINT_BREAK_LATER,	/* the same, but a jump may stay for a while */
+	POINT_JUMP,		/* jump to a detour */
+	NR_POINT_TEXTS,
+};
+
+/**
+ * struct point_inputs - all that decides what a point wants of its text
+ * @enabled: members that want to be called
+ * @post: how many of those have a post_handler that no detour would call
+ * @all_off: debugfs "enabled" is 0 and the point obeys it
+ * @may_jump: the optimizer is allowed to run
+ * @detour: a detour is prepared
+ * @blocked: another point is armed in the region that a jump would cover
+ */
+struct point_inputs {
+	unsigned int enabled;
+	unsigned int post;
+	bool all_off;
+	bool may_jump;
+	bool detour;
+	bool blocked;
+};
+
+const char *point_state_name(enum point_state state);
+bool point_edge_legal(enum point_state from, enum point_state to);
+enum point_text point_wants(const struct point_inputs *in);
+enum point_state point_next(enum point_state state, enum point_text wanted);
+u32 point_state_flags(enum point_state state);
+
+#endif /* _KERNEL_KPROBES_STATE_H */

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The points by address.
+ *
+ * The table is an array of pointers, open to linear probing, with an address's
+ * hash as the place to begin. It is never more than three quarters full, so a
+ * look-up costs the same however many points there are, and it ends. A table
+ * that gets too full is replaced by a larger one; a reader that still walks the
+ * old one finds there what it has to find, for a point's text is written after
+ * it was published and restored before it is taken out.
+ */
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/kprobes.h>
+#include <linux/log2.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "members.h"
+#include "point.h"
+#include "request.h"
+#include "state.h"
+#include "table.h"
+
+#define POINT_TABLE_BITS_MIN	6
+
+/**
+ * struct point_table - the points by address
+ * @rcu: delays its freeing
+ * @shift: what of the hash is not needed to number the slots
+ * @last: number of the last slot, with all bits below the highest set
+ * @live: slots with a point
+ * @used: slots that are not NULL, the removed ones included
+ * @slots: a point, point_removed, or NULL, at which a look-up ends
+ */
+struct point_table {
+	struct rcu_head rcu;
+	unsigned int shift;
+	unsigned long last;
+	unsigned int live;
+	unsigned int used;
+	struct kprobe_point __rcu *slots[];
+};
+
+/* What there is before the first probe. */
+static struct point_table no_points = {
+	.shift = BITS_PER_LONG - 1,
+	.last = 1,
+	.slots = { NULL, NULL },
+};
+
+static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
+
+/* Keeps a look-up going where a point was. No instruction has this address. */
+#define NOWHERE		ULONG_MAX
+
+static struct kprobe_point point_removed = {
+	.op.kp.addr = (kprobe_opcode_t *)NOWHERE,
+};
+
+/* Points whose text was freed, out of the table, by the address they had. */
+static DEFINE_HASHTABLE(points_gone, 8);
+
+#define table_protected(p)	rcu_dereference_protected(p, lockdep_is_held(&kprobe_mutex))
+
+static __always_inline unsigned long table_start(const struct point_table *table,
+						 unsigned long addr)
+{
+	return addr * GOLDEN_RATIO_PRIME >> table->shift;
+}
+
+static __always_inline unsigned long table_after(const struct point_table *table, unsigned long i)
+{
+	return (i + 1) & table->last;
+}
+
+/**
+ * get_kprobe() - the probe at an address
+ * @addr: exactly as it was registered
+ *
+ * Context: Any in which RCU readers may be: preemption disabled, or kprobe_mutex
+ * held.
+ * Return: the probe that stands for all those registered there, or NULL.
+ */
+noinstr struct kprobe *get_kprobe(void *addr)
+{
+	const struct point_table *table = rcu_dereference_raw(point_table);
+	struct kprobe_point *point;
+	unsigned long i;
+
+	for (i = table_start(table, (unsigned long)addr);; i = table_after(table, i)) {
+		point = rcu_dereference_raw(table->slots[i]);
+		if (!point)
+			return NULL;
+		if (point->op.kp.addr == addr)
+			return &point->op.kp;
+	}
+}
+
+/* Also for what a caller gives, which may be any address. */
+struct kprobe_point *point_find(unsigned long addr)
+{
+	struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+	p = addr && addr != NOWHERE ? get_kprobe((void *)addr) : NULL;
+
+	return p ? point_of(p) : NULL;
+}
+
+/* Reads no more of @kp than its address, for it may never have been registered. */
+struct kprobe_point *point_find_member(struct kprobe *kp)
+{
+	unsigned long addr = (unsigned long)kp->addr;
+	struct kprobe_point *point = point_find(addr);
+
+	if (point && point_has_member(point, kp))
+		return point;
+
+	hash_for_each_possible(points_gone, point, op.kp.hlist, addr) {
+		if (point_has_member(point, kp))
+			return point;
+	}
+
+	return NULL;
+}
+
+/*
+ * The point that the probe of @req is in already. Its owner may have filled in the
+ * address anew, as it was at first: let the probe be found by it again.
+ */
+struct kprobe_point *point_find_registered(struct probe_request *req)
+{
+	struct kprobe_point *point = point_find(req->addr);
+
+	if (point && point_has_member(point, req->kp)) {
+		req->kp->addr = point->op.kp.addr;
+		return point;
+	}
+
+	/* An offset is added to the address each time. */
+	return point_find_member(req->kp);
+}
+
+static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
+{
+	unsigned long i = table_start(table, addr);
+	struct kprobe_point *point;
+
+	for (;; i = table_after(table, i)) {
+		point = table_protected(table->slots[i]);
+		if (!point || point == &point_removed)
+			return &table->slots[i];
+	}
+}
+
+static void table_insert(struct point_table *table, struct kprobe_point *point)
+{
+	struct kprobe_point __rcu **slot = table_free_slot(table, point_addr(point));
+
+	if (!rcu_access_pointer(*slot))
+		table->used++;
+	table->live++;
+	rcu_assign_pointer(*slot, point);
+}
+
+static void table_remove(struct point_table *table, struct kprobe_point *point)
+{
+	unsigned long i = table_start(table, point_addr(point));
+
+	while (rcu_access_pointer(table->slots[i]) != point)
+		i = table_after(table, i);
+
+	rcu_assign_pointer(table->slots[i], &point_removed);
+	table->live--;
+}
+
+/* A table with as much again as @nr points need. */
+static struct point_table *table_create(unsigned int nr)
+{
+	unsigned int bits = max(POINT_TABLE_BITS_MIN, order_base_2(2 * nr));
+	struct point_table *table;
+
+	table = kvzalloc(struct_size(table, slots, BIT(bits)), GFP_KERNEL);
+	if (table) {
+		table->shift = BITS_PER_LONG - bits;
+		table->last = BIT(bits) - 1;
+	}
+
+	return table;
+}
+
+/* Make room for @nr more points. */
+int points_reserve(unsigned int nr)
+{
+	struct point_table *old = table_protected(point_table);
+	struct point_table *table;
+	struct kprobe_point *point;
+	unsigned long i;
+
+	if (old->used + nr <= old->last / 4 * 3)
+		return 0;
+
+	table = table_create(old->live + nr);
+	if (!table)
+		return -ENOMEM;
+
+	for (i = 0; i <= old->last; i++) {
+		point = table_protected(old->slots[i]);
+		if (point && point != &point_removed)
+			table_insert(table, point);
+	}
+	rcu_assign_pointer(point_table, table);
+	if (old != &no_points)
+		kvfree_rcu(old, rcu);
+
+	return 0;
+}
+
+/* The caller has made room with points_reserve(). */
+void table_add(struct kprobe_point *point)
+{
+	table_insert(table_protected(point_table), point);
+}
+
+void table_del(struct kprobe_point *point)
+{
+	if (point->state == POINT_GONE)
+		hash_del(&point->op.kp.hlist);
+	else
+		table_remove(table_protected(point_table), point);
+}
+
+/* The point is to be GONE: no hit may find it any more, only its members' owners. */
+void table_set_gone(struct kprobe_point *point)
+{
+	table_remove(table_protected(point_table), point);
+	hash_add(points_gone, &point->op.kp.hlist, point_addr(point));
+}
+
+/* Call @fn for each point until it returns other than 0, and return that. */
+int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
+{
+	struct point_table *table = table_protected(point_table);
+	struct kprobe_point *point;
+	struct hlist_node *next;
+	unsigned long i;
+	int ret = 0;
+	int bucket;
+
+	for (i = 0; !ret && i <= table->last; i++) {
+		point = table_protected(table->slots[i]);
+		if (point && point != &point_removed)
+			ret = fn(point, data);
+	}
+
+	hash_for_each_safe(points_gone, bucket, next, point, op.kp.hlist) {
+		if (ret)
+			break;
+		ret = fn(point, data);
+	}
+
+	return ret;
+}
