@@ -148,7 +148,7 @@ static int requests_join(struct probe_request *reqs, unsigned int nr, struct lis
 	requests_sort(reqs, nr);
 	for (req = reqs; req < reqs + nr; req++) {
 		ret = request_settle(req, work);
-		/* The caller is told of the first one in the array. */
+		/* Report the failure that comes first in the caller's array. */
 		if (ret && (!failed || req->index < failed->index)) {
 			failed = req;
 			err = ret;
@@ -194,7 +194,7 @@ static void requests_release_modules(struct probe_request *reqs, unsigned int nr
 		lifetime_release(&reqs[i]);
 }
 
-/* What a caller who failed finds in its struct is what was there, unlinked. */
+/* Give the caller's struct back as it was, and unlinked. */
 static void request_restore(struct probe_request *req)
 {
 	struct kprobe *kp = req->kp;
@@ -357,7 +357,7 @@ static bool probe_is_leaving(const struct kprobe *kp)
 	return kp->list.prev == LIST_POISON2;
 }
 
-/* Is @kp what get_kprobe() finds? All that are called by it go then: arch/sh asks for it. */
+/* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
 static bool point_leaves(struct kprobe *kp, struct list_head *work)
 {
 	struct kprobe_point *point = point_find((unsigned long)kp->addr);
@@ -373,7 +373,7 @@ static bool point_leaves(struct kprobe *kp, struct list_head *work)
 	return true;
 }
 
-/* Take a probe out of its point, which joins @work. */
+/* Remove a probe from its point, and queue the point. */
 static bool member_leaves(struct kprobe *kp, struct list_head *work)
 {
 	struct kprobe_point *point = point_find_member(kp);
@@ -387,7 +387,7 @@ static bool member_leaves(struct kprobe *kp, struct list_head *work)
 	return true;
 }
 
-/* Returns whether there is somebody to wait for. */
+/* Returns whether a grace period has to be waited for. */
 static bool probes_leave(struct kprobe **kps, int num, struct list_head *work)
 {
 	bool any = false;
@@ -487,7 +487,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 		changes = point_enable_member(req.point, kp, enable);
 		point_queue(req.point, &work);
 		ret = points_reconcile(&work);
-		/* Disabling one cannot fail; what others still want may. */
+		/* Disabling cannot fail, but arming another member's point may. */
 		if (ret) {
 			if (enable && changes)
 				point_enable_member(req.point, kp, false);
@@ -558,7 +558,7 @@ static struct notifier_block exceptions_nb = {
 	.priority = INT_MAX,
 };
 
-/* From here on probes can be registered; some ports do it in arch_init_kprobes(). */
+/* Registration works from here on; some ports use it in arch_init_kprobes(). */
 static int __init kprobes_init(void)
 {
 	int ret;

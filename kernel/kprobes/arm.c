@@ -53,7 +53,7 @@ static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
 	}
 }
 
-/* All of them, or on failure none. Keeps the list as it is but for its order. */
+/* Arm all points, or none on failure. The list keeps its points, not their order. */
 int arm_points(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);

@@ -38,7 +38,7 @@ struct blacklist {
 static struct blacklist __rcu *blacklist;
 static DEFINE_MUTEX(blacklist_mutex);
 
-/* Ranges on their way into the array, under blacklist_mutex. */
+/* Ranges to be merged into the array, protected by blacklist_mutex. */
 static struct blacklist_range *staged;
 static unsigned int nr_staged, max_staged;
 
@@ -86,7 +86,7 @@ static void drop_stage(void)
 	max_staged = 0;
 }
 
-/* Two symbols of one function, or one function named twice, make one range. */
+/* Aliases, and functions listed twice, become one range. */
 static void merge_ranges(struct blacklist *list)
 {
 	unsigned int i, kept = 0;
@@ -107,7 +107,7 @@ static void merge_ranges(struct blacklist *list)
 	list->nr = min(list->nr, kept + 1);
 }
 
-/* Publish what is listed and not inside [from, to), and all that is staged. */
+/* Publish the staged ranges together with the present ones outside [from, to). */
 static int publish_stage(unsigned long from, unsigned long to)
 {
 	struct blacklist *old = rcu_dereference_protected(blacklist,
@@ -138,7 +138,7 @@ static int publish_stage(unsigned long from, unsigned long to)
 	return 0;
 }
 
-/* Returns the bytes that the symbol at @entry covers. */
+/* Stage the symbol at @entry; returns its size in bytes. */
 static int stage_symbol(unsigned long entry, unsigned long limit)
 {
 	unsigned long size = 0, offset = 0;
@@ -148,7 +148,7 @@ static int stage_symbol(unsigned long entry, unsigned long limit)
 	    !kallsyms_lookup_size_offset(entry, &size, &offset) || size <= offset)
 		return -EINVAL;
 
-	/* The last symbol of a section may claim all that lies behind it. */
+	/* kallsyms lets the last symbol of a section extend up to the next section. */
 	size = min(size - offset, limit - entry);
 	ret = stage_range(entry, entry + size);
 
@@ -162,7 +162,7 @@ static int stage_area(unsigned long start, unsigned long end)
 
 	while (entry < end) {
 		size = stage_symbol(entry, end);
-		/* Text without a symbol is listed as it is. */
+		/* No symbol covers the rest of the area: add it as a single range. */
 		if (size == -EINVAL)
 			return stage_range(entry, end);
 		if (size < 0)
@@ -263,7 +263,7 @@ bool blacklist_holds(unsigned long addr)
 			       range_holds);
 }
 
-/* A compiler's clone of a function, foo.isra.0, is what the function is. */
+/* A clone made by the compiler, foo.isra.0, is blacklisted with its origin. */
 bool blacklist_holds_origin(const char *name)
 {
 	char origin[KSYM_NAME_LEN];
@@ -346,7 +346,7 @@ static int __init stage_kernel(void)
 			  (unsigned long)__noinstr_text_end);
 }
 
-/* What any unlikely() in a trap calls, where branches are counted. */
+/* With branch profiling every unlikely() in a trap handler calls this. */
 static const char * const counts_branches[] __initconst = { "ftrace_likely_update" };
 
 int __init blacklist_init(void)
@@ -420,14 +420,14 @@ void blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 	unsigned long end = base + mod->mem[type].size;
 
 	guard(mutex)(&blacklist_mutex);
-	/* Without memory for a shorter list the ranges stay: too many are refused. */
+	/* Out of memory: keep the stale ranges, which only refuses too much. */
 	if (holds_any_of(base, end))
 		publish_stage(base, end);
 }
 
 #endif /* CONFIG_MODULES */
 
-/* The text of debugfs "blacklist", which perf reads. */
+/* Print debugfs "blacklist"; perf parses this format. */
 int blacklist_show(struct seq_file *m, bool show_addr)
 {
 	const struct blacklist *list;

@@ -46,7 +46,10 @@ static bool in_blacklist(struct probe_request *req)
 
 #ifdef CONFIG_JUMP_LABEL
 
-/* Where a label's size is that of its instruction, each below @end is decoded for it. */
+/*
+ * jump_label_text_reserved() decodes every entry below @end to learn its size, so rule
+ * out most functions by address first.
+ */
 static bool may_have_jump_labels(unsigned long start, unsigned long end)
 {
 	const struct jump_entry *e;
@@ -104,7 +107,7 @@ static bool has_static_calls(const struct kprobe_function *fn)
 	return static_call_text_reserved((void *)fn->start, (void *)fn->end - 1);
 }
 
-/* What a static call goes through is rewritten like the call, and on no list. */
+/* A static call's trampoline is patched like its call sites, but no table lists it. */
 static bool in_static_call_trampoline(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
@@ -152,15 +155,18 @@ bool kprobe_keeps_text(unsigned long addr)
 	return get_kprobe((void *)addr) || optimize_covers(addr);
 }
 
-/* It would be mistaken for the instruction, and ftrace for its own site. */
+/*
+ * The debugger's breakpoint must be taken neither for the original instruction nor for
+ * an ftrace site.
+ */
 static bool on_debuggers_breakpoint(struct probe_request *req)
 {
 	return kprobe_on_debuggers_breakpoint(req->addr);
 }
 
 /*
- * Where the architecture refuses an instruction that traps by itself there is no
- * need to search for it as long as none is refused, see check_refused().
+ * If the architecture refuses trapping instructions anyway, the bug table only has to be
+ * searched for the errno, see check_refused().
  */
 static bool on_bug_entry(struct probe_request *req)
 {
@@ -172,8 +178,8 @@ static bool on_bug_entry(struct probe_request *req)
 }
 
 /*
- * The bytes before a function that hold its type hash, and the room that is
- * kept there for patching, have symbols of their own, but are not instructions.
+ * The type hash and the patchable padding in front of a function have symbols of their
+ * own, but hold no instructions.
  */
 static bool in_cfi_preamble(struct probe_request *req)
 {
@@ -188,8 +194,8 @@ static bool on_cfi_trap(struct probe_request *req)
 }
 
 /*
- * Probes can be on ftrace sites where they are called by ftrace, and where the
- * architecture's breakpoints and its ftrace leave each other alone.
+ * A probe can be on an ftrace site if ftrace calls it, or if the architecture's ftrace
+ * and breakpoints do not overwrite each other.
  */
 #ifdef ARCH_KPROBES_SHARE_FTRACE_SITE
 #define CAN_BE_ON_FTRACE_SITE	1
@@ -197,7 +203,7 @@ static bool on_cfi_trap(struct probe_request *req)
 #define CAN_BE_ON_FTRACE_SITE	IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
 #endif
 
-/* The ftrace site that @addr is in, 0 when it is in none. */
+/* Return the ftrace site that contains @addr, or 0. */
 static unsigned long ftrace_site_of(unsigned long addr)
 {
 #ifdef CONFIG_DYNAMIC_FTRACE
@@ -243,8 +249,8 @@ static const struct reservation {
 };
 
 /*
- * Called with the locks that keep every reservation as it is, but for the static calls of
- * a module that comes: their lock is their own.
+ * The caller's locks keep every reservation stable, except the static calls of a module
+ * in MODULE_STATE_COMING, which have a private lock.
  */
 int check_probe(struct probe_request *req)
 {
@@ -262,7 +268,10 @@ int check_probe(struct probe_request *req)
 	return 0;
 }
 
-/* The errno for an instruction that the architecture has refused with @err. */
+/*
+ * Turn @err, with which the architecture refused the instruction, into the caller's
+ * errno.
+ */
 int check_refused(struct probe_request *req, int err)
 {
 	return find_bug(req->addr) ? -EINVAL : err;

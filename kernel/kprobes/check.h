@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From what a user names to an address, and whether it may be probed.
+ * Resolve what a user names to an address, and decide whether it may be probed.
  */
 #ifndef _KERNEL_KPROBES_CHECK_H
 #define _KERNEL_KPROBES_CHECK_H
@@ -10,10 +10,10 @@
 struct kprobe_function;
 struct probe_request;
 
-/* resolve.c: from what the user names to an address */
+/* resolve.c: symbol or address plus offset to an address */
 int resolve_probe(struct probe_request *req);
 
-/* function.c: the function that an address is in */
+/* function.c: the function that contains an address */
 enum function_fact {
 	FUNCTION_IS_BLACKLISTED_CLONE,
 	FUNCTION_HAS_JUMP_LABELS,

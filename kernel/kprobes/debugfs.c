@@ -27,7 +27,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	char *module = NULL;
 	const char *symbol;
 
-	/* The module, and with it its name, may be about to be freed. */
+	/* RCU keeps the module, and thus its name, from being freed. */
 	guard(rcu)();
 	symbol = kallsyms_lookup((unsigned long)addr, NULL, &offset, &module, name);
 	if (!kallsyms_show_value(m->file->f_cred))
@@ -58,7 +58,7 @@ static int show_point(struct kprobe_point *point, void *data)
 
 static int show_points(struct seq_file *m, int (*show)(struct kprobe_point *point, void *data))
 {
-	/* Who has just registered a probe wants to know whether it gets a jump. */
+	/* Decide about pending jumps first, so that a new probe shows its final state. */
 	optimize_prepare_queued();
 
 	guard(mutex)(&kprobe_mutex);
@@ -96,7 +96,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(m);
 }
 
-/* Address, place, state, members, hits missed by them, and why it is no jump. */
+/* Columns: address, place, state, members, missed hits, reason for having no jump. */
 static int points_show(struct seq_file *m, void *unused)
 {
 	return show_points(m, show_point_state);
@@ -116,7 +116,7 @@ static int enabled_set(bool on)
 
 	guard(mutex)(&kprobe_mutex);
 	changes = on == points_all_off();
-	/* What could not be armed the last time is tried again. */
+	/* Writing 1 again retries the points that could not be armed before. */
 	if (!changes && !on)
 		return 0;
 

@@ -50,14 +50,17 @@ NOKPROBE_SYMBOL(kprobe_ftrace_claims);
 #ifdef ARCH_KPROBES_CLAIM_SITES
 #define site_called	kprobe_ftrace_handler
 #else
-/* For ports that take every call from ftrace for a hit. */
+/* For ports whose handler treats every ftrace call as a hit. */
 static void notrace site_called(unsigned long ip, unsigned long parent_ip,
 				struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	scoped_guard(preempt_notrace) {
 		struct kprobe *p = get_kprobe((kprobe_opcode_t *)ip);
 
-		/* Some look for it elsewhere. */
+		/*
+		 * A NULL result proves nothing: csky looks the probe up at another
+		 * address.
+		 */
 		if (p && !kprobe_ftrace_claims(p, ops))
 			return;
 	}
@@ -106,7 +109,10 @@ static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int
 	if (READ_ONCE(kprobe_ftrace_disabled))
 		return -ENODEV;
 
-	/* What could not be taken out of it when it became empty is not to come back. */
+	/*
+	 * Reset the filter when it should be empty: a failed removal would leave stale
+	 * sites.
+	 */
 	ret = ftrace_set_filter_ips(&user->ops, sites, nr, 0, !user->nr);
 	if (ret)
 		return ret;
@@ -136,7 +142,7 @@ static void user_del(struct ftrace_user *user, unsigned long *sites, unsigned in
 	if (!ret)
 		ret = ftrace_set_filter_ips(&user->ops, sites, nr, 1, 0);
 
-	/* No site is called for a point that does not claim it, so go on. */
+	/* A stale site is harmless: kprobe_ftrace_claims() rejects its calls. */
 	if (ret && !READ_ONCE(kprobe_ftrace_disabled))
 		pr_warn("ftrace does not give back %pS and %u more: %d\n",
 			(void *)sites[0], nr - 1, ret);
@@ -194,7 +200,7 @@ static void users_points_del(struct ftrace_user *user, struct list_head *kps)
 		user_del(user, sites, nr);
 }
 
-/* Take the sites of all points, or on failure of none. */
+/* Take the sites of all points, or of none on failure. */
 int ftrace_arm_points(struct list_head *kps)
 {
 	struct kprobe *p, *next;

@@ -15,7 +15,7 @@
 static char last_name[KSYM_NAME_LEN];
 static struct kprobe_function last = { .name = last_name };
 
-/* Which facts are known about the last function, and which of them are true. */
+/* Facts about the cached function: which are known, and which of those hold. */
 static unsigned long known, found;
 
 /**
@@ -44,7 +44,7 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr)
 	return &last;
 }
 
-/* Symbols have come or gone. */
+/* Drop the cached function: symbols were added or removed. */
 void function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -54,7 +54,10 @@ void function_forget(void)
 	known = 0;
 }
 
-/* Ask what can be told for a whole function, and mostly is not true, only once. */
+/*
+ * Evaluate a per-function fact once; for most functions it is false, which saves a
+ * search for each of their addresses.
+ */
 bool function_is(unsigned long addr, enum function_fact fact,
 		 bool (*test)(const struct kprobe_function *fn))
 {

@@ -26,7 +26,10 @@
 static struct kprobe kprobe_busy;
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
-/* At most one in each of tasks, soft and hard interrupts under one in an NMI. */
+/*
+ * One interrupted hit each in task, softirq and hardirq context; the innermost runs in
+ * NMI.
+ */
 #define HITS_ASIDE_MAX	3
 
 /**
@@ -43,7 +46,7 @@ struct hit_aside {
 
 static DEFINE_PER_CPU(struct hit_aside [HITS_ASIDE_MAX], hit_aside);
 
-/* How many of them there are; read at the end of a hit. */
+/* Entries in use in hit_aside[]; read at the end of each hit. */
 DEFINE_PER_CPU(unsigned int, hits_aside);
 
 /* Has an interrupt, softirq or NMI begun since the hit that is under way? */
@@ -60,9 +63,9 @@ static __always_inline bool hit_was_interrupted(unsigned int now)
 }
 
 /*
- * Handlers of one address never run within each other on a CPU, so that they may
- * take locks of their own. An NMI that finds an entry which is being written has
- * what that is about as the current hit.
+ * Handlers of one address never nest on a CPU, so they may take locks of their own. An
+ * NMI that interrupts hit_put_aside() may find its entry half written, but then the hit
+ * being put aside is still current.
  */
 static __always_inline bool hit_is_under_way(struct kprobe *p)
 {
@@ -79,7 +82,10 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
 	return false;
 }
 
-/* Have @p current, and what is so now again at hit_resume(), if there is room. */
+/*
+ * Push the running hit and make @p current; hit_resume() pops it. Fails when
+ * HITS_ASIDE_MAX hits are pushed already.
+ */
 bool hit_put_aside(struct kprobe *p)
 {
 	unsigned int nr = __this_cpu_read(hits_aside);
@@ -88,7 +94,7 @@ bool hit_put_aside(struct kprobe *p)
 	if (nr == HITS_ASIDE_MAX)
 		return false;
 
-	/* From here on an NMI takes the next one. */
+	/* Reserve the entry first, so that an NMI uses the next one. */
 	__this_cpu_write(hits_aside, nr + 1);
 	barrier();
 	aside->kp = kprobe_running();
@@ -150,7 +156,7 @@ static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(end_pre_handler);
 
-/* Behind the last callee of every point, so that nobody has to look for the last. */
+/* Sentinel behind the last callee of every point: its pre_handler ends the walk. */
 struct kprobe callees_end = { .pre_handler = end_pre_handler };
 
 static __always_inline struct kprobe *next_callee(struct hlist_node *node)
@@ -159,8 +165,8 @@ static __always_inline struct kprobe *next_callee(struct hlist_node *node)
 }
 
 /*
- * Of a point: its pre_handler, and that of its callee while that is the point
- * itself because there is not exactly one member to call.
+ * The pre_handler of every point. A point with exactly one member to call has that
+ * member as its callee; any other has itself, and a hit comes here.
  */
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 {
@@ -176,7 +182,7 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(hit_pre_handlers);
 
-/* A member that is postponed has a pre_handler, which is not called yet. */
+/* A postponed member has a pre_handler, but is not among the callees yet. */
 static __always_inline bool member_is_called(struct kprobe *kp)
 {
 	return !kprobe_disabled(kp) &&
@@ -218,7 +224,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(opt_pre_handler);
 #endif
 
-/* Handlers miss hits on several CPUs at once, and each has to be counted. */
+/* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
 static __always_inline void hit_count_miss(struct kprobe *kp)
 {
 	unsigned long old = READ_ONCE(kp->nmissed);
@@ -260,11 +266,11 @@ static noinline int return_count_miss(struct kretprobe *rp)
 
 NOKPROBE_SYMBOL(return_count_miss);
 
-/* There is no instance at hand, or a user to be asked. */
+/* This CPU has no spare instance, or an entry_handler has to be called. */
 static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
 				      struct pt_regs *regs)
 {
-	/* It may be retired and not disarmed yet. */
+	/* The return probe may be retired while its breakpoint still stands. */
 	if (!ri && return_is_retired(rp))
 		return 0;
 	ri = ri ?: return_pool_pop(rp);
@@ -340,14 +346,14 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /*
- * A handler has faulted. The task that it ran in dies, so nobody will end the hit:
- * the next one on this CPU is not within it.
+ * A handler oopsed and its task dies, so hit_end() will never run. Forget the hit, or
+ * each later hit on this CPU would count as nested in it.
  */
 static int hit_abandon(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct kprobe *kp;
 
-	/* Whoever is preemptible is in no hit. */
+	/* A hit runs with preemption disabled. */
 	if (event != DIE_OOPS || preemptible())
 		return NOTIFY_DONE;
 	kp = kprobe_running();

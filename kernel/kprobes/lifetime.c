@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that comes and goes: modules, and what is only needed for booting.
+ * Text that appears and disappears: modules, and the kernel's init sections.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -31,7 +31,7 @@ void kprobe_free_init_mem(void)
 
 #ifdef CONFIG_MODULES
 
-/* Modules that we heard of coming, and of nothing else since. */
+/* Modules in MODULE_STATE_COMING whose notification has been handled. */
 static DEFINE_XARRAY(coming);
 
 static int module_comes(struct module *mod)
@@ -50,7 +50,7 @@ static int module_comes(struct module *mod)
 
 	scoped_guard(mutex, &kprobe_mutex)
 		function_forget();
-	/* From here on there may be probes: what becomes of the module is told to us. */
+	/* Allow probes from here on: the notifier will report LIVE or GOING. */
 	xa_store(&coming, (unsigned long)mod, mod, GFP_KERNEL);
 
 	return 0;
@@ -64,7 +64,7 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 
 	guard(mutex)(&kprobe_mutex);
 	function_forget();
-	/* A parameter may be read until its file goes, and asynchronous calls may be late. */
+	/* Restore the text: module parameters and asynchronous calls may still run it. */
 	points_forget_text(base, base + mod->mem[type].size, true);
 }
 
@@ -89,7 +89,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	return NOTIFY_DONE;
 }
 
-/* Tracers register their probes from a notifier too, with priority 2. */
+/* Run before trace_kprobe's notifier, priority 2, which registers probes. */
 static struct notifier_block module_nb = {
 	.notifier_call = module_event,
 	.priority = 3,
@@ -101,8 +101,8 @@ int __init lifetime_init(void)
 }
 
 /*
- * Keep the module that owns the text, if one does, from going away until the
- * text is armed; from then on the notifier above looks after the point.
+ * Pin the module that owns the text until the text is armed. From then on the notifier
+ * above retires the point when the module goes.
  */
 int lifetime_hold(struct probe_request *req)
 {
@@ -114,7 +114,10 @@ int lifetime_hold(struct probe_request *req)
 	if (!mod)
 		return 0;
 
-	/* One that comes may still fail to, and one that has come frees its init text. */
+	/*
+	 * A module that is COMING may still fail to load; one that is LIVE frees its
+	 * init text.
+	 */
 	comes_or_goes = mod->state == MODULE_STATE_COMING ?
 			!xa_load(&coming, (unsigned long)mod) :
 			within_module_init(req->addr, mod);
@@ -133,7 +136,9 @@ void lifetime_release(struct probe_request *req)
 	req->module = NULL;
 }
 
-/* Is @addr in a module that nobody can hold any more? Its state may not say so yet. */
+/*
+ * Is @addr in a module that can no longer be pinned? mod->state may still say otherwise.
+ */
 bool lifetime_is_going(unsigned long addr)
 {
 	struct probe_request req = { .addr = addr };

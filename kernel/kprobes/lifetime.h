@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Text that comes and goes.
+ * Text that appears and disappears.
  */
 #ifndef _KERNEL_KPROBES_LIFETIME_H
 #define _KERNEL_KPROBES_LIFETIME_H

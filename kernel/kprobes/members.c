@@ -24,7 +24,7 @@ bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 	return false;
 }
 
-/* Count @kp among those that want to be called, or no longer. */
+/* Account @kp as enabled (@delta 1) or disabled (@delta -1). */
 static void point_count_member(struct kprobe_point *point, const struct kprobe *kp, int delta)
 {
 	point->enabled += delta;
@@ -37,7 +37,7 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 		WRITE_ONCE(point->op.kp.post_handler, NULL);
 }
 
-/* A hit calls the only one there is without a look at the others. */
+/* Let a hit call a single callee directly, without walking the list. */
 static void point_update_callee(struct kprobe_point *point)
 {
 	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
@@ -46,11 +46,14 @@ static void point_update_callee(struct kprobe_point *point)
 	if (first != end && first->next == end)
 		callee = hlist_entry(first, struct kprobe, hlist);
 
-	/* Who finds it finds what its owner has filled in. */
+	/*
+	 * Publish only an initialised probe; pairs with the dependent load in
+	 * hit_pre_handler().
+	 */
 	smp_store_release(&point->op.kp.callee, callee);
 }
 
-/* Of the members before @kp, the last one that is called. */
+/* Find the last callee registered before @kp. */
 static struct kprobe *point_callee_before(struct kprobe_point *point, struct kprobe *kp)
 {
 	list_for_each_entry_continue_reverse(kp, &point->members, list) {
@@ -61,7 +64,7 @@ static struct kprobe *point_callee_before(struct kprobe_point *point, struct kpr
 	return NULL;
 }
 
-/* Have a member called, after those registered before it. */
+/* Insert @kp among the callees in order of registration. */
 static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 {
 	struct kprobe *before = point_callee_before(point, kp);
@@ -106,14 +109,17 @@ void point_include_postponed(struct kprobe_point *point)
 	}
 }
 
-/* A hit that has come to @kp still finds those behind it. */
+/*
+ * hlist_del_init_rcu() leaves kp->hlist.next alone: a hit that is at @kp goes on from
+ * there.
+ */
 static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!hlist_unhashed(&kp->hlist)) {
 		hlist_del_init_rcu(&kp->hlist);
 		point_update_callee(point);
 	}
-	/* As long as it was called, so was its post_handler. */
+	/* Only now: a member that is called must have its post_handler called as well. */
 	point_count_member(point, kp, -1);
 }
 
@@ -132,7 +138,7 @@ void point_add_member(struct kprobe_point *point, struct kprobe *kp)
 		point_include(point, kp);
 }
 
-/* @kp may be walked by a hit until a grace period has passed. */
+/* A hit may still walk over @kp until an RCU grace period has passed. */
 void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!(kp->flags & KPROBE_FLAG_DISABLED))
@@ -142,7 +148,7 @@ void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 		return_pool_retire(container_of(kp, struct kretprobe, kp));
 }
 
-/* Returns whether that changes anything. */
+/* Returns whether @kp changed. */
 bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
 {
 	if (enable != !!(kp->flags & KPROBE_FLAG_DISABLED))

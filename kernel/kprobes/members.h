@@ -11,9 +11,9 @@ struct kprobe;
 struct kprobe_point;
 
 /*
- * The traps of the kernel's own ports look at the post_handler of a point twice in a
- * hit, and call what they find the second time: there it stays when the last member
- * that has one leaves, and calls nobody.
+ * The traps of the kernel's own ports read a point's post_handler twice during a hit and
+ * call the second value. Leave the dispatcher in place there when the last member with a
+ * post_handler leaves; it calls nobody then.
  */
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 #define POST_HANDLER_STAYS	0

@@ -46,16 +46,16 @@ static LIST_HEAD(reverting);
 /* The sysctl debug.kprobes-optimization. */
 static bool knob = true;
 
-/* Grace periods can be waited for, which is not so early in the boot. */
+/* Set once RCU-tasks grace periods work, which is late in the boot. */
 static bool ready __ro_after_init;
 
 static void optimize_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(optimizer, optimize_work);
 
-/* Time for more points to come in before one grace period serves all of them. */
+/* Delay of the worker, so that one grace period serves many points. */
 #define OPTIMIZE_DELAY	2	/* jiffies */
 
-/* Points to prepare before others get a turn at the locks. */
+/* Points prepared in a row before the locks are dropped. */
 #define PREPARE_BATCH	64
 
 /**
@@ -107,7 +107,7 @@ bool optimize_has_detour(struct kprobe_point *point)
 	return arch_prepared_optinsn(&point->op.optinsn);
 }
 
-/* Does a post_handler leave the point its jump? */
+/* Can the point keep its jump although it has a post_handler? */
 bool optimize_calls_post(struct kprobe_point *point)
 {
 	return arch_detour_calls_post(&point->op.kp.ainsn);
@@ -118,7 +118,7 @@ void optimize_init(struct kprobe_point *point)
 	INIT_LIST_HEAD(&point->op.list);
 }
 
-/* The point that wants text of its own inside what @point's jump covers. */
+/* Find a point inside what @point's jump covers that needs text of its own. */
 static struct kprobe_point *optimize_inner(struct kprobe_point *point)
 {
 	struct optimized_kprobe *op = &point->op;
@@ -139,10 +139,10 @@ bool optimize_blocked(struct kprobe_point *point)
 	return optimize_inner(point) || arch_check_optimized_kprobe(&point->op) < 0;
 }
 
-/* How far behind a probe its jump may cover something, in opcode units. */
+/* Longest jump in opcode units. */
 #define REACH	(MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t))
 
-/* The point @i units before @addr, if its jump covers @addr or may come to. */
+/* Find the point @i units before @addr, if its prepared jump covers @addr. */
 static struct kprobe_point *outer_point(kprobe_opcode_t *addr, unsigned int i)
 {
 	struct kprobe *p = get_kprobe(addr - i);
@@ -154,7 +154,7 @@ static struct kprobe_point *outer_point(kprobe_opcode_t *addr, unsigned int i)
 	return NULL;
 }
 
-/* Have those points reconsidered whose jump covers a point in @work. */
+/* Add to @work the points whose jump covers a point that is in it already. */
 void optimize_add_outer(struct list_head *work)
 {
 	struct kprobe_point *outer;
@@ -176,7 +176,7 @@ void optimize_add_outer(struct list_head *work)
 	}
 }
 
-/* Is the text at @addr, or may it come to be, the inside of a jump? */
+/* Is @addr inside a jump, written or prepared? */
 bool optimize_covers(unsigned long addr)
 {
 	unsigned int i;
@@ -189,7 +189,7 @@ bool optimize_covers(unsigned long addr)
 	return false;
 }
 
-/* Where it goes is what its state says. */
+/* The state of @point selects the list. */
 void optimize_queue(struct kprobe_point *point)
 {
 	struct list_head *head = &candidates;
@@ -218,7 +218,7 @@ static void empty_list(struct list_head *ops)
 		list_del_init(&op->list);
 }
 
-/* Breakpoints for the jumps of @ops, which is empty then. */
+/* Replace the jumps of @ops by breakpoints, and empty the list. */
 static void unoptimize(struct list_head *ops)
 {
 	LIST_HEAD(done);
@@ -239,7 +239,7 @@ static void unguard(struct list_head *ops)
 	empty_list(ops);
 }
 
-/* Have breakpoints where there are jumps, or would be soon. */
+/* Replace jumps by breakpoints, and cancel the jumps that are pending. */
 void optimize_cancel(struct list_head *kps)
 {
 	struct kprobe *p;
@@ -263,7 +263,7 @@ void optimize_cancel(struct list_head *kps)
 	unguard(&plans);
 }
 
-/* Called when the text of the point is its own, and no new hit can find its detour. */
+/* Called with the original text restored, when no new hit can find the detour. */
 void optimize_remove(struct kprobe_point *point)
 {
 	arch_remove_optimized_kprobe(&point->op);
@@ -277,7 +277,7 @@ static void prepare_point(struct kprobe_point *point)
 
 	point->detour_tried = true;
 	arch_prepare_optimized_kprobe(&point->op, &point->op.kp);
-	/* Then nobody has told whether the text is going to be rewritten. */
+	/* The module is coming or going: its reservations are unknown. */
 	if (lifetime_is_going(point_addr(point)))
 		optimize_remove(point);
 }
@@ -300,8 +300,8 @@ static void prepare_batch(struct list_head *work)
 }
 
 /*
- * Find out which of the candidates can have a detour, so that they are queued
- * or their users told why not.
+ * Prepare the detours of all candidates, so that each is queued for its jump or knows
+ * the obstacle.
  */
 void optimize_prepare_queued(void)
 {
@@ -320,7 +320,7 @@ void optimize_prepare_queued(void)
 	}
 }
 
-/* The architecture empties @ops, so keep the points in a list of their own. */
+/* The architecture empties @ops, so remember the points in another list. */
 static void list_points(struct list_head *ops, struct list_head *points)
 {
 	struct optimized_kprobe *op;
@@ -329,7 +329,7 @@ static void list_points(struct list_head *ops, struct list_head *points)
 		point_queue(container_of(op, struct kprobe_point, op), points);
 }
 
-/* The text of @points is what @state says. */
+/* Record that the text of @points is what @state stands for. */
 static void finish_points(struct list_head *points, enum point_state state)
 {
 	struct kprobe *p, *next;
@@ -349,7 +349,7 @@ static void write_breakpoints(void)
 	finish_points(&points, POINT_ARMED);
 }
 
-/* Jumps for the breakpoints of @ops, which is empty then. */
+/* Replace the breakpoints of @ops by jumps, and empty the list. */
 static void write_jumps(struct list_head *ops)
 {
 	LIST_HEAD(points);
@@ -362,7 +362,7 @@ static void write_jumps(struct list_head *ops)
 	finish_points(&points, POINT_OPTIMIZED);
 }
 
-/* Those of the queued jumps that need no grace period. */
+/* Write those of the queued jumps that need no grace period. */
 static void write_single_jumps(void)
 {
 	struct optimized_kprobe *op, *next;
@@ -375,7 +375,7 @@ static void write_single_jumps(void)
 	write_jumps(&single);
 }
 
-/* Returns whether there is something to wait for. */
+/* Returns whether a grace period has to be waited for. */
 static bool begin_wait(void)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -412,13 +412,13 @@ static void optimize_work(struct work_struct *work)
 	if (!begin_wait())
 		return;
 
-	/* A task that has to be waited for may want it. */
+	/* A task that the grace period waits for may be blocked on kprobe_mutex. */
 	lockdep_assert_not_held(&kprobe_mutex);
 	synchronize_rcu_tasks();
 	end_wait();
 }
 
-/* Tell what keeps a point from being reached by a jump, the nearest thing first. */
+/* Describe the first obstacle to a jump. */
 void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	struct kprobe_point *inner;
@@ -467,7 +467,7 @@ void wait_for_kprobe_optimizer(void)
 	}
 }
 
-/* What a write to the sysctl does. */
+/* Handle a write to the sysctl. */
 void optimize_set_knob(bool on)
 {
 	int ret;
@@ -479,11 +479,11 @@ void optimize_set_knob(bool on)
 		ret = points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
-	/* Some may not have been before. */
+	/* Points that failed to arm before were tried again. */
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
 
-	/* Who forbids jumps is to find none afterwards. */
+	/* No jump is left when the write returns. */
 	if (!on)
 		wait_for_kprobe_optimizer();
 }
@@ -514,7 +514,7 @@ static struct ctl_table optimize_sysctls[] = {
 	},
 };
 
-/* RCU tasks works from core_initcall() on. */
+/* RCU-tasks grace periods work from core_initcall() on. */
 static int __init optimize_start(void)
 {
 	register_sysctl_init("debug", optimize_sysctls);

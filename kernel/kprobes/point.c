@@ -16,7 +16,7 @@
 #include "state.h"
 #include "table.h"
 
-/* There may be many, and they are as large as this, not as the next power of two. */
+/* A cache of their own: kmalloc() would round each up to the next size class. */
 static struct kmem_cache *point_cache;
 
 /* The one writer of a point's state, and of the flags that mirror it. */
@@ -34,7 +34,7 @@ void point_set_state(struct kprobe_point *point, enum point_state state)
 	point->state = state;
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | point_state_flags(state));
 
-	/* That the text is gone is for the users to see on their own probes. */
+	/* Mirror GONE to the members; users read it there. */
 	if (state == POINT_GONE) {
 		list_for_each_entry(kp, &point->members, list)
 			kp->flags |= KPROBE_FLAG_GONE;
@@ -51,8 +51,8 @@ static int point_prepare(struct kprobe *p)
 }
 
 /*
- * Make a point and prepare its instruction. The caller holds what the
- * architecture needs for reading text: cpus_read_lock() and text_mutex.
+ * Allocate a point and prepare its instruction. The caller holds cpus_read_lock() and
+ * text_mutex, so that the architecture can read the text.
  */
 struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace)
 {
@@ -100,7 +100,10 @@ static void point_free_rcu(struct rcu_head *rcu)
 	point_free(container_of(rcu, struct kprobe_point, rcu));
 }
 
-/* A task may have been preempted on its way through the detour to the handlers. */
+/*
+ * Wait for RCU-tasks: a task may be preempted in the detour, before it reaches the
+ * handlers.
+ */
 void point_free_with_detour(struct kprobe_point *point)
 {
 	call_rcu_tasks(&point->rcu, point_free_rcu);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text follows: what a point wants of its text, and the steps that get it there.
+ * Text follows members and switches: what a point wants of its text, and the steps that
+ * lead there.
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
@@ -26,7 +27,7 @@ void point_queue(struct kprobe_point *point, struct list_head *work)
 
 static bool point_ignores_all_off(struct kprobe_point *point)
 {
-	/* Some look at the text. */
+	/* Some ports read the probed text here. */
 	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
 	       arch_trampoline_kprobe(&point->op.kp);
 }
@@ -42,7 +43,7 @@ static struct point_inputs point_inputs(struct kprobe_point *point)
 	};
 }
 
-/* Does the point want other text at its address than the original? */
+/* Does the point want anything but the original text at its address? */
 bool point_wants_text(struct kprobe_point *point)
 {
 	struct point_inputs in = point_inputs(point);
@@ -55,7 +56,7 @@ static enum point_text point_wanted(struct kprobe_point *point)
 	struct point_inputs in = point_inputs(point);
 	enum point_text wanted = point_wants(&in);
 
-	/* Whether somebody is in the way of a jump takes a search. */
+	/* Search for a neighbour only if a jump depends on it. */
 	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LATER) {
 		in.blocked = optimize_blocked(point);
 		wanted = point_wants(&in);
@@ -88,7 +89,7 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 		point_set_state(point_of(p), state);
 }
 
-/* Steps that only the optimizer's worker takes, a grace period later. */
+/* These steps are left to the optimizer's worker. */
 static bool step_is_deferred(enum point_state state, enum point_text wanted)
 {
 	return (state == POINT_OPTIMIZING && wanted == POINT_JUMP) ||
@@ -123,7 +124,7 @@ static bool point_is_to_arm(struct kprobe_point *point)
 	return point->state == POINT_DISARMED && point_next_state(point) == POINT_ARMED;
 }
 
-/* Move those points of @work to @some for which @is_one answers true. */
+/* Move the points for which @is_one() is true from @work to @some. */
 static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
 			struct list_head *some)
 {
@@ -135,7 +136,7 @@ static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_poi
 	}
 }
 
-/* Breakpoints for the jumps, had or planned, of some of the points in @work. */
+/* Replace the jumps, written or pending, of selected points in @work by breakpoints. */
 static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kprobe_point *point))
 {
 	LIST_HEAD(some);
@@ -146,7 +147,7 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 	list_splice_tail(&some, work);
 }
 
-/* The original text for the breakpoints, or sites, of some of the points in @work. */
+/* Disarm selected points in @work. */
 static void points_drop_breakpoints(struct list_head *work,
 				    bool (*is_one)(struct kprobe_point *point))
 {
@@ -158,7 +159,10 @@ static void points_drop_breakpoints(struct list_head *work,
 	list_splice_tail(&some, work);
 }
 
-/* A site that is held for more than its point wants may stay so: no memory to move it. */
+/*
+ * Failing to move a site away from the IPMODIFY user is harmless; failing to move it
+ * there is not.
+ */
 static int points_retarget(struct list_head *work)
 {
 	struct kprobe *p;
@@ -177,7 +181,7 @@ static int points_retarget(struct list_head *work)
 	return ret;
 }
 
-/* Text as it is can stay, but may become something better. */
+/* The text satisfies the point, but a jump may come or stay. */
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
@@ -189,7 +193,7 @@ static void point_reconsider(struct kprobe_point *point)
 		return;
 	}
 
-	/* An OPTIMIZING, an UNOPTIMIZING, or one that is OPTIMIZED still. */
+	/* The next state is OPTIMIZING, UNOPTIMIZING, or OPTIMIZED again. */
 	point_set_state(point, next);
 	if (next == POINT_OPTIMIZED)
 		optimize_forget(point);
@@ -234,7 +238,7 @@ int points_reconcile(struct list_head *work)
 	return ret;
 }
 
-/* Does the point ask ftrace for what somebody else may have? */
+/* May ftrace refuse the site, because another user has IPMODIFY there? */
 static bool point_may_be_refused(struct kprobe_point *point)
 {
 	return kprobe_ftrace(&point->op.kp) && point->post;
@@ -256,9 +260,8 @@ static void points_reconcile_each(struct list_head *work)
 }
 
 /*
- * The same for inputs that nobody changes back: a point that cannot be armed holds
- * up no other, and stays as it is until it is reconciled the next time. Returns the
- * first error.
+ * The same when the inputs cannot be restored: a point that cannot be armed does not
+ * hold up the others and is retried the next time. Returns the first error.
  */
 int points_reconcile_most(struct list_head *work)
 {
@@ -278,7 +281,7 @@ int points_reconcile_most(struct list_head *work)
 	return ret;
 }
 
-/* Empty @work: points without members go to @dead, the others live on. */
+/* Empty @work, and move the points without members to @dead. */
 void points_bury(struct list_head *work, struct list_head *dead)
 {
 	struct kprobe *p, *next;
@@ -336,9 +339,8 @@ static int collect_in_range(struct kprobe_point *point, void *data)
 }
 
 /*
- * The text in [start, end) is about to be freed. While it can be written, which is
- * until somebody may run it for the last time, it becomes what it was: a hit would
- * find no point. ftrace is to be told at any rate.
+ * The text in [start, end) is about to be freed. If it can still be written, restore it,
+ * because a late hit would find no point. ftrace sites are given back in any case.
  */
 void points_forget_text(unsigned long start, unsigned long end, bool can_write)
 {
@@ -376,7 +378,7 @@ static int queue_point(struct kprobe_point *point, void *work)
 	return 0;
 }
 
-/* One of the switches that all points obey has changed. */
+/* Reconcile every point after a global switch has changed. */
 int points_reconcile_all(void)
 {
 	LIST_HEAD(nothing_dies);
@@ -390,7 +392,7 @@ int points_reconcile_all(void)
 	return ret;
 }
 
-/* Disarm every point whatever its members want, or let them have it again. */
+/* Disarm every point regardless of its members, or arm them again. */
 int points_set_all_off(bool off)
 {
 	lockdep_assert_held(&kprobe_mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Text follows what the points want.
+ * Text follows members and switches.
  */
 #ifndef _KERNEL_KPROBES_RECONCILE_H
 #define _KERNEL_KPROBES_RECONCILE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From what a user names, a symbol or an address and an offset, to the address
- * of an instruction.
+ * Resolve what a user names, a symbol or an address plus an offset, to the address of an
+ * instruction.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -29,7 +29,7 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
-/* Places in the kernel's own text that share one name. */
+/* Functions of vmlinux that share a name. */
 struct namesakes {
 	unsigned long first;
 	bool ambiguous;
@@ -59,7 +59,7 @@ static int resolve_symbol(const char *name, unsigned int offset, unsigned long *
 		return -ENOENT;
 	}
 
-	/* To probe the first of several would be a guess. */
+	/* Refuse to guess which of several functions is meant. */
 	kallsyms_on_each_match_symbol(count_namesake, name, &found);
 	if (found.ambiguous) {
 		pr_debug("%s: more than one function has this name\n", name);
@@ -87,7 +87,10 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 	return (kprobe_opcode_t *)addr;
 }
 
-/* The address that is meant. What counts is the symbol it lies in, not the one named. */
+/*
+ * Resolve to an address. Entry and blacklist checks use the symbol it lies in, which
+ * need not be the one named.
+ */
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
 		   unsigned long *where)
 {
@@ -108,7 +111,7 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	return check_add_overflow(base, offset, where) ? -ENOENT : 0;
 }
 
-/* Fill in where @req goes; its probe is only read. */
+/* Fill in the address of @req; its probe is only read. */
 int resolve_probe(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;

@@ -28,7 +28,7 @@
 #include "return.h"
 #include "table.h"
 
-/* An array of return probes is handed on as an array of the probes in them. */
+/* register_kretprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
 static bool return_is_blacklisted(unsigned long addr)
@@ -36,7 +36,10 @@ static bool return_is_blacklisted(unsigned long addr)
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 	unsigned int i;
 
-	/* Most ports have no such array, so it may only be named in dead code. */
+	/*
+	 * Ports with a size of 0 do not define the array: the reference must be dead
+	 * code there.
+	 */
 	if (!kretprobe_blacklist_size || !fn)
 		return false;
 
@@ -69,7 +72,7 @@ static int return_check(struct kretprobe *rp)
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return -E2BIG;
 
-	/* What a registered probe uses must not be set up anew. */
+	/* Do not set up the pool of a registered probe a second time. */
 	return point_find_registered(&req) ? -EINVAL : 0;
 }
 
@@ -78,7 +81,7 @@ static int return_maxactive(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
 }
 
-/* What objpool needs for each CPU, at most, in bytes: all @nr may gather at one. */
+/* Most bytes that objpool needs for a CPU: each ring can hold all @nr instances. */
 size_t return_each_cpu(int nr, size_t data_size)
 {
 	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));
@@ -95,7 +98,7 @@ static int return_set_up(struct kretprobe *rp)
 	if (ret)
 		return ret;
 
-	/* objpool counts them in an int. */
+	/* objpool computes sizes in an int. */
 	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
 		return -ENOMEM;
 
@@ -129,7 +132,7 @@ static int compare_pointers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What is set up twice has lost what was set up first. */
+/* A duplicate would leak the first pool. */
 static int return_check_twins(struct kretprobe **rps, int num)
 {
 	struct kretprobe **sorted __free(kvfree) = NULL;

@@ -95,7 +95,7 @@ static inline bool return_is_retired(const struct kretprobe *rp)
 	return !rcu_access_pointer(rp->rph->rp);
 }
 
-/* For as long as it runs get_kretprobe() is to tell, even if @rp is retired meanwhile. */
+/* get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. */
 static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 						     struct kretprobe_instance *ri,
 						     struct pt_regs *regs)
@@ -111,13 +111,16 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	return ret;
 }
 
-/* An NMI may come in between, and other CPUs take a spare one when they have none. */
+/* xchg(): an NMI may interrupt, and CPUs without a spare instance take this one. */
 static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
 {
 	return xchg(this_cpu_ptr(return_chunk_of(rp->rph)->spare), NULL);
 }
 
-/* The return probe has been there since preemption was disabled, so the pool stays. */
+/*
+ * The return probe was still registered after preemption was disabled, so its pool
+ * exists.
+ */
 static __always_inline void return_pool_keep(struct kretprobe_instance *ri)
 {
 	struct kretprobe_instance *none = NULL;

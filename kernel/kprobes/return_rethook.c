@@ -51,7 +51,7 @@ int return_pool_create(struct kretprobe *rp, int maxactive)
 	return 0;
 }
 
-/* All there is from the start. */
+/* rethook cannot grow: allocate all nodes now. */
 void return_pools_settle(void)
 {
 }
@@ -68,7 +68,7 @@ void return_pool_destroy(struct kretprobe *rp)
 	if (!rh)
 		return;
 
-	/* Nodes outlive the return probe, so they must not lead to it any more. */
+	/* Nodes outlive the return probe: break their link to it. */
 	WRITE_ONCE(rh->data, NULL);
 	rp->rh = NULL;
 	rethook_free(rh);

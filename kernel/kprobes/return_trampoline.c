@@ -43,11 +43,11 @@ static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, vo
 
 NOKPROBE_SYMBOL(find_last_of_frame);
 
-/* From before it is current until it is switched away from. */
+/* True from before @tsk becomes current until the switch away from it is complete. */
 static bool is_on_cpu(const struct task_struct *tsk)
 {
 #ifdef CONFIG_SMP
-	/* Pairs with finish_task(): who finds it off finds the list as it was left. */
+	/* Pairs with the release in finish_task(): off the CPU, its list is complete. */
 	return smp_load_acquire(&tsk->on_cpu);
 #else
 	return false;
@@ -71,7 +71,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	struct llist_node *from;
 	struct kretprobe_instance *ri;
 
-	/* It may return meanwhile, and what it had be another's. */
+	/* A running task may return, and its instances be reused, at any time. */
 	if (tsk != current && is_on_cpu(tsk))
 		return 0;
 	from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
@@ -134,7 +134,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
-/* Who asks which probe runs is to see the one whose handler this is. */
+/* Make the return probe current: bpf_get_func_ip() reads kprobe_running(). */
 static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
@@ -142,7 +142,7 @@ static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_i
 	rp->handler(ri, regs);
 }
 
-/* A function called by a handler, or by what interrupted one, has returned. */
+/* The function that returned was called by a handler, or by code that interrupted one. */
 static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
@@ -179,7 +179,7 @@ static __always_inline void call_handler(struct kretprobe *rp, struct kretprobe_
 	reset_current_kprobe();
 }
 
-/* An unwinder must find the instances until the handlers have run. */
+/* Recycle only now: an unwinder in a handler needs the instances. */
 static void recycle_until(struct kretprobe_instance *last)
 {
 	struct llist_node *node, *next = current->kretprobe_instances.first;
@@ -215,7 +215,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 	caller = kretprobe_find_caller(frame_pointer, ret_addr, &last->llist, NULL);
 	instruction_pointer_set(regs, caller);
 
-	/* Handlers look at the instance as well, and all are to see the same. */
+	/* Handlers read ri->ret_addr: show the real caller to each of them. */
 	for (;; node = node->next) {
 		ri = llist_entry(node, struct kretprobe_instance, llist);
 		if (ri->fp == frame_pointer)
@@ -242,7 +242,10 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	unsigned long ret_addr;
 	struct kretprobe *rp;
 
-	/* It may itself be a trampoline, of whoever diverted the call before. */
+	/*
+	 * ri->ret_addr may be a trampoline itself, if another user diverted the call
+	 * before.
+	 */
 	if (unlikely(!first || ri->fp != frame_pointer ||
 		     is_trampoline((unsigned long)ri->ret_addr)))
 		return return_from_several(regs, frame_pointer);
@@ -276,8 +279,8 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
 /*
- * With interrupts off rescheduling would be refused again and again, each time by a
- * function whose return may come here as well.
+ * preempt_enable() would call into the scheduler even with interrupts off, which
+ * refuses; a return probe on that function would recurse without end.
  */
 static __always_inline void allow_preemption(void)
 {

@@ -90,7 +90,7 @@ static void slot_page_announce(const struct slot_kind *kind, const struct slot_p
 			   gone, kind->name);
 }
 
-/* @text is a page from the architecture, or NULL when that had none. */
+/* @text is a page from the architecture, or NULL if it had none to give. */
 static struct slot_page *slot_page_add(struct slot_kind *kind, void *text, unsigned int len,
 				       unsigned int first)
 {
@@ -216,7 +216,7 @@ static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 		}
 	}
 
-	/* One page stays, the next probe will want it. */
+	/* Keep one page for the next probe. */
 	if (page->nr_free == page->nr && kind->nr_pages > 1)
 		slot_page_remove(kind, page);
 }
@@ -262,7 +262,7 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	unsigned int i;
 
 	guard(mutex)(&slot_mutex);
-	/* Slots that were taken together are given back together. */
+	/* Slots allocated together tend to be freed together. */
 	page = kind->recent;
 	if (!page || !slot_page_holds(page, (unsigned long)slot))
 		page = slot_page_of(kind, (unsigned long)slot);

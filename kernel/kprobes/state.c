@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The states of a point: which there are, which steps between them are legal,
- * and which of them its inputs ask for. Nothing here has a side effect.
+ * The states of a point, the legal steps between them, and the step that a point's
+ * inputs ask for. Nothing here has a side effect.
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -31,7 +31,7 @@ static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
  *   DISARMED     -> ARMED         breakpoint written, or ftrace site taken
  *   ARMED        -> DISARMED      original text back
  *   ARMED        -> OPTIMIZING    queued for a jump
- *   OPTIMIZING   -> ARMED         dequeued before the worker came
+ *   OPTIMIZING   -> ARMED         dequeued before its jump was written, guarded or not
  *   OPTIMIZING   -> OPTIMIZED     jump written by the worker
  *   OPTIMIZED    -> UNOPTIMIZING  queued back, for it is not urgent
  *   OPTIMIZED    -> ARMED         forced back at once
@@ -54,7 +54,7 @@ static const u16 point_edges[] = {
 
 static_assert(ARRAY_SIZE(point_edges) == NR_POINT_STATES);
 
-/* The next step from each state towards each text; staying is "arrived". */
+/* The next step from each state towards each text; the same state means there is none. */
 static const u8 point_steps[NR_POINT_STATES][NR_POINT_TEXTS] = {
 	/*			  PLAIN	BREAK BREAK_LATER JUMP */
 	[POINT_NEW] = { POINT_DISARMED, POINT_DISARMED, POINT_DISARMED, POINT_DISARMED },
@@ -94,7 +94,7 @@ enum point_state point_next(enum point_state state, enum point_text wanted)
 	return point_steps[state][wanted];
 }
 
-/* The KPROBE_FLAG_* bits by which code outside reads a state. */
+/* The KPROBE_FLAG_* bits that mirror a state for code outside. */
 u32 point_state_flags(enum point_state state)
 {
 	switch (state) {

@@ -12,7 +12,7 @@ enum point_state {
 	POINT_NEW,		/* prepared, not yet in the table */
 	POINT_DISARMED,		/* in the table, text untouched */
 	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
-	POINT_OPTIMIZING,	/* as ARMED, and queued for a jump */
+	POINT_OPTIMIZING,	/* as ARMED, and waiting for its jump, perhaps guarded already */
 	POINT_OPTIMIZED,	/* jump written */
 	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
 	POINT_GONE,		/* text freed, never to be written again */
@@ -20,7 +20,7 @@ enum point_state {
 	NR_POINT_STATES,
 };
 
-/* What stands, or should stand, at the probed address. */
+/* What is, or should be, at the probed address. */
 enum point_text {
 	POINT_PLAIN,		/* the original instruction */
 	POINT_BREAK,		/* breakpoint or ftrace call */

@@ -43,7 +43,7 @@ struct point_table {
 	struct kprobe_point __rcu *slots[];
 };
 
-/* What there is before the first probe. */
+/* The table before the first registration. */
 static struct point_table no_points = {
 	.shift = BITS_PER_LONG - 1,
 	.last = 1,
@@ -59,7 +59,7 @@ static struct kprobe_point point_removed = {
 	.op.kp.addr = (kprobe_opcode_t *)NOWHERE,
 };
 
-/* Points whose text was freed, out of the table, by the address they had. */
+/* Points in state GONE, by the address they had. */
 static DEFINE_HASHTABLE(points_gone, 8);
 
 #define table_protected(p)	rcu_dereference_protected(p, lockdep_is_held(&kprobe_mutex))
@@ -98,7 +98,7 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
-/* Also for what a caller gives, which may be any address. */
+/* @addr comes from a caller and may be anything. */
 struct kprobe_point *point_find(unsigned long addr)
 {
 	struct kprobe *p;
@@ -176,7 +176,7 @@ static void table_remove(struct point_table *table, struct kprobe_point *point)
 	table->live--;
 }
 
-/* A table with as much again as @nr points need. */
+/* Allocate a table twice as large as @nr points need. */
 static struct point_table *table_create(unsigned int nr)
 {
 	unsigned int bits = max(POINT_TABLE_BITS_MIN, order_base_2(2 * nr));
@@ -232,14 +232,14 @@ void table_del(struct kprobe_point *point)
 		table_remove(table_protected(point_table), point);
 }
 
-/* The point is to be GONE: no hit may find it any more, only its members' owners. */
+/* The text goes away: hide the point from hits, but let its members' owners find it. */
 void table_set_gone(struct kprobe_point *point)
 {
 	table_remove(table_protected(point_table), point);
 	hash_add(points_gone, &point->op.kp.hlist, point_addr(point));
 }
 
-/* Call @fn for each point until it returns other than 0, and return that. */
+/* Call @fn for each point until one call returns non-zero, and return that. */
 int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
 {
 	struct point_table *table = table_protected(point_table);
