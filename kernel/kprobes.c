@@ -74,18 +74,6 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	return 0;
 }
 
-/**
- * arch_finish_prepare_kprobes() - all probes of a batch have been prepared
- *
- * For architectures that write what arch_prepare_kprobe() and
- * arch_prepare_optimized_kprobe() have to write later, for many probes together.
- *
- * Context: Process context, the locks held that were held for preparing.
- */
-void __weak arch_finish_prepare_kprobes(void)
-{
-}
-
 /* Where a request goes to as far as that is known without a search. */
 static unsigned long request_addr(const struct probe_request *req)
 {

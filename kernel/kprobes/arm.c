@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writing and removing breakpoints, a batch in one round of patching. Points on
- * ftrace sites go to ftrace, in one round of its own.
+ * ftrace sites go to ftrace, in one round of its own. What an architecture that
+ * works by batches does, and what happens where it does not.
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
@@ -11,6 +12,18 @@
 #include "arm.h"
 #include "ftrace.h"
 #include "point.h"
+
+/**
+ * arch_finish_prepare_kprobes() - all probes of a batch have been prepared
+ *
+ * For architectures that write what arch_prepare_kprobe() and
+ * arch_prepare_optimized_kprobe() have to write later, for many probes together.
+ *
+ * Context: Process context, the locks held that were held for preparing.
+ */
+void __weak arch_finish_prepare_kprobes(void)
+{
+}
 
 /**
  * arch_arm_kprobes() - write the breakpoints of several probes

@@ -11,6 +11,7 @@
 #include "optimize.h"
 #include "point.h"
 #include "return.h"
+#include "return_pool.h"
 
 bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 {

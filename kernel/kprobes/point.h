@@ -7,6 +7,23 @@
  * A change to a member, or to one of the global switches, changes what the
  * point wants of the text, and points_reconcile() makes the text follow.
  *
+ * Calls go down only:
+ *
+ *	kprobes, return, debugfs
+ *	optimize
+ *	lifetime
+ *	reconcile
+ *	arm, ftrace
+ *	point, members
+ *	return_entry
+ *	return_trampoline, return_pool, return_rethook
+ *	hit
+ *	table, state
+ *	check
+ *	blacklist
+ *	resolve
+ *	function, slot
+ *
  * Lock order, outermost first. The trap side takes none of them.
  *
  *	kprobe_mutex

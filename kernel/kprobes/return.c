@@ -26,6 +26,7 @@
 #include "point.h"
 #include "request.h"
 #include "return.h"
+#include "return_pool.h"
 #include "table.h"
 
 /* register_kretprobes() passes its array on as an array of struct kprobe pointers. */
@@ -79,15 +80,6 @@ static int return_check(struct kretprobe *rp)
 static int return_maxactive(const struct kretprobe *rp)
 {
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
-}
-
-/* Most bytes that objpool needs for a CPU: each ring can hold all @nr instances. */
-size_t return_each_cpu(int nr, size_t data_size)
-{
-	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));
-
-	return size_add(size_mul(DIV_ROUND_UP(nr, num_possible_cpus()), size),
-			size_mul(nr, 2 * sizeof(void *)));
 }
 
 static int return_set_up(struct kretprobe *rp)

@@ -26,6 +26,7 @@
 #include <linux/workqueue.h>
 
 #include "return.h"
+#include "return_pool.h"
 
 /*
  * What there is from the start when the user leaves it to us, unless there are more

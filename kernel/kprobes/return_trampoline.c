@@ -21,7 +21,7 @@
 #include <linux/sched.h>
 
 #include "hit.h"
-#include "return.h"
+#include "return_pool.h"
 
 /*
  * From @node on, find the instance that knows where the function with frame @fp

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A function with a return probe is entered: take an instance and divert the return.
+ * Runs in a hit, like hit.c.
+ */
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+
+#include "return.h"
+#include "return_pool.h"
+
+static noinline int return_count_miss(struct kretprobe *rp)
+{
+	int old = READ_ONCE(rp->nmissed);
+
+	while (!try_cmpxchg_relaxed(&rp->nmissed, &old, old + 1))
+		;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_count_miss);
+
+/* This CPU has no spare instance, or an entry_handler has to be called. */
+static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
+				      struct pt_regs *regs)
+{
+	/* The return probe may be retired while its breakpoint still stands. */
+	if (!ri && return_is_retired(rp))
+		return 0;
+	ri = ri ?: return_pool_pop(rp);
+	if (!ri)
+		return return_count_miss(rp);
+
+	if (rp->entry_handler && return_call_entry_handler(rp, ri, regs))
+		return_pool_keep(ri);
+	else
+		return_divert(ri, regs, kprobe_ftrace(&rp->kp));
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_entry_slow);
+
+/* The pre_handler of every return probe. */
+int return_entry_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri = return_pool_get(rp);
+
+	if (!ri || rp->entry_handler)
+		return return_entry_slow(rp, ri, regs);
+
+	return_divert(ri, regs, kprobe_ftrace(p));
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(return_entry_handler);

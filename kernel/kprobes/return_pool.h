@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The instances of return probes, and how a call is diverted: return_pool.c with
+ * return_trampoline.c, or return_rethook.c.
+ */
+#ifndef _KERNEL_KPROBES_RETURN_POOL_H
+#define _KERNEL_KPROBES_RETURN_POOL_H
+
+#include <linux/kprobes.h>
+#include <linux/llist.h>
+#include <linux/objpool.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+
+#ifdef CONFIG_KRETPROBES
+int return_pools_init(void);
+int return_pool_create(struct kretprobe *rp, int nr);
+void return_pool_retire(struct kretprobe *rp);
+void return_pool_destroy(struct kretprobe *rp);
+void return_pools_settle(void);
+#else
+static inline void return_pool_retire(struct kretprobe *rp)
+{
+}
+#endif
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
+
+static inline struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
+{
+	return NULL;
+}
+
+static inline bool return_is_retired(const struct kretprobe *rp)
+{
+	return !rcu_access_pointer(rp->rh->handler);
+}
+
+static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     struct kretprobe_instance *ri,
+						     struct pt_regs *regs)
+{
+	return rp->entry_handler(ri, regs);
+}
+
+void return_pool_keep(struct kretprobe_instance *ri);
+void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+#elif defined(CONFIG_KRETPROBES)
+struct return_pool;
+
+/**
+ * struct return_chunk - instances of a return probe that were allocated together
+ * @holder: tells the instances their return probe
+ * @spare: that of the pool
+ * @objects: the instances
+ * @pool: which the chunk is part of, until the return probe is unregistered
+ * @next: the chunk that came after this one, or NULL
+ */
+struct return_chunk {
+	struct kretprobe_holder holder;
+	struct kretprobe_instance * __percpu *spare;
+	struct objpool_head objects;
+	struct return_pool *pool;
+	struct return_chunk *next;
+};
+
+struct kretprobe_instance *return_pool_pop(struct kretprobe *rp);
+void return_pool_put(struct kretprobe_instance *ri);
+
+static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
+{
+	return container_of(holder, struct return_chunk, holder);
+}
+
+static inline bool return_is_retired(const struct kretprobe *rp)
+{
+	return !rcu_access_pointer(rp->rph->rp);
+}
+
+/* get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. */
+static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     struct kretprobe_instance *ri,
+						     struct pt_regs *regs)
+{
+	struct kretprobe_holder holder, *own = ri->rph;
+	int ret;
+
+	RCU_INIT_POINTER(holder.rp, rp);
+	ri->rph = &holder;
+	ret = rp->entry_handler(ri, regs);
+	ri->rph = own;
+
+	return ret;
+}
+
+/* xchg(): an NMI may interrupt, and CPUs without a spare instance take this one. */
+static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+{
+	return xchg(this_cpu_ptr(return_chunk_of(rp->rph)->spare), NULL);
+}
+
+/*
+ * The return probe was still registered after preemption was disabled, so its pool
+ * exists.
+ */
+static __always_inline void return_pool_keep(struct kretprobe_instance *ri)
+{
+	struct kretprobe_instance *none = NULL;
+
+	if (unlikely(!try_cmpxchg(this_cpu_ptr(return_chunk_of(ri->rph)->spare), &none, ri)))
+		return_pool_put(ri);
+}
+
+static __always_inline void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs,
+					  bool mcount)
+{
+#ifdef arch_divert_return
+	arch_divert_return(&ri->ret_addr, &ri->fp, regs);
+#else
+	arch_prepare_kretprobe(ri, regs);
+#endif
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_RETURN_POOL_H */
