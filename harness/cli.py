@@ -6,7 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import (bench, check, configs, guesttest, packages, ports, qemu, schedule, selftest, series, share,
+from . import (bench, check, configs, guesttest, house, packages, ports, qemu, schedule, selftest, series, share,
                soak, sweep, tree, ui)
 from .paths import CACHE
 from .results import Results
@@ -37,7 +37,8 @@ kp - build, boot and test this kprobes subsystem
                          --config CONFIGURATION
   ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
                          kernels: x86_64:bench-none. --plot FILE draws it
-  ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files
+  ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files;
+                         --house counts instead what makes the code easy or hard to read
   ./kp tree DIR          only write the overlaid source tree, to build as you like
   ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
@@ -170,6 +171,8 @@ def cmd_series(args):
 
 
 def cmd_check(args):
+    if args.house:
+        return house.show()
     packages.need(packages.tree_packages() + packages.BUILD + check.PACKAGES)
     results = Results()
     check.everything(tree.cached(), results)
@@ -247,7 +250,7 @@ def parse(argv):
     bench_verb = verb("bench", cmd_bench)
     bench_verb.add_argument("arch", nargs="?", default="x86_64")
     bench_verb.add_argument("--plot")
-    verb("check", cmd_check)
+    verb("check", cmd_check).add_argument("--house", action="store_true")
     verb("tree", cmd_tree).add_argument("dir")
     verb("series", cmd_series).add_argument("dir", nargs="?")
     return parser.parse_args(argv)

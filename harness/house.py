@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts what makes our code easy or hard to read, and prints it as a table.
+
+A file may call those below it, never those above: the head of kernel/kprobes/point.h has the
+order.  Functions are found by the kernel's style: a name at the start of a line that begins a
+definition, a brace of its own line at the end.
+"""
+import re
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import ui
+from .paths import HARNESS, REPO
+
+CORE = REPO / "kernel/kprobes"
+LAYERS = CORE / "point.h"
+PORTS = ("arch/x86/kernel/kprobes", "arch/arm64/kernel/probes", "arch/riscv/kernel/probes")
+API = REPO / "include/linux/kprobes.h"
+PREFIXES = ("kprobe", "kretprobe", "__kretprobe", "arch_", "register_k", "unregister_k", "enable_k",
+            "disable_k", "get_k", "reset_", "dump_k", "wait_for_k", "opt_pre_handler", "get_insn_slot",
+            "free_insn_slot", "get_optinsn", "free_optinsn", "is_k", "alloc_", "within_k", "free_optinsn_page")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+DEFINITION = re.compile(r"^((?:[a-z_][\w]*[ *]+)+)(\w+)\(([^;{}]*)\)[^;{}()]*\n\{\n(.*?)^\}", re.M | re.S)
+CONDITION = re.compile(r"^#\s*(?:if|ifdef|ifndef)\b", re.M)
+
+
+@dataclass
+class Source:
+    """One C file of ours, without its comments."""
+    path: Path
+    code: str
+    functions: dict = field(default_factory=dict)       # name -> lines, signature included
+    external: set = field(default_factory=set)
+    twice: list = field(default_factory=list)
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    @property
+    def lines(self):
+        return sum(1 for line in self.code.splitlines() if line.strip())
+
+    @property
+    def conditions(self):
+        return len(CONDITION.findall(self.code))
+
+
+def source(path):
+    result = Source(path, COMMENT.sub("", path.read_text()))
+    for kind, name, _, _ in DEFINITION.findall(result.code):
+        if name in result.functions:
+            result.twice.append(name)
+        if "static" not in kind.split():
+            result.external.add(name)
+        result.functions[name] = 0
+    for found in DEFINITION.finditer(result.code):
+        result.functions[found[2]] = found[0].count("\n") + 1
+    return result
+
+
+def sources(folder):
+    return [source(path) for path in sorted((REPO / folder).glob("*.c")) if not path.stem.endswith("_test")]
+
+
+def layers():
+    """Name of a file -> its layer, 0 at the top, as the head of point.h draws them."""
+    text = LAYERS.read_text()
+    drawn = re.search(r"Calls go down only:\n \*\n((?: \*\t.*\n)+)", text)
+    if not drawn:
+        raise ui.Failure(f"{LAYERS.relative_to(REPO)} does not say what may call what")
+    rows = [re.findall(r"\w+", row) for row in drawn[1].replace(" *\t", "").splitlines()]
+    return {name: number for number, row in enumerate(rows) for name in row}
+
+
+def calls(core):
+    """Pairs of files of which the first uses a function of the second."""
+    owner = {name: s.name for s in core for name in s.external}
+    result = {}
+    for user in core:
+        for name in re.findall(r"\b(\w+)\b", user.code):
+            if name not in user.functions and owner.get(name, user.name) != user.name:
+                result.setdefault((user.name, owner[name]), set()).add(name)
+    return result
+
+
+def circle(pairs):
+    """The largest set of files that all reach one another."""
+    reach = {}
+    for user, used in pairs:
+        reach.setdefault(user, set()).add(used)
+
+    def from_here(start):
+        seen, todo = set(), [start]
+        while todo:
+            for other in reach.get(todo.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        return seen
+
+    reached = {name: from_here(name) for name in reach}
+    return max(({name} | {other for other in reached[name] if name in reached.get(other, ())}
+                for name in reached if name in reached[name]), key=len, default=set())
+
+
+def upward(pairs, layer):
+    """The calls that go up, as text."""
+    return [f"{user} -> {used}: {' '.join(sorted(names))}" for (user, used), names in sorted(pairs.items())
+            if layer.get(user, -1) > layer.get(used, 99)]
+
+
+def unprefixed(files):
+    return sorted(name for s in files for name in s.external if not name.startswith(PREFIXES))
+
+
+def longest(files):
+    return max((lines, f"{s.path.relative_to(REPO)} {name}") for s in files for name, lines in s.functions.items())
+
+
+def rows():
+    core = [source(REPO / "kernel/kprobes.c"), *sources("kernel/kprobes")]
+    ports = [s for folder in PORTS for s in sources(folder)]
+    ours = core + ports
+    lengths = [n for s in ours for n in s.functions.values()]
+    headers = sorted((len(p.read_text().splitlines()), p.name) for p in CORE.glob("*.h"))
+    python = list(HARNESS.rglob("*.py"))
+    rest = [p for p in HARNESS.rglob("*") if p.suffix in (".c", ".h", ".S", ".sh", ".py")]
+    pairs = calls(core)
+    most = max(ours, key=lambda s: s.lines)
+    yield "files of the core in one circle of calls", len(circle(pairs))
+    yield "lines of code in a file, max", f"{most.lines} ({most.path.relative_to(REPO)})"
+    yield "lines in a function, median and max", f"{statistics.median(lengths):g}, {longest(ours)[0]} ({longest(ours)[1]})"
+    yield "external functions of the core without prefix", len(unprefixed(core))
+    yield "external functions of the ports without prefix", len(unprefixed(ports))
+    yield "lines in a private header, max", f"{headers[-1][0]} ({headers[-1][1]})"
+    yield "inlines in linux/kprobes.h", len(re.findall(r"^(?:static|nokprobe_inline)[^;]*?\)\n\{", API.read_text(), re.M))
+    yield "functions defined twice", sum(len(s.twice) for s in ours)
+    yield "files with more than 3 #if", sum(1 for s in ours if s.conditions > 3)
+    yield "files and lines of the harness", f"{len(rest)}, {sum(len(p.read_text().splitlines()) for p in rest)}"
+    yield "of those in Python", sum(len(p.read_text().splitlines()) for p in python)
+
+
+def show():
+    """Prints the table, and each call that goes up; returns the exit status."""
+    for what, value in rows():
+        ui.say(f"{what:50} {value}")
+    core = [source(REPO / "kernel/kprobes.c"), *sources("kernel/kprobes")]
+    up = upward(calls(core), layers())
+    ui.say(f"\n{len(up)} pairs of files in which a call goes up:")
+    for line in up:
+        ui.say(f"  {line}")
+    return 0

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of what ./kp check --house counts."""
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import house
+
+TEXT = """\
+/* not_this(one)
+{
+*/
+#ifdef A
+static int twice(void)
+{
+	return 0;
+}
+#else
+static int twice(void)
+{
+	return below();
+}
+#endif
+
+int
+ top(struct a *a,
+	    int b)
+{
+	if (a) {
+		return 1;
+	}
+	return twice();
+}
+""".replace("int\n top", "int top")
+
+
+class Counting(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name, "some.c")
+        path.write_text(TEXT)
+        self.source = house.source(path)
+
+    def test_functions(self):
+        self.assertEqual(self.source.functions, {"twice": 4, "top": 8})
+        self.assertEqual(self.source.external, {"top"})
+        self.assertEqual(self.source.twice, ["twice"])
+        self.assertEqual(self.source.conditions, 1)
+
+    def test_calls(self):
+        below = house.Source(Path("below.c"), "", external={"below"}, functions={"below": 3})
+        pairs = house.calls([self.source, below])
+        self.assertEqual(pairs, {("some", "below"): {"below"}})
+        self.assertEqual(house.upward(pairs, {"some": 0, "below": 1}), [])
+        self.assertEqual(house.upward(pairs, {"some": 1, "below": 0}), ["some -> below: below"])
+
+    def test_circle(self):
+        self.assertEqual(house.circle([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]), {"b", "c"})
+        self.assertEqual(house.circle([("a", "b")]), set())
+
+    def test_our_layers(self):
+        named = {s.name for s in house.sources("kernel/kprobes")} | {"kprobes"}
+        self.assertEqual(named - house.layers().keys(), set(), "point.h does not place these files")
+
+
+if __name__ == "__main__":
+    unittest.main()
