@@ -2,8 +2,10 @@
 """The programs a step needs, and their Debian packages."""
 import os
 import platform
+import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from . import ui
@@ -56,11 +58,49 @@ def present(package):
 
 
 # A mirror may have a bad moment, and the machine be about its own upgrades.
-PATIENT = ["apt-get", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"]
+PATIENT = ["apt-get", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300",
+           "-o", "Acquire::http::Timeout=30"]
+LOCK_PATIENCE = 300     # seconds
+SLOW = 20               # seconds after which the user is told of a mirror
+PAUSE = 2
+LOCKED = re.compile(r"Could not get lock (\S+?)\.?(?: It is held by (process \d+ \([^)]*\)).*)?$", re.M)
 
 
-def update(step):
-    ui.run([*PATIENT, "update"], log_file("apt-update"), step)
+class Slow:
+    """Passes on what a step is told, and says once that it takes long."""
+
+    def __init__(self, step, what):
+        self.step, self.what, self.start, self.told = step, what, time.monotonic(), False
+
+    def tick(self, note=""):
+        if not self.told and time.monotonic() - self.start >= SLOW:
+            self.told = True
+            ui.say(f"  {self.what} takes long, for the mirror is slow or away: {note}")
+        self.step.tick(note)
+
+
+def holder(log):
+    """Who has the lock that the command was refused for, if it was."""
+    found = LOCKED.search(log.read_text(errors="replace"))
+    return found and (f"{found[2]} has {found[1]}" if found[2] else f"{found[1]} is taken")
+
+
+def update(step, options=(), name="apt-update"):
+    """apt-get waits for the lock of dpkg, but not for that of the lists, so wait here."""
+    log, end, told = log_file(name), time.monotonic() + LOCK_PATIENCE, False
+    while True:
+        try:
+            return ui.run([*PATIENT, *options, "update"], log, Slow(step, "apt-get update"),
+                          env={"LC_ALL": "C"})
+        except ui.Failure:
+            why = holder(log)
+            if not why or time.monotonic() >= end:
+                raise
+        if not told:
+            ui.say(f"  apt-get update waits: {why}")
+        told = True
+        step.tick(why)
+        time.sleep(PAUSE)
 
 
 def apt(packages):
@@ -99,7 +139,10 @@ def sources(release, path):
     # An image may come without what apt has to download first.
     if not found and not os.geteuid():
         with ui.Step("apt-get update") as step:
-            update(step)
+            try:
+                update(step)
+            except ui.Failure:
+                pass        # what it has got may do
         found = known()
     if not found:
         raise ui.Failure(f"apt knows no source of {host} to take {release} from: has root called apt-get update?")
@@ -111,18 +154,18 @@ def fetch_from(release, package, arch, folder):
     state = CACHE / f"apt-{arch}"
     for name in ("lists/partial", "archives/partial", "deb"):
         (state / name).mkdir(parents=True, exist_ok=True)
-    apt_get = [*PATIENT, "-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
+    options = ["-o", f"APT::Architecture={arch}", "-o", f"APT::Architectures={arch}",
                "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}"]
     if release:
         sources(release, state / "sources.list")
-        apt_get += ["-o", f"Dir::Etc::SourceList={state}/sources.list",
+        options += ["-o", f"Dir::Etc::SourceList={state}/sources.list",
                     "-o", "Dir::Etc::SourceParts=-"]
     with ui.Step(f"download {package}:{arch}") as step:
         try:
-            ui.run([*apt_get, "update"], log_file(f"apt-update-{arch}"), step)
+            update(step, options, f"apt-update-{arch}")
         except ui.Failure:
             pass        # one list of several may be missing; what matters is the package
-        ui.run([*apt_get, "download", package], log_file(f"apt-download-{arch}"), step,
+        ui.run([*PATIENT, *options, "download", package], log_file(f"apt-download-{arch}"), step,
                cwd=state / "deb")
         newest = max(state.glob(f"deb/{package}_*.deb"), key=lambda path: path.stat().st_mtime)
         ui.run(["dpkg", "-x", newest, folder], log_file(f"dpkg-{arch}"), step)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What apt-get does when another has its lock, when its mirror is slow, and when there is none."""
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from harness import packages, ui
+
+# Counts its calls in a file, and does what one of the cases below says.
+APT = """#!/bin/sh
+echo "$*" >>{folder}/calls
+n=$(wc -l <{folder}/calls)
+{body}
+"""
+LOCKED = """if [ $n -le {times} ]; then
+	echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 4711 (apt-get)"
+	echo "E: Unable to lock directory /var/lib/apt/lists/"
+	exit 100
+fi"""
+AWAY = """echo "E: Failed to fetch http://mirror.invalid/InRelease  Could not resolve 'mirror.invalid'"
+exit 100"""
+
+
+class PackagesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for patch in (mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"),
+                      mock.patch.object(packages, "log_file", lambda name: self.folder / f"{name}.log"),
+                      mock.patch.object(packages, "PAUSE", 0.01)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def apt(self, body):
+        script = self.folder / "apt-get"
+        script.write_text(APT.format(folder=self.folder, body=body))
+        script.chmod(0o755)
+
+    def calls(self):
+        return (self.folder / "calls").read_text().splitlines() if (self.folder / "calls").exists() else []
+
+    @contextlib.contextmanager
+    def said(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            yield out
+
+    def update(self):
+        with self.said() as out, ui.Step("update") as step:
+            packages.update(step)
+        return out.getvalue()
+
+    def test_waits_for_the_lock(self):
+        self.apt(LOCKED.format(times=3))
+        said = self.update()
+        self.assertEqual(len(self.calls()), 4)
+        self.assertEqual(said.count("waits"), 1)
+        self.assertIn("process 4711 (apt-get) has /var/lib/apt/lists/lock", said)
+
+    def test_does_not_wait_for_ever(self):
+        self.apt(LOCKED.format(times=1000000))
+        with mock.patch.object(packages, "LOCK_PATIENCE", 0.1), self.assertRaises(ui.Failure):
+            self.update()
+        self.assertGreater(len(self.calls()), 1)
+
+    def test_says_that_the_mirror_is_slow(self):
+        self.apt("echo '0% [Connecting to mirror.invalid]'; sleep 0.7")
+        with mock.patch.object(packages, "SLOW", 0.1):
+            self.assertIn("takes long", self.update())
+        self.assertNotIn("takes long", self.update())
+
+    def test_other_errors_are_not_waited_for(self):
+        self.apt(AWAY)
+        with self.assertRaises(ui.Failure):
+            self.update()
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_nothing_is_asked_when_all_is_there(self):
+        self.apt(AWAY)
+        with mock.patch.dict(packages.PROBES, {"one": "sh", "two": "/bin/sh"}):
+            packages.need(["one", "two"])
+        self.assertEqual(self.calls(), [])
+
+    def test_goes_on_without_new_lists(self):
+        # Offline, but what is to be installed is in the cache.
+        self.apt(f"case \"$*\" in *update) {AWAY} ;; *install*) touch {self.folder}/one ;; esac")
+        with mock.patch.dict(packages.PROBES, {"one": f"{self.folder}/one"}), self.said(), \
+             mock.patch.object(os, "geteuid", lambda: 0):
+            packages.need(["one"])
+        self.assertEqual(len(self.calls()), 2)
+
+    def test_goes_on_with_the_sources_that_are_known(self):
+        self.apt(f"case \"$*\" in indextargets*) [ $n -lt 2 ] || echo http://mirror.invalid/debian ;; *) {AWAY} ;; esac")
+        with self.said(), mock.patch.object(os, "geteuid", lambda: 0), \
+             mock.patch.object(packages.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"}):
+            packages.sources("sid", self.folder / "list")
+        self.assertEqual((self.folder / "list").read_text(), "deb http://mirror.invalid/debian sid main\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
