@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cached function: the answer is that of the symbol table, also right behind a
+ * look-up that found nothing, and a fact is evaluated once per function.
+ */
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+
+#include "check.h"
+#include "point.h"
+
+static noinline int function_test_target(int x)
+{
+	barrier();
+	return x + 1;
+}
+
+static noinline int function_test_other(int x)
+{
+	barrier();
+	return x - 1;
+}
+
+static unsigned long start_of(int (*fn)(int))
+{
+	return (unsigned long)dereference_symbol_descriptor(fn);
+}
+
+static void function_is_found(struct kunit *test)
+{
+	unsigned long start = start_of(function_test_target), size = 0;
+	const struct kprobe_function *fn;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, NULL));
+
+	/* An assertion that fails would keep the lock. */
+	guard(mutex)(&kprobe_mutex);
+	fn = kprobe_function_of(start + size - 1);
+	KUNIT_EXPECT_NOT_NULL(test, fn);
+	if (!fn)
+		return;
+	KUNIT_EXPECT_EQ(test, fn->start, start);
+	KUNIT_EXPECT_EQ(test, fn->end, start + size);
+	KUNIT_EXPECT_STREQ(test, fn->name, "function_test_target");
+
+	/* The byte behind it is somebody else's. */
+	fn = kprobe_function_of(start + size);
+	KUNIT_EXPECT_TRUE(test, !fn || fn->start != start);
+}
+
+static void function_is_none(struct kunit *test)
+{
+	const struct kprobe_function *fn;
+
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_NULL(test, kprobe_function_of((unsigned long)test));
+	fn = kprobe_function_of(start_of(function_test_target));
+	KUNIT_EXPECT_NOT_NULL(test, fn);
+	if (fn)
+		KUNIT_EXPECT_STREQ(test, fn->name, "function_test_target");
+	KUNIT_EXPECT_NULL(test, kprobe_function_of(0));
+}
+
+/* An architecture that keeps what it found out about a function relies on this. */
+static void function_serial(struct kunit *test)
+{
+	unsigned long target = start_of(function_test_target), serial;
+
+	guard(mutex)(&kprobe_mutex);
+	serial = kprobe_function_of(target)->serial;
+	KUNIT_EXPECT_EQ(test, kprobe_function_of(target + 1)->serial, serial);
+	KUNIT_EXPECT_NE(test, kprobe_function_of(start_of(function_test_other))->serial, serial);
+
+	serial = kprobe_function_of(target)->serial;
+	function_forget();
+	KUNIT_EXPECT_NE(test, kprobe_function_of(target)->serial, serial);
+}
+
+static unsigned int asked;
+
+static bool is_target(const struct kprobe_function *fn)
+{
+	asked++;
+
+	return fn->start == start_of(function_test_target);
+}
+
+static bool ask(int (*fn)(int), unsigned int offset)
+{
+	return function_is(start_of(fn) + offset, FUNCTION_HAS_JUMP_LABELS, is_target);
+}
+
+static void function_fact(struct kunit *test)
+{
+	guard(mutex)(&kprobe_mutex);
+	function_forget();
+	asked = 0;
+	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 0));
+	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 1));
+	KUNIT_EXPECT_EQ(test, asked, 1);
+
+	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 0));
+	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 1));
+	KUNIT_EXPECT_EQ(test, asked, 2);
+
+	KUNIT_EXPECT_FALSE(test, function_is(0, FUNCTION_HAS_JUMP_LABELS, is_target));
+	KUNIT_EXPECT_EQ(test, asked, 2);
+	function_forget();
+}
+
+static struct kunit_case function_cases[] = {
+	KUNIT_CASE(function_is_found),
+	KUNIT_CASE(function_is_none),
+	KUNIT_CASE(function_serial),
+	KUNIT_CASE(function_fact),
+	{}
+};
+
+static struct kunit_suite function_suite = {
+	.name = "kprobes_function",
+	.test_cases = function_cases,
+};
+
+kunit_test_suite(function_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the function that a probed address is in");
+MODULE_LICENSE("GPL");

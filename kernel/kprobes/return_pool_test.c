@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pool of a return probe that is not registered: how many instances it gives, that
+ * it grows before the last of them is gone, and that none is given twice.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+
+#include "return.h"
+#include "return_pool.h"
+
+#define NR_INSTANCES	8
+#define NR_MORE		(4 * NR_INSTANCES)
+
+struct pool_test {
+	struct kretprobe rp;
+	struct kretprobe_instance *taken[NR_MORE];
+	unsigned int nr;
+};
+
+/* As the entry of a function: first what this CPU keeps, then what the pool has. */
+static bool take(struct pool_test *pool)
+{
+	struct kretprobe_instance *ri;
+
+	guard(preempt)();
+	ri = return_pool_get(&pool->rp) ?: return_pool_pop(&pool->rp);
+	if (ri)
+		pool->taken[pool->nr++] = ri;
+
+	return ri;
+}
+
+static void give_back(struct pool_test *pool)
+{
+	guard(preempt)();
+	return_pool_keep(pool->taken[--pool->nr]);
+}
+
+static bool is_taken_twice(const struct pool_test *pool)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < pool->nr; i++) {
+		for (j = 0; j < i; j++) {
+			if (pool->taken[i] == pool->taken[j])
+				return true;
+		}
+	}
+
+	return false;
+}
+
+static struct pool_test *new_pool(struct kunit *test, int nr, int maxactive)
+{
+	struct pool_test *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	pool->rp.maxactive = maxactive;
+	pool->rp.data_size = sizeof(long);
+	KUNIT_ASSERT_EQ(test, return_pool_create(&pool->rp, nr), 0);
+
+	return pool;
+}
+
+static void drop_pool(struct pool_test *pool)
+{
+	while (pool->nr)
+		give_back(pool);
+	return_pools_settle();
+	return_pool_destroy(&pool->rp);
+}
+
+static void pool_gives_all(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
+
+	while (pool->nr < NR_INSTANCES)
+		KUNIT_ASSERT_TRUE(test, take(pool));
+	KUNIT_EXPECT_FALSE(test, is_taken_twice(pool));
+	KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(pool->taken[0]), &pool->rp);
+
+	drop_pool(pool);
+	KUNIT_EXPECT_NULL(test, pool->rp.rph);
+}
+
+/* The worker is asked when the last chunk is begun, and doubles what there is. */
+static void pool_grows(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
+	unsigned int tries = 0;
+
+	while (pool->nr < NR_MORE && tries < 1000) {
+		if (take(pool))
+			continue;
+		/* irq_work may be late on an emulated CPU. */
+		msleep(1);
+		return_pools_settle();
+		tries++;
+	}
+	KUNIT_EXPECT_EQ(test, pool->nr, NR_MORE);
+	KUNIT_EXPECT_FALSE(test, is_taken_twice(pool));
+
+	drop_pool(pool);
+}
+
+static void pool_reuses(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, 1, 1);
+	struct kretprobe_instance *ri;
+
+	KUNIT_ASSERT_TRUE(test, take(pool));
+	ri = pool->taken[0];
+	give_back(pool);
+	KUNIT_ASSERT_TRUE(test, take(pool));
+	KUNIT_EXPECT_PTR_EQ(test, pool->taken[0], ri);
+
+	drop_pool(pool);
+}
+
+/* A call under way outlives its return probe. */
+static void pool_retired(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
+
+	KUNIT_ASSERT_TRUE(test, take(pool));
+	return_pool_retire(&pool->rp);
+	KUNIT_EXPECT_TRUE(test, return_is_retired(&pool->rp));
+	KUNIT_EXPECT_NULL(test, get_kretprobe(pool->taken[0]));
+	return_pools_settle();
+	return_pool_destroy(&pool->rp);
+
+	/* The last instance frees the chunk; KASAN and kmemleak look at that. */
+	scoped_guard(preempt)
+		return_pool_put(pool->taken[0]);
+}
+
+static void pool_too_large(struct kunit *test)
+{
+	struct kretprobe rp = { .maxactive = OBJPOOL_NR_OBJECT_MAX + 1 };
+
+	KUNIT_EXPECT_EQ(test, return_pool_create(&rp, rp.maxactive), -EINVAL);
+	KUNIT_EXPECT_NULL(test, rp.rph);
+}
+
+static struct kunit_case pool_cases[] = {
+	KUNIT_CASE(pool_gives_all),
+	KUNIT_CASE(pool_grows),
+	KUNIT_CASE(pool_reuses),
+	KUNIT_CASE(pool_retired),
+	KUNIT_CASE(pool_too_large),
+	{}
+};
+
+static struct kunit_suite pool_suite = {
+	.name = "kprobes_return_pool",
+	.test_cases = pool_cases,
+};
+
+kunit_test_suite(pool_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the instances of return probes");
+MODULE_LICENSE("GPL");
