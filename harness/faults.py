@@ -6,19 +6,24 @@ from . import qemu
 
 # The breakpoints come first: where a trap counts as an interrupt, the kernel ends there.
 CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
-         for which in ("pre", "post", "entry", "return") if (which, way) != ("post", "jump")]
+         for which in ("pre", "post", "entry", "return", "second") if (which, way) != ("post", "jump")]
 # The function of these is the one that the others only call.
 IN_CODE = ("code", "wild")
 CASES += [f"{which}:{way}" for way in ("break", "jump") for which in IN_CODE]
+CASES += ["lost:break"]
+# Where it faults, if that is not named like the case.
+FAULTY = {"code": "kp_fault_in_code", "wild": "kp_fault_in_code", "second": "kp_fault_in_pre",
+          "lost": "return_from_several"}
 BEGIN = re.compile("case (.*)")
 # What an oops begins with, on one architecture or another, KASAN's remark included.
 OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"
                   r"Unable to handle kernel|Internal error: Oops|Oops\b|"
+                  r"kernel BUG at kernel/kprobes/return_trampoline\.c:|"
                   # arm64 counts a breakpoint as an NMI for RCU, and nobody leaves it.
                   r"WARNING: .* at kernel/context_tracking\.c:|"
                   # What this is about is in the next line.
                   r"-+\[ cut here")
-NUMBER = re.compile(r"Oops.*\[#\d+\]")
+NUMBER = re.compile(r"(?:Oops|Kernel BUG).*\[#\d+\]")
 ENDS_KERNEL = re.compile(r"Kernel panic - not syncing: (?:.*: )?Fatal exception in interrupt")
 
 
@@ -54,20 +59,25 @@ def wrong(case, lines):
     if "kp: skip " in text:
         return []
     which = case.split(":")[0]
-    in_code = which in IN_CODE
-    faulty = "kp_fault_in_" + ("code" if in_code else which)
+    in_handler = which not in (*IN_CODE, "lost")
+    faulty = FAULTY.get(which, f"kp_fault_in_{which}")
     function = "kp_fault_traced" if case.endswith(":ftrace") else "kp_fault_plain"
     at = re.search("^(RIP|EIP|pc|epc) ?:.*", text, re.M)
     complaints = [line for line in lines if qemu.COMPLAINT.match(line)]
     strange = [line for line in complaints if not (OOPS.search(line) or is_due(case, line))]
+    ended = any(is_due(case, line) for line in lines)
     wanted = {
         "one oops": len(NUMBER.findall(text)) == 1,
         "where it faulted": at and re.search(rf"\b{faulty}\+0x", at[0]),
-        "the probe": in_code or f"kprobes: in a handler of the probe on {function}+0x" in text,
-        "that it was no handler": not in_code or "kprobes: in a handler" not in text,
+        "the probe": not in_handler or f"kprobes: in a handler of the probe on {function}+0x" in text,
+        "that it was no handler": in_handler or "kprobes: in a handler" not in text,
+        "that the probe is disabled": not in_handler or ended or re.search(
+            rf"kprobes: probe on {function}\+0x.* disabled", text),
+        "the probe, and where it should return to": which != "lost" or re.search(
+            r"kprobes: return probe on kp_fault_lost\+0x.*returns to \w+\+0x.*\[kp_fault\]", text),
         "the address": "general protection fault" not in text or "non-canonical address" in text,
         # A function that has returned is not in the backtrace, and a copy may stand for it.
-        "the function, in the backtrace": in_code or which == "return" or case == "post:break" or re.search(
+        "the function, in the backtrace": not in_handler or which == "return" or case == "post:break" or re.search(
             rf"^(?!kprobes: ).*\b{function}\+0x", text, re.M),
     }
     return [f"not in the log: {what}" for what, there in wanted.items() if not there] + strange

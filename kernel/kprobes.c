@@ -18,9 +18,9 @@
 
 #include "kprobes/blacklist.h"
 #include "kprobes/check.h"
-#include "kprobes/hit.h"
 #include "kprobes/lifetime.h"
 #include "kprobes/members.h"
+#include "kprobes/oops.h"
 #include "kprobes/point.h"
 #include "kprobes/reconcile.h"
 #include "kprobes/request.h"
@@ -556,7 +556,7 @@ static int __init kprobes_init(void)
 	ret = ret ?: return_init();
 	ret = ret ?: arch_init_kprobes();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
-	ret = ret ?: hit_init();
+	ret = ret ?: oops_init();
 	ret = ret ?: lifetime_init();
 	if (ret)
 		pr_err("not available: %d\n", ret);

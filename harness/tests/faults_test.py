@@ -13,6 +13,7 @@ OOPS = """\
 [    2.5] Call Trace:
 [    2.5]  kp_fault_traced+0x5/0x10 [kp_fault]
 [    2.6] kprobes: in a handler of the probe on kp_fault_traced+0x4/0x10 [kp_fault]
+[    2.6] kprobes: probe on kp_fault_traced+0x4/0x10 [kp_fault] disabled: its handler has faulted
 [    2.7] kp: ok pre by ftrace: who calls dies
 [    2.8] kp: case over
 """
@@ -36,7 +37,7 @@ class FaultsTest(unittest.TestCase):
 
     def test_each_line_is_needed(self):
         lines = OOPS.splitlines(keepends=True)
-        for i in (2, 3, 5, 6):
+        for i in (2, 3, 5, 6, 7):
             with self.subTest(lines[i]):
                 self.assertEqual(len(self.wrong("".join(lines[:i] + lines[i + 1:]))), 1)
 
@@ -49,8 +50,18 @@ class FaultsTest(unittest.TestCase):
         self.assertEqual(len(self.wrong(oops)), 1)
         self.assertEqual(self.wrong(oops.replace("maybe for", "probably for non-canonical")), [])
 
+    def test_a_lost_return(self):
+        told = "kprobes: return probe on kp_fault_lost+0x0/0x20 [kp_fault]: a call with frame 00 returns to f+0x4/0x8 [kp_fault]"
+        lines = ["case lost:break", "Oops: invalid opcode: 0000 [#1]", "RIP: 0010:return_from_several+0x1", told]
+        lines = [f"[    2.4] {'kp: ' * (not i)}{line}\n" for i, line in enumerate(lines)]
+        self.assertEqual(self.wrong("".join(lines)), [])
+        for i in (1, 2, 3):
+            with self.subTest(lines[i]):
+                self.assertEqual(len(self.wrong("".join(lines[:i] + lines[i + 1:]))), 1)
+        self.assertEqual(len(self.wrong("".join(lines).replace("returns to f+0x4/0x8", "returns to 0x0"))), 1)
+
     def test_another_complaint(self):
-        self.assertEqual(len(self.wrong(OOPS + "[    2.9] kp: case post:ftrace\n")), 4)
+        self.assertEqual(len(self.wrong(OOPS + "[    2.9] kp: case post:ftrace\n")), 5)
         self.assertEqual(self.wrong(OOPS.replace("[    2.7]", "[    2.7] WARNING: x\n[    2.7]")), ["WARNING: x"])
 
     def test_the_end_of_the_kernel(self):

@@ -10,8 +10,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/init.h>
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/percpu.h>
@@ -292,36 +290,3 @@ void kprobe_busy_end(void)
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_end);
-
-/*
- * A handler oopsed and its task dies, so hit_end() will never run. Forget the hit, or
- * each later hit on this CPU would count as nested in it.
- */
-static int hit_abandon(struct notifier_block *nb, unsigned long event, void *data)
-{
-	struct kprobe *kp;
-
-	/* A hit runs with preemption disabled. */
-	if (event != DIE_OOPS || preemptible())
-		return NOTIFY_DONE;
-	kp = kprobe_running();
-	if (!kp)
-		return NOTIFY_DONE;
-
-	if (kp != &kprobe_busy)
-		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
-	hits_forget();
-
-	return NOTIFY_DONE;
-}
-
-NOKPROBE_SYMBOL(hit_abandon);
-
-static struct notifier_block hit_nb = {
-	.notifier_call = hit_abandon,
-};
-
-int __init hit_init(void)
-{
-	return register_die_notifier(&hit_nb);
-}

@@ -12,6 +12,5 @@ bool hit_put_aside(struct kprobe *p);
 
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int hit_init(void);
 
 #endif /* _KERNEL_KPROBES_HIT_H */

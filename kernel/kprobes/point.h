@@ -11,7 +11,7 @@
  *
  *	kprobes, return, debugfs
  *	optimize
- *	lifetime
+ *	lifetime, oops
  *	reconcile
  *	arm, ftrace
  *	point, members

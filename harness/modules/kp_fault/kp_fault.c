@@ -17,7 +17,8 @@
 
 static char *which = "pre";
 module_param(which, charp, 0400);
-MODULE_PARM_DESC(which, "what faults: the pre, post, entry or return handler, or the code, also by a wild pointer");
+MODULE_PARM_DESC(which,
+		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers; the code, also by a wild pointer; or a return that is lost");
 
 static char *way = "break";
 module_param(way, charp, 0400);
@@ -50,10 +51,21 @@ static noinline notrace int kp_fault_in_code(int *pointer)
 	return READ_ONCE(*pointer);
 }
 
+/* Comes to the trampoline from another frame than the one whose return is diverted. */
+static noinline notrace int kp_fault_lost(int n)
+{
+	void (*trampoline)(void) = __builtin_return_address(0);
+
+	trampoline();
+	barrier();
+	return n + 4;
+}
+
 /* Not const: the functions are called, not inlined or cloned. */
 static int (*traced)(int n) = kp_fault_traced;
 static int (*plain)(int n) = kp_fault_plain;
 static int (*other)(int n) = kp_fault_other;
+static int (*lost)(int n) = kp_fault_lost;
 static int (*code)(int *pointer) = kp_fault_in_code;
 
 static int kp_fault_in_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -76,6 +88,11 @@ static int kp_fault_in_return(struct kretprobe_instance *ri, struct pt_regs *reg
 	return READ_ONCE(*READ_ONCE(bad_pointer));
 }
 
+static int on_lost(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
 static int hits;
 
 static int on_other(struct kprobe *kp, struct pt_regs *regs)
@@ -86,6 +103,7 @@ static int on_other(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kretprobe faulty;		/* of which a plain probe uses the kprobe only */
 static struct kprobe healthy = { .pre_handler = on_other };
+static struct kprobe first = { .pre_handler = on_other };	/* where the second is */
 static bool is_return;
 static struct dentry *file;
 
@@ -105,6 +123,8 @@ static int call_probed(void)
 		return READ_ONCE(code)(READ_ONCE(bad_pointer));
 	if (which_is("wild"))
 		return READ_ONCE(code)(READ_ONCE(wild_pointer));
+	if (which_is("lost"))
+		return READ_ONCE(lost)(1);
 	return way_is("ftrace") ? READ_ONCE(traced)(1) : READ_ONCE(plain)(1);
 }
 
@@ -145,12 +165,16 @@ static const struct file_operations kp_fault_fops = {
 static int register_faulty(void)
 {
 	struct kprobe *kp = &faulty.kp;
+	int err;
 
 	kp->addr = dereference_symbol_descriptor(way_is("ftrace") ? traced : plain);
 	if (which_is("code") || which_is("wild")) {
 		kp->addr = dereference_symbol_descriptor(code);
 		kp->pre_handler = on_other;
-	} else if (which_is("pre")) {
+	} else if (which_is("lost")) {
+		kp->addr = dereference_symbol_descriptor(lost);
+		faulty.handler = on_lost;
+	} else if (which_is("pre") || which_is("second")) {
 		kp->pre_handler = kp_fault_in_pre;
 	} else if (which_is("post")) {
 		kp->post_handler = kp_fault_in_post;
@@ -162,8 +186,18 @@ static int register_faulty(void)
 		return -EINVAL;
 	}
 	is_return = faulty.entry_handler || faulty.handler;
+	if (which_is("second")) {
+		first.addr = kp->addr;
+		err = register_kprobe(&first);
+		if (err)
+			return err;
+	}
 
-	return is_return ? register_kretprobe(&faulty) : register_kprobe(kp);
+	err = is_return ? register_kretprobe(&faulty) : register_kprobe(kp);
+	if (err && first.addr)
+		unregister_kprobe(&first);
+
+	return err;
 }
 
 static void unregister_faulty(void)
@@ -172,6 +206,8 @@ static void unregister_faulty(void)
 		unregister_kretprobe(&faulty);
 	else
 		unregister_kprobe(&faulty.kp);
+	if (first.addr)
+		unregister_kprobe(&first);
 }
 
 /* The probe is reached as the parameter says, perhaps a moment later. */

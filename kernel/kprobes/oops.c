@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A handler has oopsed: what becomes of the hit and of its probe.
+ *
+ * The task that ran the handler dies, so nobody ends the hit: the next one on
+ * this CPU is not within it. The probe would oops again at its next hit, so it is
+ * disabled, by a work item, for that takes kprobe_mutex. Until then the probe may
+ * be unregistered and its memory freed: the work item looks it up by its address,
+ * and reads nothing of a probe that it does not find there.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/atomic.h>
+#include <linux/init.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/preempt.h>
+#include <linux/rculist.h>
+#include <linux/stacktrace.h>
+#include <linux/workqueue.h>
+
+#include "hit.h"
+#include "members.h"
+#include "oops.h"
+#include "point.h"
+#include "reconcile.h"
+#include "return.h"
+#include "table.h"
+
+enum culprit_state {
+	CULPRIT_NONE,
+	CULPRIT_WRITTEN,	/* by the CPU that oopses */
+	CULPRIT_KNOWN,		/* for the work item to disable */
+};
+
+/**
+ * struct culprit - a probe to be disabled
+ * @state: an enum culprit_state
+ * @kp: the probe, which may be gone
+ * @addr: where it was registered
+ */
+struct culprit {
+	atomic_t state;
+	struct kprobe *kp;
+	kprobe_opcode_t *addr;
+};
+
+/* Each is in use from an oops until the work item runs; more at once are left enabled. */
+static struct culprit culprits[8];
+
+static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
+{
+	struct kprobe_point *point;
+	LIST_HEAD(nothing_dies);
+	LIST_HEAD(work);
+
+	guard(mutex)(&kprobe_mutex);
+	point = point_find((unsigned long)addr);
+	if (!point || !point_has_member(point, kp) || !point_enable_member(point, kp, false))
+		return;
+
+	point_queue(point, &work);
+	points_reconcile_most(&work);
+	points_bury(&work, &nothing_dies);
+	pr_warn("probe on %pS disabled: its handler has faulted\n", addr);
+}
+
+static void culprits_disable(struct work_struct *unused)
+{
+	struct culprit *culprit;
+
+	for (culprit = culprits; culprit < culprits + ARRAY_SIZE(culprits); culprit++) {
+		/* Pairs with culprit_note(). */
+		if (atomic_read_acquire(&culprit->state) != CULPRIT_KNOWN)
+			continue;
+		culprit_disable(culprit->kp, culprit->addr);
+		atomic_set_release(&culprit->state, CULPRIT_NONE);
+	}
+}
+
+static DECLARE_WORK(culprits_work, culprits_disable);
+
+static void culprits_schedule(struct irq_work *unused)
+{
+	schedule_work(&culprits_work);
+}
+
+/* The handler may have interrupted somebody who holds a lock of the workqueue. */
+static DEFINE_IRQ_WORK(culprits_irq_work, culprits_schedule);
+
+static void culprit_note(struct kprobe *kp)
+{
+	struct culprit *culprit;
+
+	for (culprit = culprits; culprit < culprits + ARRAY_SIZE(culprits); culprit++) {
+		if (atomic_cmpxchg(&culprit->state, CULPRIT_NONE, CULPRIT_WRITTEN) != CULPRIT_NONE)
+			continue;
+		culprit->kp = kp;
+		culprit->addr = kp->addr;
+		/* Pairs with culprits_disable(). */
+		atomic_set_release(&culprit->state, CULPRIT_KNOWN);
+		irq_work_queue(&culprits_irq_work);
+		return;
+	}
+}
+
+NOKPROBE_SYMBOL(culprit_note);
+
+/* The functions that the oops came from, innermost first. */
+struct oops_trace {
+	unsigned long starts[16];
+	unsigned int nr;
+};
+
+static void oops_trace_save(struct oops_trace *trace, struct pt_regs *regs)
+{
+	unsigned long size, offset;
+	unsigned int i;
+
+#if defined(CONFIG_STACKTRACE) && defined(CONFIG_ARCH_STACKWALK)
+	trace->nr = stack_trace_save_regs(regs, trace->starts, ARRAY_SIZE(trace->starts), 0);
+#else
+	trace->starts[0] = instruction_pointer(regs);
+	trace->nr = 1;
+#endif
+	for (i = 0; i < trace->nr; i++) {
+		if (kallsyms_lookup_size_offset(trace->starts[i], &size, &offset))
+			trace->starts[i] -= offset;
+	}
+}
+
+NOKPROBE_SYMBOL(oops_trace_save);
+
+static bool oops_trace_has(const struct oops_trace *trace, void *function)
+{
+	unsigned long start = (unsigned long)dereference_symbol_descriptor(function);
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++) {
+		if (function && trace->starts[i] == start)
+			return true;
+	}
+
+	return false;
+}
+
+NOKPROBE_SYMBOL(oops_trace_has);
+
+static bool oops_is_of(const struct oops_trace *trace, struct kprobe *kp)
+{
+	if (return_is_probe(kp))
+		return oops_trace_has(trace, container_of(kp, struct kretprobe, kp)->entry_handler);
+
+	return oops_trace_has(trace, kp->pre_handler) || oops_trace_has(trace, kp->post_handler);
+}
+
+NOKPROBE_SYMBOL(oops_is_of);
+
+/*
+ * Note which members of a point it was: no hit keeps account of that. Those whose
+ * handlers are in the backtrace, or all, when the trace does not tell because the
+ * handler has jumped to the function that faulted.
+ */
+static void culprits_note(struct kprobe_point *point, struct pt_regs *regs)
+{
+	struct oops_trace trace;
+	struct kprobe *kp;
+	bool found = false;
+
+	oops_trace_save(&trace, regs);
+	list_for_each_entry_rcu(kp, &point->members, list, true) {
+		if (oops_is_of(&trace, kp)) {
+			culprit_note(kp);
+			found = true;
+		}
+	}
+	if (found)
+		return;
+
+	list_for_each_entry_rcu(kp, &point->members, list, true)
+		culprit_note(kp);
+}
+
+NOKPROBE_SYMBOL(culprits_note);
+
+static int oops_notify(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+	struct kprobe *kp;
+
+	/* Whoever is preemptible is in no hit. */
+	if (event != DIE_OOPS || preemptible())
+		return NOTIFY_DONE;
+	kp = kprobe_running();
+	if (!kp)
+		return NOTIFY_DONE;
+
+	/* At the return of a function it is the probe itself that is current. */
+	if (kp->pre_handler == hit_pre_handlers)
+		culprits_note(point_of(kp), args->regs);
+	else if (return_is_probe(kp))
+		culprit_note(kp);
+
+	if (kp->addr)
+		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
+	hits_forget();
+
+	return NOTIFY_DONE;
+}
+
+NOKPROBE_SYMBOL(oops_notify);
+
+static struct notifier_block oops_nb = {
+	.notifier_call = oops_notify,
+};
+
+int __init oops_init(void)
+{
+	return register_die_notifier(&oops_nb);
+}

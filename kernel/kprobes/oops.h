@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What becomes of a probe whose handler has oopsed.
+ */
+#ifndef _KERNEL_KPROBES_OOPS_H
+#define _KERNEL_KPROBES_OOPS_H
+
+int oops_init(void);
+
+#endif /* _KERNEL_KPROBES_OOPS_H */
