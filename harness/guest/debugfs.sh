@@ -84,6 +84,19 @@ done
 check "probe fires after much switching" fires late
 check "enabled refuses other text" sh -c "! echo maybe 2>/dev/null >$KPROBES/enabled"
 
+# The calls that a return probe misses for want of an instance are missed hits.
+missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPROBES/points; }
+
+insmod /lib/kp/kp_shared.ko
+prober add deep kp_shared_deep ret
+check "points tells no missed hit at first" [ "$(missed kp_shared_deep)" = 0 ]
+check "a function calls itself deeply" sh -c "echo 100 >/sys/module/kp_shared/parameters/deep"
+followed=$(field deep before)
+check "not all of these calls are followed" [ "$followed" -lt 100 ]
+check "points tells the calls that are not" [ "$(missed kp_shared_deep)" = $((100 - followed)) ]
+prober del deep
+rmmod kp_shared
+
 for name in entry return off late; do
 	check "$name is removed" prober del $name
 done

@@ -73,6 +73,17 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
+/* Hits that came within others, and calls for which no instance was left. */
+static unsigned long member_missed(struct kprobe *kp)
+{
+	unsigned long missed = READ_ONCE(kp->nmissed);
+
+	if (return_is_probe(kp))
+		missed += READ_ONCE(container_of(kp, struct kretprobe, kp)->nmissed);
+
+	return missed;
+}
+
 static int show_point_state(struct kprobe_point *point, void *data)
 {
 	unsigned long offset = 0, missed = 0, addr = point_addr(point);
@@ -82,7 +93,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	struct kprobe *kp;
 
 	list_for_each_entry(kp, &point->members, list)
-		missed += READ_ONCE(kp->nmissed);
+		missed += member_missed(kp);
 	optimize_explain(point, why, sizeof(why));
 	guard(rcu)();
 	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))

@@ -5,7 +5,9 @@
  * all of them as often as it says, so that each hit can be accounted for. The
  * parameter "results" tells what the last calls returned.
  */
+#include <linux/cleanup.h>
 #include <linux/error-injection.h>
+#include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
@@ -64,6 +66,15 @@ static noinline int kp_shared_call(int n)
 	return static_call(kp_shared_callee)(n) + 400004;
 }
 
+static int kp_shared_deep(int n);
+static int (*deeper)(int n) = kp_shared_deep;
+
+/* So many calls of it are under way at one time. */
+static noinline int kp_shared_deep(int n)
+{
+	return n > 1 ? READ_ONCE(deeper)(n - 1) + 1 : 1;
+}
+
 static struct {
 	const char *name;
 	int (*function)(int n);
@@ -99,6 +110,22 @@ static int call_set(const char *text, const struct kernel_param *param)
 static const struct kernel_param_ops call_ops = { .set = call_set };
 module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "how often to call the functions");
+
+static int deep_set(const char *text, const struct kernel_param *param)
+{
+	int n, err = kstrtoint(text, 0, &n);
+
+	if (err)
+		return err;
+
+	/* Nobody else runs meanwhile, so return probes get no more instances. */
+	guard(irqsave)();
+	return kp_shared_deep(n) == n ? 0 : -EILSEQ;
+}
+
+static const struct kernel_param_ops deep_ops = { .set = deep_set };
+module_param_cb(deep, &deep_ops, NULL, 0200);
+MODULE_PARM_DESC(deep, "how deep a function is to call itself");
 
 static int results_get(char *buf, const struct kernel_param *param)
 {
