@@ -194,6 +194,23 @@ static void recycle_until(struct kretprobe_instance *last)
 
 NOKPROBE_SYMBOL(recycle_until);
 
+/* Where the lost one should have gone is most likely known to one of these. */
+static void report_lost(struct llist_node *node, void *frame_pointer)
+{
+	struct kretprobe_instance *ri;
+	struct kretprobe *rp;
+
+	pr_err("a return came to the trampoline, and no return probe has its frame %p\n",
+	       frame_pointer);
+	llist_for_each_entry(ri, node, llist) {
+		rp = get_kretprobe(ri);
+		pr_err("return probe on %pS: a call with frame %p returns to %pS\n",
+		       rp ? rp->kp.addr : NULL, ri->fp, ri->ret_addr);
+	}
+}
+
+NOKPROBE_SYMBOL(report_lost);
+
 /*
  * Several return probes on one function, calls left behind that never returned, or
  * a return probe that is not there any more.
@@ -207,8 +224,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 	struct kretprobe *rp;
 
 	if (!last) {
-		pr_err("a return came to the trampoline without a probe, frame %p\n",
-		       frame_pointer);
+		report_lost(node, frame_pointer);
 		BUG();
 	}
 	ret_addr = (unsigned long)last->ret_addr;
