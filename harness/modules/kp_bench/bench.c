@@ -22,7 +22,6 @@
 #define ROUNDS		1000
 #define MANY		(FIELD_FUNCTIONS * FIELD_INSNS)
 #define TOGETHER	64
-#define RETURNS		500
 
 static struct kprobe probe, crowd[TOGETHER];
 static struct kprobe *crowd_list[TOGETHER];
@@ -32,6 +31,7 @@ static struct kretprobe return_probe;
 static struct kprobe *many;
 static struct kprobe **many_list;
 static unsigned int nr_many;
+static const char *many_what = "";
 static ktime_t many_since;
 
 static unsigned long hits;
@@ -50,6 +50,13 @@ static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags
 }
 
 NOKPROBE_SYMBOL(on_post);
+
+static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_entry);
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -178,7 +185,7 @@ static noinline void traced(void)
 	barrier();
 }
 
-static void hit_of_site(const char *name)
+static void hit_of_site(const char *name, kprobe_post_handler_t post)
 {
 	u64 without = call_cost(traced);
 	int err;
@@ -186,6 +193,7 @@ static void hit_of_site(const char *name)
 	memset(&probe, 0, sizeof(probe));
 	probe.symbol_name = "kp_bench:traced";
 	probe.pre_handler = on_pre;
+	probe.post_handler = post;
 	err = register_kprobe(&probe);
 	if (err) {
 		tell_failure(name, err);
@@ -200,16 +208,17 @@ static int wait_for_jump(const u8 *at)
 #ifdef CONFIG_OPTPROBES
 	unsigned int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < 10000; i++) {
 		if (READ_ONCE(*at) == 0xe9)
 			return 0;
-		msleep(20);
+		usleep_range(1000, 2000);
 	}
 #endif
 	return -ETIME;
 }
 
-static void return_of(const char *name, void (*fn)(void), const char *symbol, const u8 *jump)
+static void return_of(const char *name, void (*fn)(void), const char *symbol, const u8 *jump,
+		      kretprobe_handler_t entry)
 {
 	u64 without = call_cost(fn);
 	int err;
@@ -217,6 +226,7 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, co
 	memset(&return_probe, 0, sizeof(return_probe));
 	return_probe.kp.symbol_name = symbol;
 	return_probe.handler = on_return;
+	return_probe.entry_handler = entry;
 	err = register_kretprobe(&return_probe);
 	if (!err && jump) {
 		err = wait_for_jump(jump);
@@ -231,7 +241,7 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, co
 	unregister_kretprobe(&return_probe);
 }
 
-static int join(void)
+static int join(kprobe_post_handler_t post)
 {
 	unsigned int i;
 
@@ -239,16 +249,17 @@ static int join(void)
 		memset(&crowd[i], 0, sizeof(crowd[i]));
 		crowd[i].addr = (kprobe_opcode_t *)kp_bench_move_at;
 		crowd[i].pre_handler = on_pre;
+		crowd[i].post_handler = post;
 		crowd_list[i] = &crowd[i];
 	}
 
 	return register_kprobes(crowd_list, TOGETHER);
 }
 
-static void hit_of_crowd(const char *name, bool jump)
+static void hit_of_crowd(const char *name, bool jump, kprobe_post_handler_t post)
 {
 	u64 without = call_cost(kp_bench_move);
-	int err = join();
+	int err = join(post);
 
 	if (!err && jump) {
 		err = wait_for_jump(kp_bench_move_at);
@@ -272,10 +283,15 @@ static void run_hits(unsigned int unused)
 	hit_of("hit-jmp", kp_bench_jump, kp_bench_jump_at, NULL);
 	hit_of("hit-jcc", kp_bench_branch, kp_bench_branch_at, NULL);
 	hit_of("hit-ret", kp_bench_ret, kp_bench_ret_at, NULL);
-	hit_of_site("hit-f");
-	return_of("hit-r", kp_bench_entry, "kp_bench_entry", NULL);
-	return_of("hit-rf", traced, "kp_bench:traced", NULL);
-	hit_of_crowd("hit-64-b", false);
+	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, on_post);
+	hit_of_site("hit-f", NULL);
+	hit_of_site("hit-fk", on_post);
+	return_of("hit-r", kp_bench_entry, "kp_bench_entry", NULL, NULL);
+	return_of("hit-rf", traced, "kp_bench:traced", NULL, NULL);
+	return_of("hit-re", kp_bench_entry, "kp_bench_entry", NULL, on_entry);
+	return_of("hit-rfe", traced, "kp_bench:traced", NULL, on_entry);
+	hit_of_crowd("hit-64-b", false, NULL);
+	hit_of_crowd("hit-64-k", false, on_post);
 }
 
 /* With the knob on. */
@@ -292,19 +308,21 @@ static void run_jumps(unsigned int unused)
 		tell_hit("hit-o", kp_bench_move, without, 1);
 	unregister_kprobe(&probe);
 
-	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at);
-	hit_of_crowd("hit-64-o", true);
+	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at, NULL);
+	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at, on_entry);
+	hit_of_crowd("hit-64-o", true, NULL);
 }
 
 /* -- registration -- */
 
-static void register_cost(const char *name, void *addr)
+static void register_cost(const char *name, void *addr, const char *symbol)
 {
 	u64 start;
 	int err;
 
 	memset(&probe, 0, sizeof(probe));
 	probe.addr = addr;
+	probe.symbol_name = symbol;
 	probe.pre_handler = on_pre;
 	start = cycles();
 	err = register_kprobe(&probe);
@@ -343,10 +361,11 @@ static void run_one(unsigned int unused)
 
 	/* Twice: the first one may build what the second finds. */
 	for (i = 0; i < 2; i++) {
-		register_cost("one-module", kp_bench_move_at);
-		register_cost("one-core-near", near);
-		register_cost("one-core-far", far);
-		register_cost("one-site", traced);
+		register_cost("one-module", kp_bench_move_at, NULL);
+		register_cost("one-name", NULL, "kp_bench:kp_bench_move");
+		register_cost("one-core-near", near, NULL);
+		register_cost("one-core-far", far, NULL);
+		register_cost("one-site", traced, NULL);
 	}
 }
 
@@ -355,6 +374,11 @@ static kprobe_opcode_t *field_addr(unsigned int n)
 	return (kprobe_opcode_t *)(kp_bench_field_first +
 				   n / FIELD_INSNS * FIELD_STRIDE +
 				   n % FIELD_INSNS * kp_bench_insn_size);
+}
+
+static kprobe_opcode_t *each_addr(unsigned int n)
+{
+	return (kprobe_opcode_t *)(kp_bench_each_first + n * EACH_STRIDE);
 }
 
 static int alloc_many(void)
@@ -368,27 +392,32 @@ static int alloc_many(void)
 	return many && many_list ? 0 : -ENOMEM;
 }
 
-static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
+static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
-	pr_info("%s-%u %llu\n", what, nr, div_u64(cost, nr));
-	pr_info("%s-%u-ms %lld\n", what, nr, ktime_to_ms(time));
+	memset(&many[i], 0, sizeof(many[i]));
+	many[i].addr = addr;
+	many[i].pre_handler = on_pre;
+	many_list[i] = &many[i];
 }
 
-static void run_register(unsigned int nr)
+static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
+{
+	pr_info("%s%s-%u %llu\n", many_what, what, nr, div_u64(cost, nr));
+	pr_info("%s%s-%u-ms %lld\n", many_what, what, nr, ktime_to_ms(time));
+}
+
+static void register_many(const char *what, unsigned int nr,
+			  kprobe_opcode_t *(*addr_of)(unsigned int n))
 {
 	unsigned int i;
 	ktime_t time;
 	u64 cost;
 	int err;
 
-	if (nr > MANY || alloc_many())
+	if (alloc_many())
 		return;
-	for (i = 0; i < nr; i++) {
-		memset(&many[i], 0, sizeof(many[i]));
-		many[i].addr = field_addr(i);
-		many[i].pre_handler = on_pre;
-		many_list[i] = &many[i];
-	}
+	for (i = 0; i < nr; i++)
+		many_set(i, addr_of(i));
 
 	time = ktime_get();
 	many_since = time;
@@ -401,7 +430,39 @@ static void run_register(unsigned int nr)
 		return;
 	}
 	nr_many = nr;
+	many_what = what;
 	tell_batch("register", nr, cost, time);
+}
+
+static void run_register(unsigned int nr)
+{
+	if (nr <= MANY)
+		register_many("", nr, field_addr);
+}
+
+/* One in each of many functions. */
+static void run_each(unsigned int nr)
+{
+	if (nr <= EACH_FUNCTIONS)
+		register_many("each-", nr, each_addr);
+}
+
+/* One of them, while the others stay; it comes back. */
+static void run_leave(unsigned int unused)
+{
+	struct kprobe *kp = many_list[nr_many / 2];
+	kprobe_opcode_t *addr = kp->addr;
+	u64 cost = cycles();
+	char name[32];
+
+	unregister_kprobe(kp);
+	cost = cycles() - cost;
+	snprintf(name, sizeof(name), "leave-%u", nr_many);
+	result(name, cost);
+
+	many_set(nr_many / 2, addr);
+	if (register_kprobe(kp))
+		tell_failure(name, -EBUSY);
 }
 
 static void run_unregister(unsigned int nr)
@@ -437,10 +498,20 @@ static void run_wait(unsigned int unused)
 /* How long it takes from their registration on until all of them are jumps. */
 static void run_jumped(unsigned int unused)
 {
+	ktime_t time;
+
 	if (!all_are_jumps())
 		return;
 
-	pr_info("jumped-%u-ms %lld\n", nr_many, ktime_ms_delta(ktime_get(), many_since));
+	time = ktime_sub(ktime_get(), many_since);
+	tell_batch("jumped", nr_many, ktime_to_ns(time), time);
+}
+
+/* From here on the time is taken in which breakpoints become jumps. */
+static void run_since(unsigned int unused)
+{
+	many_what = "knob-";
+	many_since = ktime_get();
 }
 
 /* A probe that is older than the others. */
@@ -487,12 +558,8 @@ static void run_sites(unsigned int unused)
 
 	if (alloc_many())
 		return;
-	for (i = 0; i < ARRAY_SIZE(sites); i++) {
-		memset(&many[i], 0, sizeof(many[i]));
-		many[i].addr = (kprobe_opcode_t *)sites[i];
-		many[i].pre_handler = on_pre;
-		many_list[i] = &many[i];
-	}
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		many_set(i, (kprobe_opcode_t *)sites[i]);
 
 	cost = cycles();
 	err = register_kprobes(many_list, ARRAY_SIZE(sites));
@@ -509,29 +576,54 @@ static void run_sites(unsigned int unused)
 	result("sites-unregister", div_u64(cost, ARRAY_SIZE(sites)));
 }
 
-/* Return probes with the default maxactive; the second time they go. */
-static void run_returns(unsigned int unused)
+static struct kretprobe *returns;
+static struct kretprobe **returns_list;
+static unsigned int nr_returns;
+
+static int alloc_returns(void)
 {
-	static struct kretprobe returns[RETURNS];
-	static struct kretprobe *list[RETURNS];
+	returns = vzalloc(array_size(EACH_FUNCTIONS, sizeof(*returns)));
+	returns_list = vzalloc(array_size(EACH_FUNCTIONS, sizeof(*returns_list)));
+
+	return returns && returns_list ? 0 : -ENOMEM;
+}
+
+static void register_returns(unsigned int nr)
+{
 	unsigned int i;
+	u64 cost;
 	int err;
 
-	if (list[0]) {
-		unregister_kretprobes(list, RETURNS);
-		list[0] = NULL;
-		return;
-	}
-
-	for (i = 0; i < RETURNS; i++) {
-		returns[i].kp.addr = field_addr(i * FIELD_INSNS);
+	for (i = 0; i < nr; i++) {
+		memset(&returns[i], 0, sizeof(returns[i]));
+		returns[i].kp.addr = each_addr(i);
 		returns[i].handler = on_return;
-		list[i] = &returns[i];
+		returns_list[i] = &returns[i];
 	}
-	err = register_kretprobes(list, RETURNS);
+	cost = cycles();
+	err = register_kretprobes(returns_list, nr);
+	cost = cycles() - cost;
 	if (err) {
 		tell_failure("returns", err);
-		list[0] = NULL;
+		return;
+	}
+	nr_returns = nr;
+	pr_info("returns-%u %llu\n", nr, div_u64(cost, nr));
+}
+
+/* Return probes with the default maxactive, in a function each; the second time they go. */
+static void run_returns(unsigned int nr)
+{
+	u64 cost;
+
+	if (nr_returns) {
+		cost = cycles();
+		unregister_kretprobes(returns_list, nr_returns);
+		cost = cycles() - cost;
+		pr_info("returns-unregister-%u %llu\n", nr_returns, div_u64(cost, nr_returns));
+		nr_returns = 0;
+	} else if (nr <= EACH_FUNCTIONS) {
+		register_returns(nr);
 	}
 }
 
@@ -577,6 +669,9 @@ static const struct action {
 	{ "sites", run_sites },
 	{ "returns", run_returns },
 	{ "register", run_register },
+	{ "each", run_each },
+	{ "leave", run_leave },
+	{ "since", run_since },
 	{ "jumped", run_jumped },
 	{ "wait", run_wait },
 	{ "oldest", run_oldest },
@@ -611,7 +706,7 @@ static int __init kp_bench_init(void)
 {
 	on_each_cpu(start_counter, NULL, 1);
 
-	return 0;
+	return alloc_returns();
 }
 
 static void __exit kp_bench_exit(void)
@@ -620,6 +715,8 @@ static void __exit kp_bench_exit(void)
 		unregister_kprobes(many_list, nr_many);
 	vfree(many_list);
 	vfree(many);
+	vfree(returns_list);
+	vfree(returns);
 }
 
 module_init(kp_bench_init);

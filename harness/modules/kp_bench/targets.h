@@ -7,6 +7,10 @@
 #define FIELD_INSNS		100	/* in each, before it returns */
 #define FIELD_STRIDE		512	/* bytes */
 
+/* Short functions, for one probe in each. */
+#define EACH_FUNCTIONS		10000
+#define EACH_STRIDE		32	/* bytes */
+
 #ifndef __ASSEMBLY__
 
 /* Each has the instruction to be probed at the label of its name and _at. */
@@ -23,6 +27,7 @@ TARGET(entry);
 
 extern u8 kp_bench_field[];
 extern u8 kp_bench_field_first[];
+extern u8 kp_bench_each_first[];
 extern const unsigned int kp_bench_insn_size;
 
 #endif /* __ASSEMBLY__ */

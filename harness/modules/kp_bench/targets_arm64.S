@@ -73,6 +73,26 @@ SYM_INNER_LABEL(kp_bench_field, SYM_L_GLOBAL)
 	.set i, i + 1
 	.endr
 
+	.macro each_function n
+	.balign EACH_STRIDE
+SYM_START(each_\n, SYM_L_LOCAL, SYM_A_NONE)
+	.ifeq \n
+SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
+	.endif
+	mov	w0, #1
+	cbz	w0, 1f
+	mov	w0, #2
+1:
+	ret
+SYM_FUNC_END(each_\n)
+	.endm
+
+	.set i, 0
+	.rept EACH_FUNCTIONS
+	each_function %i
+	.set i, i + 1
+	.endr
+
 	.section .rodata
 	.balign 4
 SYM_DATA(kp_bench_insn_size, .long 4)

@@ -73,6 +73,26 @@ SYM_INNER_LABEL(kp_bench_field, SYM_L_GLOBAL)
 	.set i, i + 1
 	.endr
 
+	.macro each_function n
+	.balign EACH_STRIDE
+SYM_FUNC_START_LOCAL(each_\n)
+	.ifeq \n
+SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
+	.endif
+	addi	a0, x0, 1
+	beq	a0, x0, 1f
+	addi	a0, x0, 2
+1:
+	ret
+SYM_FUNC_END(each_\n)
+	.endm
+
+	.set i, 0
+	.rept EACH_FUNCTIONS
+	each_function %i
+	.set i, i + 1
+	.endr
+
 	.section .rodata
 	.balign 4
 SYM_DATA(kp_bench_insn_size, .long 4)

@@ -77,6 +77,27 @@ SYM_INNER_LABEL(kp_bench_field, SYM_L_GLOBAL)
 	.set i, i + 1
 	.endr
 
+	.macro each_function n
+	.balign EACH_STRIDE, 0xcc
+SYM_FUNC_START_LOCAL_NOALIGN(each_\n)
+	.ifeq \n
+SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
+	.endif
+	mov $1, %eax
+	test %eax, %eax
+	jz 1f
+	mov $2, %eax
+1:
+	RET
+SYM_FUNC_END(each_\n)
+	.endm
+
+	.set i, 0
+	.rept EACH_FUNCTIONS
+	each_function %i
+	.set i, i + 1
+	.endr
+
 	.section .rodata
 	.balign 4
 SYM_DATA(kp_bench_insn_size, .long 5)
