@@ -7,10 +7,12 @@
  * given back dirty: it waits for an RCU-tasks grace period together with all
  * others that came before that began. Nobody waits for it.
  *
- * Look-ups by address may happen in any context and take no lock: they walk the
- * pages under RCU.
+ * Look-ups by address may happen in any context and take no lock: they search a
+ * hash table of page numbers under RCU. A page of slots that nobody uses is freed a
+ * grace period after it has left that table.
  */
 #include <linux/execmem.h>
+#include <linux/hashtable.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -25,25 +27,52 @@
 
 enum slot_use { SLOT_FREE, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
 
+/* A placed slot may reach into a second page. */
+#define SLOT_PAGE_SPANS	2
+
+/**
+ * struct slot_span - one page of memory that slots are in
+ * @node: in slot_spans
+ * @page: the slots
+ * @number: of the page of memory
+ */
+struct slot_span {
+	struct hlist_node node;
+	struct slot_page *page;
+	unsigned long number;
+};
+
 /**
  * struct slot_page - one page of slots, or two when a slot has to be across
  * @link: in slot_kind::pages
- * @rcu: delays the freeing of this description
+ * @roomy: in slot_kind::roomy, while a slot is free
+ * @unclean: in slot_kind::unclean, while a slot is dirty or dying
+ * @spans: each page of @text
+ * @release: delays the freeing of all this
+ * @kind: what kind of slots they are
  * @text: the page
  * @len: bytes of it
  * @first: offset of the first slot, less than the size of one
  * @nr: slots in the page
  * @nr_free: slots in state %SLOT_FREE
+ * @next: no slot before this one is free
+ * @nr_unclean: slots in state %SLOT_DIRTY or %SLOT_DYING
  * @use: an enum slot_use for each slot
  */
 struct slot_page {
 	struct list_head link;
-	struct rcu_head rcu;
+	struct list_head roomy;
+	struct list_head unclean;
+	struct slot_span spans[SLOT_PAGE_SPANS];
+	struct rcu_work release;
+	struct slot_kind *kind;
 	void *text;
 	unsigned int len;
 	unsigned int first;
 	unsigned int nr;
 	unsigned int nr_free;
+	unsigned int next;
+	unsigned int nr_unclean;
 	u8 use[];
 };
 
@@ -53,8 +82,8 @@ struct slot_page {
  * @alloc: gets a page, NULL when there is none
  * @release: gives a page back
  * @pages: struct slot_page
- * @room: the page that last had a free slot, or NULL
- * @recent: the page of the slot given back last, or NULL
+ * @roomy: those with a free slot
+ * @unclean: those with a slot that is dirty or dying
  * @low: no page lies below
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 until the first is asked for
@@ -69,8 +98,8 @@ struct slot_kind {
 	void *(*alloc)(void);
 	void (*release)(void *page);
 	struct list_head pages;
-	struct slot_page *room;
-	struct slot_page *recent;
+	struct list_head roomy;
+	struct list_head unclean;
 	unsigned long low;
 	unsigned long high;
 	size_t size;
@@ -81,6 +110,9 @@ struct slot_kind {
 	struct work_struct reclaim;
 };
 
+/* The pages of all kinds by page number. 100,000 slots are some 3,000 pages. */
+static DEFINE_HASHTABLE(slot_spans, 10);
+
 static DEFINE_MUTEX(slot_mutex);
 
 static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
@@ -88,6 +120,31 @@ static void slot_page_announce(const struct slot_kind *kind, const struct slot_p
 {
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, page->len,
 			   gone, kind->name);
+}
+
+static unsigned long slot_page_number(unsigned long addr)
+{
+	return addr >> PAGE_SHIFT;
+}
+
+static void slot_page_hash(struct slot_page *page)
+{
+	unsigned long number = slot_page_number((unsigned long)page->text);
+	struct slot_span *span;
+
+	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++) {
+		span->page = page;
+		span->number = number++;
+		hash_add_rcu(slot_spans, &span->node, span->number);
+	}
+}
+
+static void slot_page_unhash(struct slot_page *page)
+{
+	struct slot_span *span;
+
+	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++)
+		hash_del_rcu(&span->node);
 }
 
 /* @text is a page from the architecture, or NULL if it had none to give. */
@@ -111,41 +168,53 @@ static struct slot_page *slot_page_add(struct slot_kind *kind, void *text, unsig
 	page->first = first;
 	page->nr = nr;
 	page->nr_free = nr;
+	page->kind = kind;
+	INIT_LIST_HEAD(&page->unclean);
+	list_add(&page->roomy, &kind->roomy);
 	WRITE_ONCE(kind->low, min(kind->low, start));
 	WRITE_ONCE(kind->high, max(kind->high, start + len));
 	list_add_rcu(&page->link, &kind->pages);
+	slot_page_hash(page);
 	kind->nr_pages++;
 	slot_page_announce(kind, page, false);
 
 	return page;
 }
 
+/* A grace period after the page left the table no reader looks at it. */
+static void slot_page_release(struct work_struct *work)
+{
+	struct slot_page *page = container_of(to_rcu_work(work), struct slot_page, release);
+
+	page->kind->release(page->text);
+	kfree(page);
+}
+
 static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 {
 	slot_page_announce(kind, page, true);
 	list_del_rcu(&page->link);
+	list_del(&page->roomy);
+	list_del(&page->unclean);
+	slot_page_unhash(page);
 	kind->nr_pages--;
-	if (kind->room == page)
-		kind->room = NULL;
-	if (kind->recent == page)
-		kind->recent = NULL;
-	kind->release(page->text);
-	kfree_rcu(page, rcu);
+
+	INIT_RCU_WORK(&page->release, slot_page_release);
+	queue_rcu_work(system_wq, &page->release);
+}
+
+/* Free a page that nobody uses, but keep one for the next probe. */
+static void slot_page_tidy(struct slot_kind *kind, struct slot_page *page)
+{
+	if (page->nr_free == page->nr && kind->nr_pages > 1)
+		slot_page_remove(kind, page);
 }
 
 static struct slot_page *slot_page_with_room(struct slot_kind *kind)
 {
-	struct slot_page *page = kind->room;
+	struct slot_page *page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
 
-	if (page && page->nr_free)
-		return page;
-
-	list_for_each_entry(page, &kind->pages, link) {
-		if (page->nr_free)
-			return kind->room = page;
-	}
-
-	return kind->room = slot_page_add(kind, kind->alloc(), PAGE_SIZE, 0);
+	return page ?: slot_page_add(kind, kind->alloc(), PAGE_SIZE, 0);
 }
 
 static void *slot_at(const struct slot_kind *kind, const struct slot_page *page, unsigned int i)
@@ -157,8 +226,19 @@ static void *slot_use(const struct slot_kind *kind, struct slot_page *page, unsi
 {
 	page->use[i] = SLOT_USED;
 	page->nr_free--;
+	if (!page->nr_free)
+		list_del_init(&page->roomy);
 
 	return slot_at(kind, page, i);
+}
+
+static void slot_vacate(struct slot_page *page, unsigned int i)
+{
+	page->use[i] = SLOT_FREE;
+	page->next = min(page->next, i);
+	page->nr_free++;
+	if (page->nr_free == 1)
+		list_add(&page->roomy, &page->kind->roomy);
 }
 
 static void *slot_get(struct slot_kind *kind, size_t size)
@@ -172,9 +252,10 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 	if (!page)
 		return NULL;
 
-	use = memchr(page->use, SLOT_FREE, page->nr);
+	use = memchr(page->use + page->next, SLOT_FREE, page->nr - page->next);
+	page->next = use - page->use + 1;
 
-	return slot_use(kind, page, use - page->use);
+	return slot_use(kind, page, page->next - 1);
 }
 
 /* Let one grace period begin for all the slots that are dirty by now. */
@@ -186,7 +267,7 @@ static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
 	if (kind->waiting || !kind->nr_dirty)
 		return;
 
-	list_for_each_entry(page, &kind->pages, link) {
+	list_for_each_entry(page, &kind->unclean, unclean) {
 		for (i = 0; i < page->nr; i++) {
 			if (page->use[i] == SLOT_DIRTY)
 				page->use[i] = SLOT_DYING;
@@ -211,14 +292,13 @@ static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 
 	for (i = 0; i < page->nr; i++) {
 		if (page->use[i] == SLOT_DYING) {
-			page->use[i] = SLOT_FREE;
-			page->nr_free++;
+			slot_vacate(page, i);
+			page->nr_unclean--;
 		}
 	}
-
-	/* Keep one page for the next probe. */
-	if (page->nr_free == page->nr && kind->nr_pages > 1)
-		slot_page_remove(kind, page);
+	if (!page->nr_unclean)
+		list_del_init(&page->unclean);
+	slot_page_tidy(kind, page);
 }
 
 static void slots_reclaim(struct work_struct *work)
@@ -227,7 +307,7 @@ static void slots_reclaim(struct work_struct *work)
 	struct slot_page *page, *next;
 
 	guard(mutex)(&slot_mutex);
-	list_for_each_entry_safe(page, next, &kind->pages, link)
+	list_for_each_entry_safe(page, next, &kind->unclean, unclean)
 		slot_page_reclaim(kind, page);
 	kind->waiting = false;
 	slots_begin_wait(kind, slots_grace_done);
@@ -239,18 +319,14 @@ static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
 	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
 }
 
-static bool slot_page_holds(const struct slot_page *page, unsigned long addr)
-{
-	return addr - (unsigned long)page->text < page->len;
-}
-
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
-	struct slot_page *page;
+	unsigned long number = slot_page_number(addr);
+	struct slot_span *span;
 
-	list_for_each_entry_rcu(page, &kind->pages, link, lockdep_is_held(&slot_mutex)) {
-		if (slot_page_holds(page, addr))
-			return page;
+	hash_for_each_possible_rcu(slot_spans, span, node, number, lockdep_is_held(&slot_mutex)) {
+		if (span->number == number && span->page->kind == kind)
+			return span->page;
 	}
 
 	return NULL;
@@ -262,25 +338,23 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	unsigned int i;
 
 	guard(mutex)(&slot_mutex);
-	/* Slots allocated together tend to be freed together. */
-	page = kind->recent;
-	if (!page || !slot_page_holds(page, (unsigned long)slot))
-		page = slot_page_of(kind, (unsigned long)slot);
+	page = slot_page_of(kind, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	kind->recent = page;
 	i = (slot - page->text - page->first) / kind->size;
 	if (WARN_ON_ONCE(page->use[i] != SLOT_USED))
 		return;
 
 	if (dirty) {
 		page->use[i] = SLOT_DIRTY;
+		if (!page->nr_unclean++)
+			list_add_tail(&page->unclean, &kind->unclean);
 		kind->nr_dirty++;
 		slots_begin_wait(kind, slots_grace_done);
 	} else {
-		page->use[i] = SLOT_FREE;
-		page->nr_free++;
+		slot_vacate(page, i);
+		slot_page_tidy(kind, page);
 	}
 }
 
@@ -328,6 +402,8 @@ static struct slot_kind insn_slots = {
 	.alloc = alloc_insn_page,
 	.release = execmem_free,
 	.pages = LIST_HEAD_INIT(insn_slots.pages),
+	.roomy = LIST_HEAD_INIT(insn_slots.roomy),
+	.unclean = LIST_HEAD_INIT(insn_slots.unclean),
 	.low = ULONG_MAX,
 	.reclaim = __WORK_INITIALIZER(insn_slots.reclaim, slots_reclaim),
 };
@@ -384,6 +460,8 @@ static struct slot_kind optinsn_slots = {
 	.alloc = alloc_optinsn_page,
 	.release = free_optinsn_page,
 	.pages = LIST_HEAD_INIT(optinsn_slots.pages),
+	.roomy = LIST_HEAD_INIT(optinsn_slots.roomy),
+	.unclean = LIST_HEAD_INIT(optinsn_slots.unclean),
 	.low = ULONG_MAX,
 	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
 };
@@ -415,8 +493,8 @@ static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place 
 	unsigned int i, offset;
 	void *slot;
 
-	list_for_each_entry(page, &kind->pages, link) {
-		for (i = 0; page->nr_free && i < page->nr; i++) {
+	list_for_each_entry(page, &kind->roomy, roomy) {
+		for (i = 0; i < page->nr; i++) {
 			slot = slot_at(kind, page, i);
 			if (page->use[i] == SLOT_FREE && optinsn_place_suits(place, slot))
 				return slot_use(kind, page, i);
@@ -460,7 +538,7 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  * optinsn_slot_of() - the slot that an address is in
  * @addr: an address
  *
- * Context: Any, with RCU watching.
+ * Context: Any, with RCU watching. To read the slot, be an RCU reader from before the call.
  * Return: the start of the slot, NULL when @addr is in none that is used.
  */
 kprobe_opcode_t *optinsn_slot_of(unsigned long addr)

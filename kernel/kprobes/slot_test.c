@@ -6,6 +6,8 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 
 #include "slot.h"
@@ -37,6 +39,8 @@ static void slot_get_many(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, slots_overlap(slots, i, slots[i]));
 		KUNIT_EXPECT_EQ(test, offset_in_page(slots[i]) % KPROBE_INSN_SLOT_SIZE, 0);
 		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i]));
+		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i] +
+							    KPROBE_INSN_SLOT_SIZE - 1));
 	}
 	KUNIT_EXPECT_GE(test, slot_pages_in_use(), 2);
 
@@ -110,11 +114,65 @@ static void slot_kallsyms(struct kunit *test)
 	free_insn_slot(slot, 0);
 }
 
+/* An address in a page that was freed is no longer known for a slot. */
+static void slot_page_forgotten(struct kunit *test)
+{
+	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	unsigned int i, tries, known = NR_SLOTS;
+
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	for (i = 0; i < NR_SLOTS; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
+	}
+	for (i = 0; i < NR_SLOTS; i++)
+		free_insn_slot(slots[i], 1);
+
+	for (tries = 0; tries < 600 && known == NR_SLOTS; tries++) {
+		msleep(100);
+		for (i = 0, known = 0; i < NR_SLOTS; i++)
+			known += is_kprobe_insn_slot((unsigned long)slots[i]);
+	}
+	KUNIT_EXPECT_LT(test, known, NR_SLOTS);
+}
+
+#ifdef CONFIG_OPTPROBES
+/* An address in either page finds a slot that lies across two. */
+static void slot_across_pages(struct kunit *test)
+{
+	const size_t size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+	const struct optinsn_place place = {
+		.origin = PAGE_ALIGN_DOWN((unsigned long)slot_dirty),
+		.mask = PAGE_SIZE - 1,
+		.value = PAGE_SIZE - size / 2,
+	};
+	kprobe_opcode_t *slot = get_optinsn_slot_at(&place);
+	unsigned long addr = (unsigned long)slot;
+
+	if (!slot)
+		kunit_skip(test, "this architecture places no slots");
+
+	KUNIT_EXPECT_EQ(test, offset_in_page(slot), PAGE_SIZE - size / 2);
+	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr), slot);
+	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr + size - 1), slot);
+	KUNIT_EXPECT_PTR_NE(test, optinsn_slot_of(addr - 1), slot);
+	KUNIT_EXPECT_PTR_NE(test, optinsn_slot_of(addr + size), slot);
+	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(addr + size - 1));
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot(addr));
+	free_optinsn_slot(slot, 0);
+	KUNIT_EXPECT_NULL(test, optinsn_slot_of(addr));
+}
+#endif
+
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_get_many),
 	KUNIT_CASE(slot_dirty),
 	KUNIT_CASE_SLOW(slot_reclaim),
 	KUNIT_CASE(slot_kallsyms),
+	KUNIT_CASE_SLOW(slot_page_forgotten),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(slot_across_pages),
+#endif
 	{}
 };
 
