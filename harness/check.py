@@ -17,6 +17,8 @@ IGNORED = [
 EXCEPTIONS = {
     # Users write NOKPROBE_SYMBOL() with and without a semicolon; __kprobes is attributes.
     "include/asm-generic/kprobes.h": "TRAILING_SEMICOLON,COMPLEX_MACRO,MACRO_ARG_UNUSED",
+    # Without modules there is only one to choose.
+    "include/linux/kprobes_port.h": "MACRO_ARG_UNUSED",
     # The addresses are what the files are for; only root reads them, and kptr_restrict is heeded.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",

@@ -58,6 +58,21 @@ check "probes that are gone do not fire" [ "$(state plain) $(state traced)" = "5
 check "new probe beside those that are gone" prober add new kp_victim_plain post
 check "new probe, traced" prober add new_traced kp_victim_traced post
 check "new probe on the last function" prober add last "$(last_function)"
+# The symbols of a module are sorted when it is asked about again.
+functions()
+{
+	awk '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ /^kp_victim/ { print $1 }' /proc/kallsyms
+}
+each_function()
+{
+	local addr
+	[ "$(functions | wc -l)" -gt 2 ] || return 1
+	forbidden=$(awk '$3 == "kp_victim_forbidden" { print $1 }' /proc/kallsyms)
+	for addr in $(functions); do
+		[ "$addr" = "$forbidden" ] || prober addr each "0x$addr" || return 1
+	done
+}
+check "new probe at the start of each function" each_function
 check "functions work with it" call 3
 undecoded()	{ cat $KPROBES/points | grep "kp_victim.*decoded"; }
 check "all of them can be decoded" [ -z "$(undecoded)" ]

@@ -12,6 +12,8 @@
 
 #ifdef CONFIG_KPROBES
 
+struct module;
+
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /* hit.c: ports that handle hits which interrupt others */
 bool hit_interrupt(struct kprobe *p, unsigned int trap_count);
@@ -136,9 +138,57 @@ struct kprobe_function {
 
 /* kernel/kprobes/function.c */
 const struct kprobe_function *kprobe_function_of(unsigned long addr);
+bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name);
+int kprobe_each_named(unsigned long addr, const char *name,
+		      int (*fn)(void *data, unsigned long addr), void *data);
+
+/**
+ * struct kprobe_addrs - addresses in ascending order
+ * @addrs: the addresses
+ * @nr: how many there are
+ * @room: for how many there is memory
+ */
+struct kprobe_addrs {
+	unsigned long *addrs;
+	unsigned int nr;
+	unsigned int room;
+};
+
+/**
+ * struct kprobe_index - addresses that the kernel and each module have a table of
+ * @collect: calls kprobe_index_add() for each address of @mod, or of the kernel if @mod is
+ *	NULL; called twice, to count them first
+ * @kernel: addresses of the kernel, sorted
+ * @module: addresses of @mod, sorted
+ * @mod: the module asked about last
+ * @generation: of modules when @module was made
+ */
+struct kprobe_index {
+	void (*collect)(struct kprobe_addrs *list, const struct module *mod);
+	struct kprobe_addrs kernel;
+	struct kprobe_addrs module;
+	const struct module *mod;
+	unsigned long generation;
+};
+
+/* Choose what @collect reads: @modules for a module, @kernels for the kernel. */
+#ifdef CONFIG_MODULES
+#define kprobe_index_of(mod, modules, kernels)	((mod) ? (modules) : (kernels))
+#else
+#define kprobe_index_of(mod, modules, kernels)	(kernels)
+#endif
+
+/* kernel/kprobes/index.c */
+void kprobe_index_add(struct kprobe_addrs *list, unsigned long addr);
+int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
+		      unsigned long end, const unsigned long **first);
+
+/* kernel/kprobes/sites.c */
+bool kprobe_has_sites(unsigned long start, unsigned long end);
+bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
+bool kprobe_has_static_calls(unsigned long start, unsigned long end);
 
 /* kernel/kprobes/check.c */
-bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_on_debuggers_breakpoint(unsigned long addr);
 
 #ifdef CONFIG_OPTPROBES

@@ -44,67 +44,15 @@ static bool in_blacklist(struct probe_request *req)
 	       function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
 }
 
-#ifdef CONFIG_JUMP_LABEL
-
-/*
- * jump_label_text_reserved() decodes every entry below @end to learn its size, so rule
- * out most functions by address first.
- */
-static bool may_have_jump_labels(unsigned long start, unsigned long end)
+static bool has_sites(const struct kprobe_function *fn)
 {
-	const struct jump_entry *e;
-
-	if (!core_kernel_text(start))
-		return true;
-
-	for (e = __start___jump_table; e < __stop___jump_table; e++) {
-		if (jump_entry_code(e) < end &&
-		    jump_entry_code(e) + MAX_INSN_SIZE * sizeof(kprobe_opcode_t) > start)
-			return true;
-	}
-
-	return false;
-}
-
-#else
-
-static bool may_have_jump_labels(unsigned long start, unsigned long end)
-{
-	return false;
-}
-
-#endif
-
-/**
- * kprobe_has_jump_labels() - does a static key rewrite anything in a piece of text?
- * @start: its first byte
- * @end: the byte behind it
- *
- * As jump_label_text_reserved(), which takes long to say no.
- *
- * Context: Process context, jump_label_lock() held.
- * Return: whether it does.
- */
-bool kprobe_has_jump_labels(unsigned long start, unsigned long end)
-{
-	return may_have_jump_labels(start, end) &&
-	       jump_label_text_reserved((void *)start, (void *)end - 1);
-}
-
-static bool has_jump_labels(const struct kprobe_function *fn)
-{
-	return kprobe_has_jump_labels(fn->start, fn->end);
+	return kprobe_has_sites(fn->start, fn->end);
 }
 
 static bool in_jump_label(struct probe_request *req)
 {
-	return function_is(req->addr, FUNCTION_HAS_JUMP_LABELS, has_jump_labels) &&
-	       jump_label_text_reserved((void *)req->addr, (void *)req->addr);
-}
-
-static bool has_static_calls(const struct kprobe_function *fn)
-{
-	return static_call_text_reserved((void *)fn->start, (void *)fn->end - 1);
+	return function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	       kprobe_has_jump_labels(req->addr, req->addr + 1);
 }
 
 /* A static call's trampoline is patched like its call sites, but no table lists it. */
@@ -120,8 +68,8 @@ static bool in_static_call(struct probe_request *req)
 	if (in_static_call_trampoline(req->addr))
 		return true;
 
-	return function_is(req->addr, FUNCTION_HAS_STATIC_CALLS, has_static_calls) &&
-	       static_call_text_reserved((void *)req->addr, (void *)req->addr);
+	return function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	       kprobe_has_static_calls(req->addr, req->addr + 1);
 }
 
 /**

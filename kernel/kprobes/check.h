@@ -16,13 +16,42 @@ int resolve_probe(struct probe_request *req);
 /* function.c: the function that contains an address */
 enum function_fact {
 	FUNCTION_IS_BLACKLISTED_CLONE,
-	FUNCTION_HAS_JUMP_LABELS,
-	FUNCTION_HAS_STATIC_CALLS,
+	FUNCTION_HAS_SITES,
 };
 
 void function_forget(void);
 bool function_is(unsigned long addr, enum function_fact fact,
 		 bool (*test)(const struct kprobe_function *fn));
+
+/* symbols.c: the symbols of a module */
+#ifdef CONFIG_MODULES
+void symbols_forget(void);
+bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found);
+unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n);
+#else
+static inline void symbols_forget(void)
+{
+}
+
+static inline bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name,
+				bool *found)
+{
+	return false;
+}
+
+static inline unsigned long symbols_nth_named(unsigned long addr, const char *name,
+					      unsigned int n)
+{
+	return 0;
+}
+#endif
+
+/* index.c: addresses that others have tables of */
+void indexes_forget(void);
+
+/* sites.c: text that static keys and static calls rewrite */
+extern struct static_call_site __start_static_call_sites[];
+extern struct static_call_site __stop_static_call_sites[];
 
 /* check.c: may this address be probed? */
 int check_probe(struct probe_request *req);

@@ -19,6 +19,73 @@ static struct kprobe_function last = { .name = last_name };
 static unsigned long known, found;
 
 /**
+ * kprobe_find_symbol() - look up the symbol that an address is in
+ * @addr: the address
+ * @fn: start and end are filled in
+ * @name: buffer of %KSYM_NAME_LEN bytes for the name
+ *
+ * Does what kallsyms_lookup() does, but does not search all symbols of a module for
+ * each address.
+ *
+ * Context: Process context, may sleep, kprobe_mutex held.
+ * Return: true if there is one.
+ */
+bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name)
+{
+	unsigned long size, offset;
+	char *module;
+	bool there;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!core_kernel_text(addr) && symbols_find(addr, fn, name, &there))
+		return there;
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
+		return false;
+
+	fn->start = addr - offset;
+	fn->end = fn->start + size;
+
+	return true;
+}
+
+/**
+ * kprobe_each_named() - call a function for each symbol of a name
+ * @addr: an address in the kernel's text, or in that of the module to search
+ * @name: the name
+ * @fn: called with @data and the address of each
+ * @data: for @fn
+ *
+ * Context: Process context, may sleep, kprobe_mutex held; the module must have a probe
+ * or be held.
+ * Return: the first value other than 0 that @fn returned, or 0.
+ */
+int kprobe_each_named(unsigned long addr, const char *name,
+		      int (*fn)(void *data, unsigned long addr), void *data)
+{
+	unsigned long where;
+	unsigned int n;
+	int ret = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (core_kernel_text(addr))
+		return kallsyms_on_each_match_symbol(fn, name, data);
+
+	/* @fn may look up symbols of another module, so search again each time. */
+	for (n = 0; !ret && (where = symbols_nth_named(addr, name, n)); n++)
+		ret = fn(data, where);
+
+	return ret;
+}
+
+static void forget_last(void)
+{
+	last.start = 0;
+	last.end = 0;
+	last.serial++;
+	known = 0;
+}
+
+/**
  * kprobe_function_of() - look up the function that an address is in
  * @addr: the address
  *
@@ -27,31 +94,22 @@ static unsigned long known, found;
  */
 const struct kprobe_function *kprobe_function_of(unsigned long addr)
 {
-	unsigned long size, offset;
-	char *module;
-
 	lockdep_assert_held(&kprobe_mutex);
 	if (addr >= last.start && addr < last.end)
 		return &last;
 
-	function_forget();
-	if (!kallsyms_lookup(addr, &size, &offset, &module, last_name))
-		return NULL;
+	forget_last();
 
-	last.start = addr - offset;
-	last.end = last.start + size;
-
-	return &last;
+	return kprobe_find_symbol(addr, &last, last_name) ? &last : NULL;
 }
 
 /* Drop the cached function: symbols were added or removed. */
 void function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	last.start = 0;
-	last.end = 0;
-	last.serial++;
-	known = 0;
+	forget_last();
+	symbols_forget();
+	indexes_forget();
 }
 
 /*

@@ -89,7 +89,7 @@ static bool is_target(const struct kprobe_function *fn)
 
 static bool ask(int (*fn)(int), unsigned int offset)
 {
-	return function_is(start_of(fn) + offset, FUNCTION_HAS_JUMP_LABELS, is_target);
+	return function_is(start_of(fn) + offset, FUNCTION_HAS_SITES, is_target);
 }
 
 static void function_fact(struct kunit *test)
@@ -105,7 +105,7 @@ static void function_fact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 1));
 	KUNIT_EXPECT_EQ(test, asked, 2);
 
-	KUNIT_EXPECT_FALSE(test, function_is(0, FUNCTION_HAS_JUMP_LABELS, is_target));
+	KUNIT_EXPECT_FALSE(test, function_is(0, FUNCTION_HAS_SITES, is_target));
 	KUNIT_EXPECT_EQ(test, asked, 2);
 	function_forget();
 }

@@ -22,7 +22,8 @@
  *	check
  *	blacklist
  *	resolve
- *	function, slot
+ *	function, sites, slot
+ *	symbols, index
  *
  * Lock order, outermost first. The trap side takes none of them.
  *

@@ -58,10 +58,8 @@
 
 static bool is_rewritten(unsigned long start, unsigned long end)
 {
-	void *first = (void *)start, *last = (void *)end - 1;
-
-	return kprobe_has_jump_labels(start, end) || static_call_text_reserved(first, last) ||
-	       alternatives_text_reserved(first, (void *)end);
+	return kprobe_has_jump_labels(start, end) || kprobe_has_static_calls(start, end) ||
+	       alternatives_text_reserved((void *)start, (void *)end);
 }
 
 /* STI holds interrupts off for one more instruction, which is to be the next. */
@@ -223,7 +221,8 @@ static bool function_is_rewritten(const struct kprobe_function *fn)
 	static bool rewritten;
 
 	if (serial != fn->serial || start != fn->start) {
-		rewritten = is_rewritten(fn->start, fn->end);
+		rewritten = kprobe_has_sites(fn->start, fn->end) ||
+			    alternatives_text_reserved((void *)fn->start, (void *)fn->end);
 		serial = fn->serial;
 		start = fn->start;
 	}
