@@ -9,6 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/string.h>
 
@@ -26,6 +27,10 @@
  */
 kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
 {
+	/* No symbol of the kernel itself has a colon, so do not search those. */
+	if (strchr(name, ':'))
+		return (kprobe_opcode_t *)module_kallsyms_lookup_name(name);
+
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
@@ -58,6 +63,9 @@ static int resolve_symbol(const char *name, unsigned int offset, unsigned long *
 		pr_debug("%s: no such symbol\n", name);
 		return -ENOENT;
 	}
+
+	if (strchr(name, ':'))
+		return 0;
 
 	/* Refuse to guess which of several functions is meant. */
 	kallsyms_on_each_match_symbol(count_namesake, name, &found);
