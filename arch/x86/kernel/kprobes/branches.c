@@ -2,6 +2,10 @@
 /*
  * Who branches where: what of a function is come to in another way than by running
  * on from the instruction before it.
+ *
+ * Branches in the function and in its cold part are decoded. An index has the targets of
+ * exception fixups and of static keys. Code that nothing is known about may branch back
+ * to anywhere, so a branch that leads there makes all instructions targets.
  */
 #include <linux/bitmap.h>
 #include <linux/extable.h>
@@ -20,6 +24,8 @@
 
 /* What compilers append to the name of a function for the part that runs rarely. */
 #define COLD	".cold"
+
+#define CS_PREFIX	0x2e
 
 /* For each function thousands are looked at that are not in it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
@@ -109,6 +115,23 @@ static bool sets_direction(struct insn *insn)
 
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end);
 
+static bool is_outside(const struct function_map *map, unsigned long addr)
+{
+	return (addr < map->start || addr >= map->end) &&
+	       (addr < map->cold || addr >= map->cold_end);
+}
+
+/*
+ * The target is inside another symbol. It is a cold part in a module without local
+ * symbols, or assembly code, and either may branch back.
+ */
+static bool may_branch_back(const struct kprobe_function *fn, unsigned long target)
+{
+	unsigned long offset = target - fn->start;
+
+	return offset && !(offset == ENDBR_INSN_SIZE && IS_ENABLED(CONFIG_X86_KERNEL_IBT));
+}
+
 /*
  * A branch at @from leaves the function. The cold part of one may have the name of
  * an alias, which nobody can guess.
@@ -116,142 +139,185 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 static int follow_into_cold(struct function_map *map, unsigned long from, unsigned long target)
 {
 	static char name[KSYM_NAME_LEN];
-	unsigned long size, offset;
-	char *module;
+	struct kprobe_function fn;
 
-	if (from < map->start || from >= map->end || (target >= map->start && target < map->end) ||
-	    (target >= map->cold && target < map->cold_end))
+	if (from < map->start || from >= map->end || !is_outside(map, target))
 		return 0;
 	/* Each return may be a branch to one, so do not look these up. */
 	if (is_return_thunk(target) || is_thunk(target))
 		return 0;
-	if (!kallsyms_lookup(target, &size, &offset, &module, name) || !strstr(name, COLD))
+	if (!kprobe_find_symbol(target, &fn, name)) {
+		map->indirect = true;
 		return 0;
+	}
+	if (!strstr(name, COLD)) {
+		map->indirect |= may_branch_back(&fn, target);
+		return 0;
+	}
 
-	map->cold = target - offset;
-	map->cold_end = map->cold + size;
+	map->cold = fn.start;
+	map->cold_end = fn.end;
 
 	return find_branches(map, map->cold, map->cold_end);
+}
+
+/* A jump may lead to a probe that is this far behind its start. */
+#define PROBE_REACH	32
+
+/**
+ * struct code - a piece of text that is decoded from its start to its end
+ * @at: the next instruction
+ * @end: the byte behind the last one
+ * @written: bytes before this may be part of a jump that a probe has
+ * @searched: addresses before this have been searched for probes
+ * @probe: the last probe found, 0 if none was
+ */
+struct code {
+	unsigned long at;
+	unsigned long end;
+	unsigned long written;
+	unsigned long searched;
+	unsigned long probe;
+};
+
+/* May a jump cover the next instruction, or is there a probe? */
+static bool is_near_probe(struct code *code)
+{
+	unsigned long from = code->at - MAX_OPTIMIZED_LENGTH;
+	unsigned long to = min(code->end, code->at + PROBE_REACH);
+
+	for (code->searched = max(code->searched, from); code->searched < to; code->searched++) {
+		if (get_kprobe((void *)code->searched))
+			code->probe = code->searched;
+	}
+
+	return code->probe && code->probe >= from;
+}
+
+/*
+ * Probes write breakpoints, and jumps with or without prefixes, and always from the first
+ * byte of an instruction on. Behind that byte are more bytes of the jump, or originals.
+ */
+static bool is_original(struct code *code)
+{
+	u8 byte = *(u8 *)code->at;
+
+	if ((byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE || byte == CS_PREFIX) &&
+	    is_near_probe(code))
+		code->written = code->at + MAX_OPTIMIZED_LENGTH;
+
+	return code->at >= code->written;
+}
+
+/* Decode the next instruction. text_mutex keeps the text from changing meanwhile. */
+static int decode_next(struct insn *insn, u8 *buf, struct code *code)
+{
+	unsigned int len = min(code->end - code->at, (unsigned long)MAX_INSN_SIZE);
+
+	if (is_original(code))
+		return insn_decode(insn, (void *)code->at, len, INSN_MODE_KERN);
+
+	return decode_original(insn, buf, code->at, code->end);
+}
+
+/* Skip one of the breakpoints that pad functions, without decoding it. */
+static bool skip_padding(struct code *code)
+{
+	if (*(u8 *)code->at != INT3_INSN_OPCODE || !is_original(code) ||
+	    kprobe_on_debuggers_breakpoint(code->at))
+		return false;
+	code->at++;
+
+	return true;
+}
+
+/* Note what @insn, at @addr, does. */
+static int note_insn(struct function_map *map, struct insn *insn, unsigned long addr)
+{
+	unsigned long target;
+
+	if (!branch_target(insn, addr, &target))
+		target = 0;
+	if (may_be_jump_table(insn, target))
+		map->indirect = true;
+	if (sets_direction(insn))
+		map->backwards = true;
+	if (!target)
+		return 0;
+
+	note_target(map, target);
+
+	return insn->opcode.bytes[0] == CALL_INSN_OPCODE ? 0 : follow_into_cold(map, addr, target);
 }
 
 /* Note where the code in [start, end) branches to, and what else there is. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
+	struct code code = { .at = start, .end = end };
 	u8 buf[MAX_INSN_SIZE];
-	unsigned long target;
 	struct insn insn;
-
-	for (; start < end; start += insn.length) {
-		int ret = decode_original(&insn, buf, start, end);
-
-		/* The linker puts zeros behind the last function, of which the last may be odd. */
-		if (ret)
-			return memchr_inv((void *)start, 0, end - start) ? ret : 0;
-		if (!branch_target(&insn, start, &target))
-			target = 0;
-		if (may_be_jump_table(&insn, target))
-			map->indirect = true;
-		if (sets_direction(&insn))
-			map->backwards = true;
-		note_target(map, target);
-		if (target && insn.opcode.bytes[0] != CALL_INSN_OPCODE)
-			ret = follow_into_cold(map, start, target);
-		if (ret)
-			return ret;
-	}
-
-	return 0;
-}
-
-/* The same for the function that @addr is in. */
-static int find_branches_from(void *data, unsigned long addr)
-{
-	unsigned long size, offset;
-
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return 0;
-
-	return find_branches(data, addr - offset, addr - offset + size);
-}
-
-static void find_fixups(struct function_map *map, const struct exception_table_entry *e,
-			const struct exception_table_entry *end)
-{
-	for (; e < end; e++)
-		note_target(map, (unsigned long)&e->fixup + e->fixup);
-
-	/* Assembly code whose start is a fixup may share its inside with other functions. */
-	if (test_bit(0, map->targets))
-		map->indirect = true;
-}
-
-#ifdef CONFIG_JUMP_LABEL
-
-/* What is no branch now may be one the next moment. */
-static void find_static_branches(struct function_map *map, const struct jump_entry *e,
-				 const struct jump_entry *end)
-{
-	for (; e < end; e++)
-		note_target(map, jump_entry_target(e));
-}
-
-static void find_kernel_static_branches(struct function_map *map)
-{
-	find_static_branches(map, __start___jump_table, __stop___jump_table);
-}
-
-#else
-
-static void find_kernel_static_branches(struct function_map *map)
-{
-}
-
-#endif
-
-#ifdef CONFIG_MODULES
-
-static int find_branches_from_name(struct function_map *map, const struct mod_kallsyms *kallsyms,
-				   const char *name)
-{
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < kallsyms->num_symtab; i++) {
-		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF &&
-		    !strcmp(kallsyms->strtab + kallsyms->symtab[i].st_name, name))
-			ret = find_branches_from(map,
-						 kallsyms_symbol_value(&kallsyms->symtab[i]));
+	while (!ret && code.at < code.end) {
+		if (skip_padding(&code))
+			continue;
+		/* The linker puts zeros behind the last function, of which the last may be odd. */
+		if (decode_next(&insn, buf, &code))
+			return memchr_inv((void *)code.at, 0, end - code.at) ? -EILSEQ : 0;
+		ret = note_insn(map, &insn, code.at);
+		code.at += insn.length;
 	}
 
 	return ret;
 }
 
-/* The same searches in the module that the function is in, if it is in one. */
-static int find_in_module(struct function_map *map, const char *name)
+/* The same for the function that @addr is in. */
+static int find_branches_from(void *data, unsigned long addr)
 {
-	struct module *mod;
+	static char name[KSYM_NAME_LEN];
+	struct kprobe_function fn;
 
-	guard(preempt)();
-	mod = __module_text_address(map->start);
-	if (!mod)
-		return 0;
-
-	find_fixups(map, mod->extable, mod->extable + mod->num_exentries);
-#ifdef CONFIG_JUMP_LABEL
-	find_static_branches(map, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-#endif
-
-	return find_branches_from_name(map, rcu_dereference_sched(mod->kallsyms), name);
+	return kprobe_find_symbol(addr, &fn, name) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
-#else
-
-static int find_in_module(struct function_map *map, const char *name)
+static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
 {
+	const struct exception_table_entry *e, *last;
+#ifdef CONFIG_JUMP_LABEL
+	const struct jump_entry *key, *end;
+
+	/* A site that is a no-op now may become a branch at any time. */
+	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
+	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
+	for (; key < end; key++)
+		kprobe_index_add(list, jump_entry_target(key));
+#endif
+	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
+	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
+	for (; e < last; e++)
+		kprobe_index_add(list, (unsigned long)&e->fixup + e->fixup);
+}
+
+static struct kprobe_index targets = { .collect = collect_targets };
+
+/* Note where fixups and static keys lead. */
+static int find_listed(struct function_map *map)
+{
+	const unsigned long *target;
+	int nr;
+
+	nr = kprobe_index_find(&targets, map->start, map->start, map->start + map->size, &target);
+	if (nr < 0)
+		return nr;
+
+	for (; nr; nr--)
+		note_target(map, *target++);
+	/* Assembly code whose start is a fixup may share its inside with other functions. */
+	if (test_bit(0, map->targets))
+		map->indirect = true;
+
 	return 0;
 }
-
-#endif
 
 /* Before GCC 9 nothing tells which function a piece of cold code belongs to. */
 #define COLD_PARTS_UNKNOWN	(CONFIG_GCC_VERSION && CONFIG_GCC_VERSION < 90100)
@@ -284,20 +350,22 @@ static bool other_part_name(char *other, const char *name)
  */
 static int find_branches_across_labels(struct function_map *map)
 {
-	unsigned long size, offset, start = map->start, end = map->end;
+	unsigned long start = map->start, end = map->end;
+	static char name[KSYM_NAME_LEN];
+	struct kprobe_function fn;
 	int ret = 0;
 
 	while (!ret && !IS_ALIGNED(start, FUNCTION_ALIGN)) {
-		if (!kallsyms_lookup_size_offset(start - 1, &size, &offset))
+		if (!kprobe_find_symbol(start - 1, &fn, name))
 			return -ENOENT;
-		start -= offset + 1;
-		ret = find_branches(map, start, start + size);
+		ret = find_branches(map, fn.start, start);
+		start = fn.start;
 	}
 	while (!ret && !IS_ALIGNED(end, FUNCTION_ALIGN)) {
-		if (!kallsyms_lookup_size_offset(end, &size, &offset))
+		if (!kprobe_find_symbol(end, &fn, name))
 			return -ENOENT;
-		ret = find_branches(map, end, end + size);
-		end += size;
+		ret = find_branches(map, end, fn.end);
+		end = fn.end;
 	}
 
 	return ret;
@@ -310,15 +378,12 @@ static int find_targets(struct function_map *map, const char *name)
 	bool cold = other_part_name(other, name);
 	int ret;
 
-	find_fixups(map, __start___ex_table, __stop___ex_table);
-	find_kernel_static_branches(map);
-
-	ret = find_branches(map, map->start, map->end);
+	ret = find_listed(map);
+	ret = ret ?: find_branches(map, map->start, map->end);
 	if (!ret && !cold)
 		ret = find_branches_across_labels(map);
-	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, other, map);
 
-	return ret ?: find_in_module(map, other);
+	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);
 }
 
 /* Have room for a bit for each byte that a jump in @fn may cover, all clear. */

@@ -474,6 +474,21 @@ NO_JUMP jump_by_thunk, "indirect jump at +1"
 DONE jump_by_thunk
 #endif
 
+/* -- branches out of the function -- */
+
+JUMP jump_to_another, 5
+.Lprobe_jump_to_another:
+	BYTES jump_to_another
+	jmp	opt_branch
+DONE jump_to_another
+
+/* The code there is not decoded and may branch back. */
+NO_JUMP jump_into_another, "indirect jump at +1"
+.Lprobe_jump_into_another:
+	BYTES jump_into_another
+	jmp	.Lbranch_in
+DONE jump_into_another
+
 /* -- ends -- */
 
 NO_JUMP too_short, "too short at +3"
