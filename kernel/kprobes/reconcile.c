@@ -5,6 +5,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
+#include <linux/list_sort.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
 
@@ -378,7 +379,18 @@ static int queue_point(struct kprobe_point *point, void *work)
 	return 0;
 }
 
-/* Reconcile every point after a global switch has changed. */
+static int point_cmp(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	const struct kprobe *l = list_entry(a, struct kprobe, list);
+	const struct kprobe *r = list_entry(b, struct kprobe, list);
+
+	return l->addr > r->addr;
+}
+
+/*
+ * Reconcile every point after a global switch has changed. Sorting by address keeps the
+ * points of one function and of one page of text together.
+ */
 int points_reconcile_all(void)
 {
 	LIST_HEAD(nothing_dies);
@@ -386,6 +398,7 @@ int points_reconcile_all(void)
 	int ret;
 
 	points_for_each(queue_point, &work);
+	list_sort(NULL, &work, point_cmp);
 	ret = points_reconcile_most(&work);
 	points_bury(&work, &nothing_dies);
 
