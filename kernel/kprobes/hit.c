@@ -179,11 +179,14 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(hit_pre_handlers);
 
-/* A postponed member has a pre_handler, but is not among the callees yet. */
+/*
+ * Members with a pre_handler are among the callees while they are enabled and not
+ * postponed, so mostly one look is enough.
+ */
 static __always_inline bool member_is_called(struct kprobe *kp)
 {
-	return !kprobe_disabled(kp) &&
-	       (!kp->pre_handler || !hlist_unhashed_lockless(&kp->hlist));
+	return likely(!hlist_unhashed_lockless(&kp->hlist)) ||
+	       (!kp->pre_handler && !kprobe_disabled(kp));
 }
 
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
@@ -191,7 +194,7 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 	struct kprobe *kp;
 
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
-		if (kp->post_handler && likely(member_is_called(kp)))
+		if (kp->post_handler && member_is_called(kp))
 			kp->post_handler(kp, regs, flags);
 	}
 }
