@@ -5,6 +5,7 @@
 #ifndef _KERNEL_KPROBES_CHECK_H
 #define _KERNEL_KPROBES_CHECK_H
 
+#include <linux/static_call_types.h>
 #include <linux/types.h>
 
 struct kprobe_function;
