@@ -13,6 +13,7 @@
  *	branches.c	who branches where in a function?
  *	region.c	may a jump cover what follows the probe?
  *	opt.c		jumps written, and detours taken
+ *	where.c		what an address in a copy or a detour stands for
  *	entry.S		the landing places of copies, detours and diverted returns
  */
 #ifndef _ARCH_X86_KPROBES_COMMON_H
@@ -89,6 +90,27 @@ bool insn_waits(struct insn *insn);
 bool branch_is_portable(struct insn *insn);
 
 /* copy.c */
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: the original instruction
+ * @back: copy, and a jump behind the original
+ * @post: copy, and a jump to kprobe_post_entry
+ */
+struct slot {
+	unsigned long addr;
+	u8 back[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+	u8 post[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+/* A guest of Xen has the flag set whether interrupts are on or off. */
+static __always_inline void restore_if(struct pt_regs *regs)
+{
+	regs->flags &= ~X86_EFLAGS_IF;
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+}
+
 bool fits_rel32(long distance);
 int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
 int prepare_copy(struct kprobe *p, struct insn *insn);

@@ -11,11 +11,6 @@
  * second runs with interrupts off and the probe current, so that the hit stays
  * on its CPU and is the only one there between the handlers; an NMI that hits
  * a probe meanwhile runs the first copy of that one.
- *
- * An instruction that faults in a copy is moved to the original place before
- * the fault is handled, since the kernel has its fixups for that address, and
- * since a task that sleeps until the page is there must not do so in a copy.
- * If the fault is to be retried the breakpoint is hit again, and is a new hit.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -37,29 +32,9 @@
 
 #include "common.h"
 
-/**
- * struct slot - contents of an instruction slot
- * @addr: the original instruction
- * @back: copy, and a jump behind the original
- * @post: copy, and a jump to kprobe_post_entry
- */
-struct slot {
-	unsigned long addr;
-	u8 back[MAX_INSN_SIZE + JMP32_INSN_SIZE];
-	u8 post[MAX_INSN_SIZE + JMP32_INSN_SIZE];
-};
-
-static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
-
 static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
 {
 	return container_of((void *)insn, struct slot, back);
-}
-
-/* Slots lie one behind the other from the start of a page. */
-static __always_inline struct slot *slot_at(unsigned long ip)
-{
-	return (struct slot *)(ip - offset_in_page(ip) % sizeof(struct slot));
 }
 
 void *alloc_insn_page(void)
@@ -183,13 +158,6 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(enter_post_copy);
 
-/* A guest of Xen has the flag set whether interrupts are on or off. */
-static __always_inline void restore_if(struct pt_regs *regs)
-{
-	regs->flags &= ~X86_EFLAGS_IF;
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
-}
-
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
@@ -235,99 +203,3 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 	instrumentation_end();
 	irqentry_nmi_exit(regs, state);
 }
-
-/**
- * arch_kprobe_original_ip() - where the original of copied code is
- * @ip: an instruction pointer
- *
- * Context: Any, with RCU watching.
- * Return: the address in the probed code that a copy at @ip stands for; @ip
- * itself when it is not in a copy.
- */
-unsigned long arch_kprobe_original_ip(unsigned long ip)
-{
-	struct slot *slot = slot_at(ip);
-
-	if (likely(!is_kprobe_insn_slot(ip)))
-		return detour_original_ip(ip);
-
-	/* The jump behind a copy stands for the next instruction. */
-	if (ip >= (unsigned long)slot->post)
-		return slot->addr + (ip - (unsigned long)slot->post);
-	if (ip >= (unsigned long)slot->back)
-		return slot->addr + (ip - (unsigned long)slot->back);
-
-	return ip;
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_original_ip);
-
-/**
- * arch_kprobe_original_sp() - what the stack pointer would be in the original
- * @ip: an instruction pointer
- * @sp: the stack pointer there
- *
- * A copy has the stack of its original, but a detour saves something there.
- *
- * Context: Any, with RCU watching.
- * Return: the stack pointer that goes with arch_kprobe_original_ip().
- */
-unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
-{
-	return detour_original_sp(ip, sp);
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_original_sp);
-
-/**
- * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
- * @regs: registers at the fault, in the kernel
- *
- * Context: An exception, before anything is done about it.
- */
-void arch_kprobe_leave_copy(struct pt_regs *regs)
-{
-	unsigned long addr, ip = regs->ip;
-
-	if (likely(!is_kprobe_insn_slot(ip))) {
-		detour_leave(regs);
-		return;
-	}
-
-	/* The jump behind the copy does not fault. */
-	addr = arch_kprobe_original_ip(ip);
-	if (addr != slot_at(ip)->addr)
-		return;
-
-	regs->ip = addr;
-	if (ip == (unsigned long)slot_at(ip)->post) {
-		restore_if(regs);
-		hit_end(true);
-	}
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
-
-/**
- * arch_kprobe_fixed_up() - an exception table has dealt with a fault
- * @regs: registers after the fixup
- * @ip: instruction that faulted, not its copy
- *
- * To the probed code the instruction is over, so it is to a post_handler.
- *
- * Context: An exception.
- */
-void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
-{
-	unsigned long fixup = regs->ip;
-	struct kprobe *p;
-
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)ip);
-	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip)) {
-		hit_finish_fixup(p, regs, 0);
-		follow_handler(regs, fixup);
-	}
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

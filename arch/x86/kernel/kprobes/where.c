@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An address in a copy or a detour stands for one in the probed code. All who ask
+ * which one ask here:
+ *
+ *	who asks			what			answer
+ *	unwinders			arch_kprobe_original_ip	where it would be
+ *	  and for the stack there	arch_kprobe_original_sp
+ *	oopses, backtraces		arch_kprobe_original_ip
+ *	page faults, exception tables	arch_kprobe_leave_copy	the fault moves there
+ *	a fixup that was done		arch_kprobe_fixed_up	the instruction is over
+ *
+ * Where in a copy or a detour it is only their layouts tell: struct slot for the
+ * one, and detour_original_ip() and its like, beside what writes them, for the other.
+ * The other direction, into the detour, is that of detour_enter(). Which bytes are
+ * the original ones arch_kprobe_read_insn() tells.
+ *
+ * An instruction that faults in a copy is moved to the original place before
+ * the fault is handled, since the kernel has its fixups for that address, and
+ * since a task that sleeps until the page is there must not do so in a copy.
+ * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ */
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/preempt.h>
+
+#include "common.h"
+
+/* Slots lie one behind the other from the start of a page. */
+static __always_inline struct slot *slot_at(unsigned long ip)
+{
+	return (struct slot *)(ip - offset_in_page(ip) % sizeof(struct slot));
+}
+
+/**
+ * arch_kprobe_original_ip() - where the original of copied code is
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the address in the probed code that a copy at @ip stands for; @ip
+ * itself when it is not in a copy.
+ */
+unsigned long arch_kprobe_original_ip(unsigned long ip)
+{
+	struct slot *slot = slot_at(ip);
+
+	if (likely(!is_kprobe_insn_slot(ip)))
+		return detour_original_ip(ip);
+
+	/* The jump behind a copy stands for the next instruction. */
+	if (ip >= (unsigned long)slot->post)
+		return slot->addr + (ip - (unsigned long)slot->post);
+	if (ip >= (unsigned long)slot->back)
+		return slot->addr + (ip - (unsigned long)slot->back);
+
+	return ip;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_original_ip);
+
+/**
+ * arch_kprobe_original_sp() - what the stack pointer would be in the original
+ * @ip: an instruction pointer
+ * @sp: the stack pointer there
+ *
+ * A copy has the stack of its original, but a detour saves something there.
+ *
+ * Context: Any, with RCU watching.
+ * Return: the stack pointer that goes with arch_kprobe_original_ip().
+ */
+unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
+{
+	return detour_original_sp(ip, sp);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_original_sp);
+
+/**
+ * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+	unsigned long addr, ip = regs->ip;
+
+	if (likely(!is_kprobe_insn_slot(ip))) {
+		detour_leave(regs);
+		return;
+	}
+
+	/* The jump behind the copy does not fault. */
+	addr = arch_kprobe_original_ip(ip);
+	if (addr != slot_at(ip)->addr)
+		return;
+
+	regs->ip = addr;
+	if (ip == (unsigned long)slot_at(ip)->post) {
+		restore_if(regs);
+		hit_end(true);
+	}
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
+
+/**
+ * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * @regs: registers after the fixup
+ * @ip: instruction that faulted, not its copy
+ *
+ * To the probed code the instruction is over, so it is to a post_handler.
+ *
+ * Context: An exception.
+ */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
+{
+	unsigned long fixup = regs->ip;
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)ip);
+	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip)) {
+		hit_finish_fixup(p, regs, 0);
+		follow_handler(regs, fixup);
+	}
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
