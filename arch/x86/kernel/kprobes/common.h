@@ -116,6 +116,7 @@ int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *i
 int prepare_copy(struct kprobe *p, struct insn *insn);
 void remove_copy(struct kprobe *p);
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+void enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
 

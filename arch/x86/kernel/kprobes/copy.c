@@ -97,6 +97,8 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 
 static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 {
+	/* If it is emulated it comes to its copies to fault, see enter_fault_copy(). */
+	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : kprobe_post_entry;
 	struct slot image;
 	int ret;
 
@@ -104,7 +106,7 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 	image.addr = (unsigned long)p->addr;
 	ret = fill_copy(image.back, slot->back, p, insn, (void *)ip_behind(p));
 	if (!ret)
-		ret = fill_copy(image.post, slot->post, p, insn, kprobe_post_entry);
+		ret = fill_copy(image.post, slot->post, p, insn, behind_post);
 	if (ret) {
 		pr_debug("%pS: out of reach of its copy\n", p->addr);
 		return ret;
@@ -157,6 +159,17 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(enter_post_copy);
+
+/*
+ * The same for what does not come back from there unless by a fixup, which calls the
+ * post_handler. The hit is over.
+ */
+void enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
+}
+
+NOKPROBE_SYMBOL(enter_fault_copy);
 
 static void finish_post_copy(struct pt_regs *regs)
 {

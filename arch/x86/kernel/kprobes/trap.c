@@ -95,7 +95,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 		finish_hit(p, regs, true);
 	} else {
 		hit_end(true);
-		enter_copy(p, regs);
+		enter_fault_copy(p, regs);
 	}
 }
 

@@ -75,9 +75,20 @@ unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
 
+/* If not, it was entered by enter_fault_copy(). */
+static __always_inline bool is_current_hit(unsigned long addr)
+{
+	struct kprobe *p = preemptible() ? NULL : kprobe_running();
+
+	return p && p->addr == (kprobe_opcode_t *)addr;
+}
+
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
+ *
+ * Of a fault in the kernel nobody uses orig_ax: it takes the address if a
+ * post_handler waits for the end of the instruction.
  *
  * Context: An exception, before anything is done about it.
  */
@@ -96,7 +107,11 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 		return;
 
 	regs->ip = addr;
-	if (ip == (unsigned long)slot_at(ip)->post) {
+	if (ip != (unsigned long)slot_at(ip)->post)
+		return;
+
+	regs->orig_ax = addr;
+	if (is_current_hit(addr)) {
 		restore_if(regs);
 		hit_end(true);
 	}
@@ -109,7 +124,10 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  * @regs: registers after the fixup
  * @ip: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler.
+ * To the probed code the instruction is over, so it is to a post_handler. The task
+ * may have slept in the fault, and the breakpoint may have come meanwhile, or the
+ * hit may have been missed: only a fault that arch_kprobe_leave_copy() has moved
+ * from the copy for post_handlers, and marked in orig_ax, ends a hit of theirs.
  *
  * Context: An exception.
  */
@@ -117,6 +135,9 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 {
 	unsigned long fixup = regs->ip;
 	struct kprobe *p;
+
+	if (likely(regs->orig_ax != ip))
+		return;
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
