@@ -103,6 +103,7 @@ static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *re
 	const struct region_insn *ri;
 	unsigned int pos = DETOUR_COPIES;
 
+	memset(optinsn->copy_at, 0, sizeof(optinsn->copy_at));
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
 			optinsn->copy_at[ri->at] = pos;
@@ -113,6 +114,8 @@ static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *re
 	optinsn->traps = region->traps;
 	optinsn->extable = region->extable;
 	optinsn->calls = region->calls;
+	optinsn->why = DETOUR_POSSIBLE;
+	optinsn->why_at = 0;
 
 	return pos + JMP32_INSN_SIZE <= MAX_OPTINSN_SIZE;
 }
@@ -437,7 +440,11 @@ int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t
 
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
-	op->optinsn = (struct arch_optimized_insn){ .why = why, .why_at = at };
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+
+	optinsn->insn = NULL;
+	optinsn->why = why;
+	optinsn->why_at = at;
 
 	return -EOPNOTSUPP;
 }
@@ -472,9 +479,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
-	/* From here on they are what others read there. */
-	smp_store_release(&optinsn->size, region.size);
-
 	optinsn->insn = get_slot(&region);
 	if (!optinsn->insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
@@ -482,6 +486,9 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
 	}
+
+	/* All that covering_probe() gives access to is there, and the text is as it was. */
+	smp_store_release(&optinsn->size, region.size);
 
 	return 0;
 }
@@ -633,12 +640,15 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	list_splice_tail_init(oplist, done_list);
 }
 
-/* The detour of the probe @at bytes before @addr, if its jump reaches to there. */
+/*
+ * The detour of the probe @at bytes before @addr, if its jump reaches to there. The
+ * size is what arch_prepare_optimized_kprobe() writes last, and never takes back.
+ */
 static notrace struct kprobe *covering_probe(unsigned long addr, unsigned int at)
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(addr - at));
 
-	return p && !kprobe_ftrace(p) && at < optinsn_of(p)->size ? p : NULL;
+	return p && !kprobe_ftrace(p) && at < smp_load_acquire(&optinsn_of(p)->size) ? p : NULL;
 }
 
 NOKPROBE_SYMBOL(covering_probe);
