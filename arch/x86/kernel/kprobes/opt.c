@@ -422,6 +422,7 @@ static const char * const obstacles[] = {
 	[DETOUR_JUMP_INTO]	= "jump into the region",
 	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
 	[DETOUR_BACKWARDS]	= "direction flag set",
+	[DETOUR_PREEMPTED]	= "preempted anywhere",
 	[DETOUR_TOO_LONG]	= "copies too long",
 	[DETOUR_NO_ROOM]	= "no memory in reach",
 };

@@ -11,7 +11,9 @@
  * - By having been there when the jump was written: preempted or interrupted in
  *   between, or in a copy that jumps back. From the moment a jump is planned the
  *   probe's hits go on in the detour; an RCU-tasks grace period later whoever was
- *   inside has left, since there is nothing in it to sleep in but what follows.
+ *   inside has left, since there is nothing in it to sleep in but what follows,
+ *   nor is a task preempted that the grace period does not wait for, see
+ *   is_preempted_anywhere().
  * - By a branch in the same function, or in the part of it that the compiler has
  *   moved to the section of cold code: all of these are decoded, see
  *   branches.c. Compiled code has no others; a jump table may lead anywhere.
@@ -312,6 +314,18 @@ static enum detour_obstacle choose_jump(struct region *region)
 	return region->indirect ? DETOUR_INDIRECT_JUMP : DETOUR_JUMP_INTO;
 }
 
+/*
+ * A kernel without preemption waits for no task that is preempted. But in a domain of
+ * Xen that may ask for long hypercalls each interrupt of one is the end of a time slice,
+ * at whatever instruction. These are the callers of xen_preemptible_hcall_begin().
+ */
+static bool is_preempted_anywhere(const char *name)
+{
+	return IS_ENABLED(CONFIG_XEN_PV) && !IS_ENABLED(CONFIG_PREEMPTION) &&
+	       cpu_feature_enabled(X86_FEATURE_XENPV) &&
+	       (strstarts(name, "privcmd_") || strstarts(name, "irqfd_"));
+}
+
 /**
  * plan_region() - find out what a jump at a probe would cover, and how
  * @region: filled in
@@ -336,6 +350,8 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
 	if (map->backwards)
 		return DETOUR_BACKWARDS;
+	if (is_preempted_anywhere(fn->name))
+		return DETOUR_PREEMPTED;
 
 	region->end = fn->end;
 	region->indirect = map->indirect;
