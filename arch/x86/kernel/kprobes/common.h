@@ -14,7 +14,31 @@
  *	region.c	may a jump cover what follows the probe?
  *	opt.c		jumps written, and detours taken
  *	where.c		what an address in a copy or a detour stands for
+ *	thunk.c		what of that is to go through a thunk
  *	entry.S		the landing places of copies, detours and diverted returns
+ *
+ * What the kernel does against wrong predictions holds for probed code as well:
+ *
+ *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
+ *				the same.
+ *	LFENCE in front of	A copy goes through a thunk with an LFENCE. Emulated ones end
+ *	  indirect branches	with IRET or ERETS, which nothing predicts.
+ *	ITS: indirect branches	A copy of an indirect branch goes through the thunk for the
+ *	  and returns in the	register, or is not made. A bare return has no copy, but is
+ *	  upper half of a	emulated, and in a detour goes through the return thunk:
+ *	  cache line only	whichever is in use (untrained, SRSO, ITS, call depth).
+ *	return thunks		Direct branches. Bare returns are in thunks only, which are
+ *				on the blacklist, or where ITS has left them, see above.
+ *	call depth tracking	Calls are counted in front of the callee, or in a thunk, and
+ *				returns in theirs: in what copied branches lead to as well.
+ *	SLS			In copies a breakpoint is behind each return and jump, too.
+ *	BHI			The history is cleared where the kernel is entered. Nothing
+ *				in probed code depends on it.
+ *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
+ *				checked. An emulated one is not: IRET goes anywhere.
+ *	kCFI, FineIBT		No probe is in a check, see in_cfi_check().
+ *	LFENCE, index masks	Copied as they are, and executed behind the handlers.
+ *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
  */
 #ifndef _ARCH_X86_KPROBES_COMMON_H
 #define _ARCH_X86_KPROBES_COMMON_H
@@ -111,6 +135,12 @@ static __always_inline void restore_if(struct pt_regs *regs)
 	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
 }
 
+/* RET, whose copy is left for good. */
+static __always_inline bool copy_returns(const u8 *insn)
+{
+	return insn[0] == RET_INSN_OPCODE || insn[0] == 0xc2;
+}
+
 bool fits_rel32(long distance);
 int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
 int prepare_copy(struct kprobe *p, struct insn *insn);
@@ -119,6 +149,10 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
+
+/* thunk.c */
+bool copy_wants_thunk(struct insn *insn);
+unsigned long copy_thunk(struct insn *insn);
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -140,7 +174,9 @@ enum region_kind {
 	REGION_LOOP,		/* over a jump that has one */
 	REGION_CALL,		/* pushes its return address and jumps */
 	REGION_CALL_INDIRECT,
+	REGION_CALL_THUNK,
 	REGION_END,		/* copied, and does not go on to the next */
+	REGION_END_THUNK,	/* jumps to a thunk that does it */
 	REGION_PADDING,		/* nobody comes here */
 };
 

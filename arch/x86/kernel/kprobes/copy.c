@@ -88,6 +88,9 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 	if (ret)
 		return ret;
 
+	/* Nothing comes back from a return, and nothing is to be behind it. */
+	if (copy_returns(insn->kaddr))
+		return 0;
 	if (!fits_rel32((long)next - (long)dest))
 		return -EOPNOTSUPP;
 	__text_gen_insn(image + len, JMP32_INSN_OPCODE, dest + len, next, JMP32_INSN_SIZE);

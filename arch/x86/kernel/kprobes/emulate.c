@@ -337,13 +337,13 @@ static int prepare_branch(struct kprobe *p, struct insn *insn,
 
 /*
  * A copy does it as well, and for less, but does not come back for a post_handler,
- * see do_insn_and_call().
+ * see do_insn_and_call(). Where returns go through thunks it would be none.
  */
 static int prepare_ret(struct kprobe *p, struct insn *insn)
 {
 	int ret = prepare_branch(p, insn, emulate_ret);
 
-	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes)
+	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes && !copy_wants_thunk(insn))
 		p->ainsn.emulate = NULL;
 
 	return ret;

@@ -38,6 +38,8 @@
 #define JCC32_INSN_SIZE	6
 #define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 #define PUSH_IMM32_SIZE	5
+/* The CPU may run on behind a jump or a return that it has not decoded yet. */
+#define STOP_SIZE	IS_ENABLED(CONFIG_MITIGATION_SLS)
 
 /**
  * struct detour - contents of a detour's slot
@@ -83,13 +85,18 @@ static unsigned int copied_size(const struct region_insn *ri)
 	case REGION_JCC:
 		return JCC32_INSN_SIZE;
 	case REGION_JMP:
-		return JMP32_INSN_SIZE;
+	case REGION_END_THUNK:
+		return JMP32_INSN_SIZE + STOP_SIZE;
 	case REGION_LOOP:
 		return ri->len + LOOP_OVER_SIZE;
 	case REGION_CALL:
 		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE;
+	case REGION_CALL_THUNK:
+		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE + STOP_SIZE;
 	case REGION_CALL_INDIRECT:
-		return PUSH_IMM32_SIZE + ri->len;
+		return PUSH_IMM32_SIZE + ri->len + STOP_SIZE;
+	case REGION_END:
+		return ri->len + STOP_SIZE;
 	case REGION_PADDING:
 		return 0;
 	default:
@@ -165,6 +172,15 @@ static u8 condition_of(struct insn *insn)
 	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
 }
 
+/* Behind what does not go on to the next. */
+static int emit_stop(struct emitter *e)
+{
+	if (STOP_SIZE)
+		emit_byte(e, INT3_INSN_OPCODE);
+
+	return 0;
+}
+
 /* The branch goes over a short jump, to a long one; otherwise that is skipped. */
 static int emit_loop(struct emitter *e, struct insn *insn, unsigned long target)
 {
@@ -195,7 +211,7 @@ static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned lon
 	ret = ret ?: emit_copy(e, insn);
 	e->image[modrm] += 2 << 3;
 
-	return ret;
+	return ret ?: emit_stop(e);
 }
 
 static int emit_insn(struct emitter *e, const struct region_insn *ri, struct insn *insn)
@@ -209,13 +225,19 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 		emit_byte(e, 0x80 | condition_of(insn));
 		return emit_rel32(e, target);
 	case REGION_JMP:
-		return emit_jmp(e, target);
+		return emit_jmp(e, target) ?: emit_stop(e);
 	case REGION_LOOP:
 		return emit_loop(e, insn, target);
 	case REGION_CALL:
 		return emit_push(e, behind) ?: emit_jmp(e, target);
 	case REGION_CALL_INDIRECT:
 		return emit_call_indirect(e, insn, behind);
+	case REGION_CALL_THUNK:
+		return emit_push(e, behind) ?: emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
+	case REGION_END:
+		return emit_copy(e, insn) ?: emit_stop(e);
+	case REGION_END_THUNK:
+		return emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
 	case REGION_PADDING:
 		return 0;
 	default:

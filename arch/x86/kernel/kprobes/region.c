@@ -141,6 +141,16 @@ static bool is_landing_pad(struct insn *insn)
 	return is_endbr(code);
 }
 
+static int through_thunk(struct insn *insn, int kind)
+{
+	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !copy_wants_thunk(insn))
+		return kind;
+	if (!copy_thunk(insn))
+		return -EOPNOTSUPP;
+
+	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
+}
+
 /* An enum region_kind, or -EOPNOTSUPP for what cannot be done in a detour. */
 static int classify(struct insn *insn, unsigned long addr)
 {
@@ -158,12 +168,13 @@ static int classify(struct insn *insn, unsigned long addr)
 	if (kind > REGION_PLAIN && !branch_is_portable(insn))
 		return -EOPNOTSUPP;
 
-	return kind;
+	return through_thunk(insn, kind);
 }
 
 static bool ends_flow(enum region_kind kind)
 {
-	return kind == REGION_JMP || kind == REGION_END || kind == REGION_PADDING;
+	return kind == REGION_JMP || kind == REGION_END || kind == REGION_END_THUNK ||
+	       kind == REGION_PADDING;
 }
 
 /* Behind an instruction that goes elsewhere there may be filling. */
@@ -186,7 +197,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 	region->heads |= BIT(ri->at);
 	if (search_exception_tables(addr))
 		region->extable |= BIT(ri->at);
-	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT)
+	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK)
 		region->calls |= BIT(ri->at);
 }
 

@@ -81,15 +81,9 @@ static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* RET, whose copy is left for good. */
-static __always_inline bool copy_returns(const struct kprobe *p)
-{
-	return p->opcode == RET_INSN_OPCODE || p->opcode == 0xc2;
-}
-
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
-	if (!p->ainsn.emulate && !copy_returns(p)) {
+	if (!p->ainsn.emulate && !copy_returns(&p->opcode)) {
 		enter_post_copy(p, regs);
 	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
 		finish_hit(p, regs, true);

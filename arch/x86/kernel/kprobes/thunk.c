@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies of what a CPU may predict wrongly: returns and indirect branches. Where the
+ * kernel lets them stand bare in its text it may do so for the place, or for what is in
+ * front, see the table in common.h. A copy has neither, and goes through a thunk.
+ */
+#include <linux/kprobes.h>
+#include <asm/alternative.h>
+#include <asm/cpufeature.h>
+#include <asm/nospec-branch.h>
+
+#include "common.h"
+
+static bool is_return(struct insn *insn)
+{
+	return insn->opcode.bytes[0] == RET_INSN_OPCODE || insn->opcode.bytes[0] == 0xc2;
+}
+
+/* Must a copy of @insn, a near return or indirect branch, not be as the original is? */
+bool copy_wants_thunk(struct insn *insn)
+{
+	if (is_return(insn))
+		return cpu_wants_rethunk();
+
+	return cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS) ||
+	       cpu_feature_enabled(X86_FEATURE_RETPOLINE_LFENCE);
+}
+
+static unsigned long return_thunk(struct insn *insn)
+{
+#ifdef CONFIG_MITIGATION_RETHUNK
+	if (insn->opcode.bytes[0] == RET_INSN_OPCODE)
+		return (unsigned long)x86_return_thunk;
+#endif
+	return 0;
+}
+
+static unsigned long register_thunk(unsigned int reg)
+{
+	if (cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
+		return (unsigned long)its_static_thunk(reg);
+#ifdef CONFIG_MITIGATION_RETPOLINE
+	return (unsigned long)__x86_indirect_thunk_array[reg];
+#else
+	return 0;
+#endif
+}
+
+/* What a copy of @insn jumps to instead, 0 when no thunk does the same. */
+unsigned long copy_thunk(struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+	unsigned int reg = X86_MODRM_RM(modrm) | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0);
+
+	if (is_return(insn))
+		return return_thunk(insn);
+	/* None is for memory, nor for %rsp. */
+	if (X86_MODRM_MOD(modrm) != 3 || reg == 4)
+		return 0;
+
+	return register_thunk(reg);
+}
