@@ -201,15 +201,12 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(retry_stale_int3);
 
 /*
- * No probe has a breakpoint here that is its own, or that is meant: it may be in
- * a user's program, a jump may have one, or it is stale.
+ * No probe has a breakpoint here that is its own, or that is meant: a jump may have
+ * one, or it is stale.
  */
 static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
-
-	if (user_mode(regs))
-		return 0;
 
 	if (detour_enter(addr, regs))
 		return 1;
@@ -234,12 +231,15 @@ NOKPROBE_SYMBOL(odd_int3);
  */
 int kprobe_int3_handler(struct pt_regs *regs)
 {
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(regs->ip - INT3_INSN_SIZE));
+	struct kprobe *p;
 
-	/* With a segment of its own a program of 32 bits may have any ip. */
+	/* A program chooses its ip, and by a segment of 32 bits any, also that of a probe. */
+	if (unlikely(user_mode(regs)))
+		return 0;
+
+	p = get_kprobe((kprobe_opcode_t *)(regs->ip - INT3_INSN_SIZE));
 	if (unlikely(!p || p->flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED |
-				       KPROBE_FLAG_GONE) ||
-		     (IS_ENABLED(CONFIG_X86_32) && user_mode(regs))))
+				       KPROBE_FLAG_GONE)))
 		return odd_int3(p, regs);
 
 	any_hit(p, regs);
