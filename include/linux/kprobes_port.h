@@ -16,6 +16,7 @@ struct module;
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /* hit.c: ports that handle hits which interrupt others */
+bool hit_is_at(const kprobe_opcode_t *addr);
 bool hit_interrupt(struct kprobe *p, unsigned int trap_count);
 void hit_resume(void);
 

@@ -79,6 +79,31 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
 	return false;
 }
 
+/**
+ * hit_is_at() - does this CPU handle a hit of an address?
+ * @addr: the address
+ *
+ * Context: Any, preemption disabled.
+ * Return: true when one is under way, or put aside for another.
+ */
+bool hit_is_at(const kprobe_opcode_t *addr)
+{
+	unsigned int i, nr = __this_cpu_read(hits_aside);
+	const struct kprobe *kp = kprobe_running();
+
+	if (kp && kp->addr == addr)
+		return true;
+
+	for (i = 0; i < nr; i++) {
+		if (this_cpu_ptr(hit_aside)[i].addr == addr)
+			return true;
+	}
+
+	return false;
+}
+
+NOKPROBE_SYMBOL(hit_is_at);
+
 /*
  * Push the running hit and make @p current; hit_resume() pops it. Fails when
  * HITS_ASIDE_MAX hits are pushed already.

@@ -47,6 +47,7 @@
 #ifdef CONFIG_KPROBES
 
 struct kprobe;
+struct task_struct;
 
 typedef u8 kprobe_opcode_t;
 
@@ -183,6 +184,8 @@ static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
+unsigned long arch_kprobe_insn_ip(unsigned long ip);
+unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs);
 unsigned long arch_kprobe_original_ip(unsigned long ip);
 unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp);
 int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len);
@@ -191,6 +194,17 @@ int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len);
 
 static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 {
+}
+
+static inline unsigned long arch_kprobe_insn_ip(unsigned long ip)
+{
+	return ip;
+}
+
+static inline unsigned long arch_kprobe_regs_ip(const struct task_struct *task,
+						const struct pt_regs *regs)
+{
+	return regs->ip;
 }
 
 static inline unsigned long arch_kprobe_original_ip(unsigned long ip)

@@ -279,7 +279,9 @@ const struct function_map *map_function(const struct kprobe_function *fn);
 enum detour_obstacle plan_region(struct region *region, unsigned long addr);
 
 /* opt.c */
+unsigned long detour_insn_ip(unsigned long ip);
 unsigned long detour_original_ip(unsigned long ip);
+unsigned long detour_entered_for(unsigned long ret);
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
 void detour_leave(struct pt_regs *regs);
 void detour_undo(u8 *buf, unsigned long addr, size_t len);
@@ -314,6 +316,16 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 }
 
 #else /* !CONFIG_OPTPROBES */
+
+static inline unsigned long detour_insn_ip(unsigned long ip)
+{
+	return ip;
+}
+
+static inline unsigned long detour_entered_for(unsigned long ret)
+{
+	return 0;
+}
 
 static inline unsigned long detour_original_ip(unsigned long ip)
 {

@@ -34,7 +34,7 @@ SYM_CODE_START(kprobe_post_entry)
 	pushq	$__KERNEL_CS
 	pushq	$0		/* ip, to be set in C */
 	UNWIND_HINT_IRET_REGS
-	pushq	$-1		/* orig_ax */
+	pushq	$0		/* orig_ax, see arch_kprobe_regs_ip() */
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
 	addq	$2 * 8, RSP(%rsp)
@@ -122,6 +122,8 @@ SYM_CODE_START(kprobe_detour_entry)
 #ifdef CONFIG_PREEMPTION
 .Lreschedule:
 	UNWIND_HINT_REGS
+	/* By this unwinders see who is preempted here, see arch_kprobe_regs_ip(). */
+	movq	%rbx, ORIG_RAX(%rsp)
 	movl	%eax, %r12d
 	call	kprobe_detour_preempt
 	movl	%r12d, %eax

@@ -743,6 +743,31 @@ static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsig
 NOKPROBE_SYMBOL(copied_insn);
 
 /**
+ * detour_insn_ip() - which instruction code in a detour is a part of
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the instruction that @ip stands for; @ip if it is in no detour.
+ */
+unsigned long detour_insn_ip(unsigned long ip)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(ip);
+	const struct arch_optimized_insn *optinsn;
+	unsigned long addr;
+
+	if (likely(!detour))
+		return ip;
+
+	optinsn = &detour->op->optinsn;
+	addr = (unsigned long)detour->op->kp.addr;
+	ip -= (unsigned long)detour;
+
+	return addr + (ip >= optinsn->back ? optinsn->len : copied_insn(optinsn, ip));
+}
+
+NOKPROBE_SYMBOL(detour_insn_ip);
+
+/**
  * detour_original_ip() - where the original of code in a detour is
  * @ip: an instruction pointer
  *
@@ -761,17 +786,27 @@ unsigned long detour_original_ip(unsigned long ip)
 
 	optinsn = &detour->op->optinsn;
 	pos = ip - (unsigned long)detour;
-	if (pos >= optinsn->back)
-		return (unsigned long)detour->op->kp.addr + optinsn->len;
-
 	at = copied_insn(optinsn, pos);
-	if (optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
+	if (pos < optinsn->back && optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
 		return (unsigned long)kprobe_detour_callee;
 
-	return (unsigned long)detour->op->kp.addr + at;
+	return detour_insn_ip(ip);
 }
 
 NOKPROBE_SYMBOL(detour_original_ip);
+
+/* The probe whose detour calls kprobe_detour_entry() and goes on at @ret, or 0. */
+unsigned long detour_entered_for(unsigned long ret)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(ret);
+
+	if (likely(!detour) || ret - (unsigned long)detour != DETOUR_RETURN)
+		return 0;
+
+	return (unsigned long)detour->op->kp.addr;
+}
+
+NOKPROBE_SYMBOL(detour_entered_for);
 
 /**
  * detour_original_sp() - what the stack pointer of the probed code is

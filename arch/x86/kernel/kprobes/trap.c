@@ -86,6 +86,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 	if (!p->ainsn.emulate && !copy_returns(&p->opcode)) {
 		enter_post_copy(p, regs);
 	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
+		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
 		finish_hit(p, regs, true);
 	} else {
 		hit_end(true);

@@ -6,7 +6,8 @@
  *	who asks			what			answer
  *	unwinders			arch_kprobe_original_ip	where it would be
  *	  and for the stack there	arch_kprobe_original_sp
- *	oopses, backtraces		arch_kprobe_original_ip
+ *	  and for a trap's registers	arch_kprobe_regs_ip	behind the last that is done
+ *	oopses, backtraces, samples	arch_kprobe_insn_ip	which instruction
  *	page faults, exception tables	arch_kprobe_leave_copy	the fault moves there
  *	a fixup that was done		arch_kprobe_fixed_up	the instruction is over
  *
@@ -31,6 +32,57 @@ static __always_inline struct slot *slot_at(unsigned long ip)
 {
 	return (struct slot *)(ip - offset_in_page(ip) % sizeof(struct slot));
 }
+
+/**
+ * arch_kprobe_insn_ip() - which instruction code is a part of
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the probed code's instruction that a copy at @ip, or what a detour does in
+ * place of one, stands for; @ip itself when it is in neither.
+ */
+unsigned long arch_kprobe_insn_ip(unsigned long ip)
+{
+	if (likely(!is_kprobe_insn_slot(ip)))
+		return detour_insn_ip(ip);
+
+	return arch_kprobe_original_ip(ip);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
+
+/* Does this CPU handle a hit there, which may have been put aside? */
+static bool is_in_hit(const struct task_struct *task, unsigned long addr)
+{
+	return task == current && !preemptible() && hit_is_at((kprobe_opcode_t *)addr);
+}
+
+/**
+ * arch_kprobe_regs_ip() - where code is whose registers a trap or a detour has saved
+ * @task: of whom
+ * @regs: what was saved
+ *
+ * To handlers the ip is behind the breakpoint, but the instruction there is not done.
+ * If it is a byte long the ip is that of the next one, whose stack is another. What
+ * a hit does itself it notes in orig_ax, which a trap sets to -1; of a detour that is
+ * where it goes on.
+ *
+ * Context: Any, with RCU watching.
+ * Return: the ip whose stack is in @regs.
+ */
+unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs)
+{
+	unsigned long addr = regs->ip - INT3_INSN_SIZE;
+
+	if (detour_entered_for(regs->orig_ax) == addr)
+		return addr;
+	if (regs->orig_ax == -1UL && is_in_hit(task, addr))
+		return addr;
+
+	return arch_kprobe_original_ip(regs->ip);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_regs_ip);
 
 /**
  * arch_kprobe_original_ip() - where the original of copied code is
