@@ -149,6 +149,26 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
+void kprobe_fred_frame(struct pt_regs *regs);
+
+#ifdef CONFIG_X86_64
+/*
+ * What ERETS takes for CS to stay where it is, @config being IA32_FRED_CONFIG: with the
+ * present stack level, which the register has in its lowest bits. A lower one would
+ * have the next event of this level use its stack from the start, where we are. No
+ * branch is waited for that ends at an ENDBR. The upper half of SS says that no event
+ * came, so that NMIs stay as they are and nothing is held off behind ERETS.
+ */
+static __always_inline u64 fred_kernel_cs(u64 config)
+{
+	union {
+		struct fred_cs fields;
+		u64 whole;
+	} cs = { .fields = { .cs = __KERNEL_CS, .sl = config & 3 } };
+
+	return cs.whole;
+}
+#endif
 
 /* thunk.c */
 bool copy_wants_thunk(struct insn *insn);

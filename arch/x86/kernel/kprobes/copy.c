@@ -29,6 +29,7 @@
 #include <linux/preempt.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
+#include <asm/msr.h>
 
 #include "common.h"
 
@@ -199,6 +200,15 @@ static __always_inline bool post_trap_is_simple(void)
 	return false;
 #endif
 }
+
+#ifdef CONFIG_X86_FRED
+/* From entry.S, in place of what the event had to say that did not come. */
+__visible noinstr void kprobe_fred_frame(struct pt_regs *regs)
+{
+	regs->csx = fred_kernel_cs(__rdmsr(MSR_IA32_FRED_CONFIG));
+	regs->ssx = __KERNEL_DS;
+}
+#endif
 
 __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 {

@@ -5,8 +5,11 @@
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <asm/alternative.h>
 #include <asm/asm.h>
+#include <asm/cpufeatures.h>
 #include <asm/frame.h>
+#include <asm/fred.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
@@ -18,6 +21,33 @@
 #include "../../entry/calling.h"
 
 	.text
+
+/*
+ * From a struct pt_regs on the stack. IRET lets NMIs in, which a CPU with FRED does at
+ * the end of an NMI only, by ERETS: there is none of the code that NMIs within NMIs
+ * take. ERETS takes more from the stack than IRET, see kprobe_fred_frame().
+ */
+.macro LEAVE_AS_A_TRAP
+#ifdef CONFIG_X86_FRED
+	ALTERNATIVE "jmp restore_regs_and_return_to_kernel", "jmp .Lleave_by_erets", \
+		    X86_FEATURE_FRED
+#else
+	jmp	restore_regs_and_return_to_kernel
+#endif
+.endm
+
+#ifdef CONFIG_X86_FRED
+SYM_CODE_START_LOCAL(kprobe_leave_by_erets)
+.Lleave_by_erets:
+	UNWIND_HINT_REGS
+	movq	%rsp, %rdi
+	call	kprobe_fred_frame
+	POP_REGS
+	/* What is on top is the place of an error code. */
+	ERETS
+SYM_CODE_END(kprobe_leave_by_erets)
+_ASM_NOKPROBE(kprobe_leave_by_erets)
+#endif
 
 /*
  * From the jump behind the second copy of an instruction, interrupts off: what
@@ -45,7 +75,7 @@ SYM_CODE_START(kprobe_post_entry)
 
 	movq	%rsp, %rdi
 	call	kprobe_post_trap
-	jmp	restore_regs_and_return_to_kernel
+	LEAVE_AS_A_TRAP
 SYM_CODE_END(kprobe_post_entry)
 _ASM_NOKPROBE(kprobe_post_entry)
 
@@ -153,7 +183,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	movq	$__KERNEL_DS, SS(%rsp)
 .Lroom:
 	UNWIND_HINT_REGS
-	jmp	restore_regs_and_return_to_kernel
+	LEAVE_AS_A_TRAP
 SYM_CODE_END(kprobe_detour_entry)
 _ASM_NOKPROBE(kprobe_detour_entry)
 
