@@ -11,6 +11,8 @@
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
 
+#include "opt_test.h"
+
 .pushsection .data
 .balign 8
 SYM_DATA_START(opt_rules)
@@ -593,3 +595,14 @@ STACK_FRAME_NON_STANDARD opt_stack
 SYM_DATA(opt_stack_call_at, .long .Lopt_stack_call - opt_stack)
 SYM_DATA(opt_stack_inner_last_at, .long .Lopt_stack_inner_last - opt_stack_inner)
 	.popsection
+
+/* No-operations, and a return in the upper half of a cache line. */
+	.balign	64, 0xcc
+SYM_CODE_START_NOALIGN(opt_return)
+	ANNOTATE_NOENDBR
+	.fill	OPT_RETURN_AT, 1, 0x90
+	ANNOTATE_UNRET_SAFE
+	ret
+	.fill	16, 1, 0xcc
+SYM_CODE_END(opt_return)
+STACK_FRAME_NON_STANDARD opt_return

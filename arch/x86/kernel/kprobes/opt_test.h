@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What opt_test.c and opt_snippets.S agree on. */
+/* What opt_test.c, where_test.c and opt_snippets.S agree on. */
 #ifndef _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
 #define _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
+
+/* Offset of the return in opt_return(). */
+#define OPT_RETURN_AT	33
+
+#ifndef __ASSEMBLY__
 
 #include <linux/types.h>
 
@@ -32,4 +37,12 @@ long opt_stack_inner(long n);
 extern const u32 opt_stack_call_at, opt_stack_inner_last_at;
 void opt_stack_injected(void);
 
+/* A return where ITS lets one stand. */
+void opt_return(void);
+
+/* Of where_test.c itself. */
+int where_read(const void __user *from);
+extern u8 where_read_at[];
+
+#endif /* !__ASSEMBLY__ */
 #endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */

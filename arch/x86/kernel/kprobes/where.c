@@ -52,7 +52,7 @@ unsigned long arch_kprobe_insn_ip(unsigned long ip)
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
 /* Does this CPU handle a hit there, which may have been put aside? */
-static bool is_in_hit(const struct task_struct *task, unsigned long addr)
+static __always_inline bool is_in_hit(const struct task_struct *task, unsigned long addr)
 {
 	return task == current && !preemptible() && hit_is_at((kprobe_opcode_t *)addr);
 }

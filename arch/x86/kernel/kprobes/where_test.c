@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an address or a fault stands for when a breakpoint, a copy or a detour is in
+ * place of an instruction: to samples and fixups; and whose a trap is.
+ */
+#include <kunit/test.h>
+#include <linux/anon_inodes.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/perf_event.h>
+#include <linux/uaccess.h>
+#include <asm/alternative.h>
+#include <asm/asm.h>
+#include <asm/insn.h>
+#include <asm/segment.h>
+
+#include "common.h"
+#include "opt_test.h"
+
+static unsigned int pre_hits, post_hits;
+
+static int count_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	pre_hits++;
+
+	return 0;
+}
+
+static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	post_hits++;
+}
+
+/* Removed behind the test, so not on its stack. */
+static struct kprobe kp;
+
+static void remove_probe(void *probe)
+{
+	unregister_kprobe(probe);
+}
+
+static void add_probe(struct kunit *test, struct kprobe *probe)
+{
+	pre_hits = 0;
+	post_hits = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(probe), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_probe, probe), 0);
+}
+
+/* -- the functions -- */
+
+static noinline notrace void leaf(void)
+{
+	barrier();
+}
+
+/* Long enough for a jump. */
+static noinline notrace long adding(long n)
+{
+	barrier();
+
+	return n + 0x12345678;
+}
+
+/* -- samples -- */
+
+/* A sample in a detour is one of the instruction there, be it a call that has pushed. */
+static void where_sampled(struct kunit *test)
+{
+	struct pt_regs regs = { .cs = __KERNEL_CS };
+	unsigned long named, addr;
+	unsigned int pos;
+	s32 disp;
+
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_pre };
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	if (*kp.addr != JMP32_INSN_OPCODE)
+		kunit_skip(test, "no jump");
+
+	addr = (unsigned long)kp.addr;
+	memcpy(&disp, kp.addr + 1, sizeof(disp));
+	for (pos = 0; pos < DETOUR_COPIES; pos++) {
+		regs.ip = addr + JMP32_INSN_SIZE + disp + pos;
+		named = perf_instruction_pointer(&regs);
+		KUNIT_EXPECT_GE(test, named, addr);
+		KUNIT_EXPECT_LE(test, named, addr + JMP32_INSN_SIZE + MAX_INSN_SIZE);
+	}
+	/* What a program has for its ip is its own. */
+	regs.cs = __USER_CS;
+	KUNIT_EXPECT_EQ(test, perf_instruction_pointer(&regs), regs.ip);
+}
+
+/* -- fixups -- */
+
+/* Reads what is not there, at an instruction that a probe can be put on. */
+noinline notrace int where_read(const void __user *from)
+{
+	int value = 0, err = 0;
+
+	__uaccess_begin();
+	asm volatile(".globl where_read_at\n"
+		     "where_read_at:\n"
+		     "1:	movl	%[from], %[value]\n"
+		     "2:\n"
+		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_EFAULT_REG, %[err])
+		     : [err] "+r" (err), [value] "=r" (value)
+		     : [from] "m" (*(const int __user *)from));
+	__uaccess_end();
+
+	return err;
+}
+
+static struct kprobe read_probe;
+
+static bool asked, there;
+
+/* The page is asked for until the probe is there, and never comes. */
+static vm_fault_t no_page(struct vm_fault *vmf)
+{
+	unsigned int i;
+
+	WRITE_ONCE(asked, true);
+	for (i = 0; i < 5000 && !READ_ONCE(there); i++)
+		usleep_range(1000, 2000);
+
+	return VM_FAULT_SIGBUS;
+}
+
+static const struct vm_operations_struct no_page_ops = { .fault = no_page };
+
+static int map_no_page(struct file *file, struct vm_area_struct *vma)
+{
+	vma->vm_ops = &no_page_ops;
+
+	return 0;
+}
+
+static const struct file_operations no_page_fops = { .mmap = map_no_page };
+
+static int add_read_probe(void *unused)
+{
+	int ret;
+
+	while (!READ_ONCE(asked) && !kthread_should_stop())
+		usleep_range(1000, 2000);
+	ret = register_kprobe(&read_probe);
+	WRITE_ONCE(there, true);
+	while (!kthread_should_stop())
+		usleep_range(1000, 2000);
+
+	return ret;
+}
+
+static const void __user *map_nothing(struct kunit *test)
+{
+	struct file *file = anon_inode_getfile("kprobes_test", &no_page_fops, NULL, O_RDWR);
+	unsigned long addr;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	addr = kunit_vm_mmap(test, file, 0, PAGE_SIZE, PROT_READ, MAP_PRIVATE, 0);
+	fput(file);
+	KUNIT_ASSERT_FALSE(test, !addr || IS_ERR_VALUE(addr));
+
+	return (const void __user *)addr;
+}
+
+static void init_read_probe(void)
+{
+	read_probe = (struct kprobe){
+		.addr = where_read_at,
+		.pre_handler = count_pre,
+		.post_handler = count_post,
+	};
+	pre_hits = 0;
+	post_hits = 0;
+	asked = false;
+	there = false;
+}
+
+/* Who sleeps in a fault when the breakpoint comes has not hit it. */
+static void where_armed_in_fault(struct kunit *test)
+{
+	const void __user *nothing = map_nothing(test);
+	struct task_struct *task;
+
+	init_read_probe();
+	task = kthread_run(add_read_probe, NULL, "kprobes_test");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_EXPECT_EQ(test, where_read(nothing), -EFAULT);
+	KUNIT_EXPECT_TRUE(test, asked);
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, pre_hits, 0);
+	KUNIT_EXPECT_EQ(test, post_hits, 0);
+
+	/* With the fixup the instruction is over for who has hit it. */
+	KUNIT_EXPECT_EQ(test, where_read(nothing), -EFAULT);
+	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+	KUNIT_EXPECT_EQ(test, post_hits, 1);
+	unregister_kprobe(&read_probe);
+}
+
+/* -- traps of programs -- */
+
+static void where_trap_of_program(struct kunit *test)
+{
+	struct pt_regs regs = { .cs = __USER_CS, .flags = X86_EFLAGS_FIXED };
+	int ret;
+
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = count_pre };
+	add_probe(test, &kp);
+	regs.ip = (unsigned long)kp.addr + 1;
+	preempt_disable();
+	ret = kprobe_int3_handler(&regs);
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, pre_hits, 0);
+	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)kp.addr + 1);
+}
+
+/* -- mitigations -- */
+
+/* The sum is not for objtool to see. */
+static u8 *in_opt_return(unsigned int offset)
+{
+	const void *fn = opt_return;
+
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (u8 *)fn + offset;
+}
+
+static void where_return_is_safe(struct kunit *test)
+{
+	struct kprobe *p;
+
+	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT), .pre_handler = count_pre };
+	if (!cpu_wants_rethunk())
+		kunit_skip(test, "returns are safe on this CPU");
+
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	p = get_kprobe(kp.addr);
+	KUNIT_EXPECT_NOT_NULL(test, p->ainsn.emulate);
+	KUNIT_EXPECT_NULL(test, p->ainsn.insn);
+	opt_return();
+	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+}
+
+/* Four no-operations and the return are what the jump covers. */
+static void where_copied_return_is_safe(struct kunit *test)
+{
+	const u8 *copy, *end;
+	struct insn insn;
+	s32 disp;
+
+	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT - 4), .pre_handler = count_pre };
+	if (!cpu_wants_rethunk())
+		kunit_skip(test, "returns are safe on this CPU");
+
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
+	memcpy(&disp, kp.addr + 1, sizeof(disp));
+	copy = kp.addr + JMP32_INSN_SIZE + disp + DETOUR_COPIES - sizeof(long);
+	for (end = copy + 4; copy < end; copy += insn.length)
+		KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, copy), 0);
+	KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, copy), 0);
+	KUNIT_EXPECT_EQ(test, insn.opcode.bytes[0], JMP32_INSN_OPCODE);
+	opt_return();
+	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+}
+
+#ifdef CONFIG_X86_64
+/* QEMU has no FRED: of the way out of a post_handler only this can be tested. */
+static void where_fred_frame(struct kunit *test)
+{
+	u64 level;
+
+	for (level = 0; level < 4; level++) {
+		struct pt_regs regs = { .csx = fred_kernel_cs(0xffffffff81000040 | level) };
+
+		KUNIT_EXPECT_EQ(test, (u64)regs.fred_cs.cs, __KERNEL_CS);
+		KUNIT_EXPECT_EQ(test, (u64)regs.fred_cs.sl, level);
+		KUNIT_EXPECT_EQ(test, regs.csx, __KERNEL_CS | level << 16);
+	}
+}
+#endif
+
+static struct kunit_case where_test_cases[] = {
+	KUNIT_CASE(where_sampled),
+	KUNIT_CASE(where_armed_in_fault),
+	KUNIT_CASE(where_trap_of_program),
+	KUNIT_CASE(where_return_is_safe),
+	KUNIT_CASE(where_copied_return_is_safe),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(where_fred_frame),
+#endif
+	{}
+};
+
+static struct kunit_suite where_test_suite = {
+	.name = "kprobes_x86_where",
+	.test_cases = where_test_cases,
+};
+
+kunit_test_suite(where_test_suite);
+
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
