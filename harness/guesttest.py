@@ -19,6 +19,7 @@ QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
 LEAKS = ["kmemleak=on"]         # for nomem.sh
 FUZZ = "fuzz.sh"                # is told how long
+TRAPS = "traps.sh"              # as well
 # These have a boot of their own: the first two for more CPUs; the third takes long, and may take
 # the guest with it; the others are about all that there is beside probes.
 RACING = ["toggle.sh", "torture.sh"]
@@ -148,7 +149,9 @@ def repeat(seconds):
 def scripts(config, made, modules, results):
     alone = [*RACING, SWEEP, *BESIDE]
     order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name not in alone)
-    outcome = boot(config, made, modules, "scripts", order, 600, args=QUIET)
+    seconds, start = repeat(15)
+    lines = [f"{script} {seconds} {start}" if script == TRAPS else script for script in order]
+    outcome = boot(config, made, modules, "scripts", lines, 600 + seconds, args=QUIET)
     judge(config, "scripts", outcome, results)
     for script in order:
         count_script(config, outcome, script, results)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A process without privileges makes random traps while probes come and go. Each of them
+# comes out as without probes, and none is a hit. Arguments: the seconds, and a seed.
+. /kp/lib
+
+SECONDS_="${1:-15}" SEED="${2:-1}"
+case "$(uname -m)" in
+i?86|x86_64)	;;
+*)	skip "traps of programs # made on x86 only"; exit ;;
+esac
+insmod /lib/kp/kp_prober.ko || exit 1
+insmod /lib/kp/kp_victim.ko || exit 1
+
+# What a signal, a debugger and a system call go through.
+BUSY="force_sig_fault get_signal send_signal_locked ptrace_stop ptrace_request ptrace_check_attach
+	arch_ptrace do_sigaltstack restore_altstack copy_process wake_up_new_task do_exit handle_mm_fault
+	do_user_addr_fault vma_alloc_folio schedule"
+ADDRESS=$(symbol kp_victim_plain)
+
+churn()		# until there is /tmp/over: probes of all kinds, many removed at once
+{
+	local kind name
+	while [ ! -e /tmp/over ]; do
+		for kind in "" post ret; do
+			for name in $BUSY; do
+				prober add $name-$kind $name $kind && echo $name >>/tmp/added
+			done
+			for name in $BUSY; do
+				prober del $name-$kind
+			done
+		done
+		echo round >>/tmp/rounds
+	done
+}
+
+check "traps without probes" random_traps learn "$SEED" "$ADDRESS" /tmp/outcomes
+for kind in "" post ret; do
+	check "a probe where no trap is, $kind" prober add "victim$kind" kp_victim_plain $kind
+done
+: >/tmp/rounds >/tmp/added
+churn &
+random_traps check "$SECONDS_" "$ADDRESS" /tmp/outcomes >/tmp/traps
+status=$?
+: >/tmp/over
+wait
+tell "  " </tmp/traps
+tell "out: " </tmp/traps
+check "each comes out as without, seed $SEED" [ $status -eq 0 ]
+check "some are made" [ "$(sed -n 's/^traps \([0-9]*\) .*/\1/p' /tmp/traps)" -gt 100 ]
+check "probes come and go meanwhile" [ "$(wc -l </tmp/rounds)" -gt 0 ]
+check "on most functions" [ "$(sort -u /tmp/added | wc -l)" -gt 8 ]
+check "none is a hit" [ "$(grep -cx "victim[a-z]* 0 0" $PROBER/state)" -eq 3 ]
+check "a call is" sh -c "echo 1 >/sys/module/kp_victim/parameters/call"
+check "and is the only one" [ "$(grep -c "^victim[a-z]* 1 " $PROBER/state)" -eq 3 ]
+for kind in "" post ret; do
+	prober del "victim$kind"
+done
+rm -f /tmp/over
+rmmod kp_prober
+rmmod kp_victim

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A process without privileges that makes random traps.
+ *
+ *	random_traps learn SEED ADDRESS FILE
+ *	random_traps check SECONDS ADDRESS FILE
+ *
+ * Breakpoints of all encodings, at the edges of the address space and in every code
+ * segment there is, single steps, what a debugger does, and signal frames whose
+ * instruction pointer is nonsense, that of the kernel function at ADDRESS among others.
+ * "learn" writes to FILE what comes of each; "check" has it come out the same, again and
+ * again, whatever is done to the kernel meanwhile. Prints how many there were, and those
+ * that came out differently.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <asm/ldt.h>
+
+#ifdef __x86_64__
+#define IP	REG_RIP
+#define FLAGS	REG_EFL
+#define USER_IP	offsetof(struct user, regs.rip)
+#else
+#define IP	REG_EIP
+#define FLAGS	REG_EFL
+#define USER_IP	offsetof(struct user, regs.eip)
+#endif
+#define TF		0x100
+#define PAGE		4096ul
+#define NR_TRAPS	1000
+#define MAX_SHOWN	10
+#define LDT_SELECTOR	0x7
+
+struct outcome {
+	int32_t signal;
+	int32_t code;
+	int64_t ip;
+};
+
+struct trap {
+	unsigned int kind;
+	unsigned int place;
+	unsigned int offset;
+	unsigned int code;
+	uintptr_t odd;
+	unsigned int selector;
+};
+
+static struct outcome outcomes[NR_TRAPS];
+static struct outcome seen;
+static sigjmp_buf out;
+static unsigned int steps;
+static uintptr_t odd_ip;
+static uint64_t seed;
+static uintptr_t kernel_address;
+
+static unsigned int draw(unsigned int below)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (seed >> 33) % below;
+}
+
+/* -- where -- */
+
+static const uint64_t places[] = {
+	0x10000, 0x20000000, 0x7ffff000, 0xbffff000, 0xfffff000, 0x100000000, 0x7fffffffe000,
+};
+#define NR_PLACES	(sizeof(places) / sizeof(*places))
+
+static uint8_t *pages[NR_PLACES];
+
+/* Those that cannot be had are where the kernel puts them. */
+static void map_places(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_PLACES; i++) {
+		void *at = (void *)(uintptr_t)places[i];
+		int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+		if ((uintptr_t)at == places[i])
+			flags |= MAP_FIXED_NOREPLACE;
+		pages[i] = mmap(at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, flags, -1, 0);
+		if (pages[i] == MAP_FAILED)
+			pages[i] = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (pages[i] == MAP_FAILED)
+			exit(2);
+	}
+}
+
+static const struct code {
+	unsigned int len;
+	uint8_t bytes[4];
+} codes[] = {
+	{ 1, { 0xcc } },		/* int3 */
+	{ 2, { 0xcd, 0x03 } },		/* int 3 */
+	{ 1, { 0xf1 } },		/* int1 */
+	{ 2, { 0xcd, 0x01 } },		/* int 1 */
+	{ 2, { 0xcd, 0x04 } },		/* into's */
+	{ 2, { 0x0f, 0x0b } },		/* ud2 */
+	{ 1, { 0xf4 } },		/* hlt */
+	{ 2, { 0xf3, 0xcc } },
+	{ 2, { 0x66, 0xcc } },
+};
+#define NR_CODES	(sizeof(codes) / sizeof(*codes))
+
+/* Its last byte may be the last of the page. Behind it is a breakpoint, too. */
+static uint8_t *write_code(const struct trap *t)
+{
+	const struct code *code = &codes[t->code];
+	unsigned int at = t->offset + code->len > PAGE ? PAGE - code->len : t->offset;
+	uint8_t *page = pages[t->place];
+
+	memset(page, 0xcc, PAGE);
+	memcpy(page + at, code->bytes, code->len);
+
+	return page + at;
+}
+
+/* -- what comes of it -- */
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	/* A step, of which some are wanted. */
+	if (steps && number == SIGTRAP && info->si_code == TRAP_TRACE) {
+		if (!--steps)
+			regs[FLAGS] &= ~TF;
+		return;
+	}
+	seen.signal = number;
+	seen.code = info->si_code;
+	seen.ip = regs[IP];
+	siglongjmp(out, 1);
+}
+
+static void on_user(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)info;
+	((ucontext_t *)context)->uc_mcontext.gregs[IP] = odd_ip;
+}
+
+static void take_signals(void)
+{
+	static uint8_t stack[64 * 1024] __attribute__((aligned(16)));
+	static const int faults[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS, SIGFPE };
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	unsigned int i;
+
+	sigaltstack(&alternative, NULL);
+	for (i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], &action, NULL);
+	action.sa_sigaction = on_user;
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+/* -- how -- */
+
+static void by_call(const struct trap *t)
+{
+	((void (*)(void))write_code(t))();
+}
+
+static void far_jump(unsigned int selector, uintptr_t ip)
+{
+#ifdef __x86_64__
+	asm volatile("pushq %0\n\tpushq %1\n\tlretq" : : "r" ((uint64_t)selector), "r" (ip) : "memory");
+#else
+	struct { uint32_t ip; uint16_t selector; } __attribute__((packed)) there = { ip, selector };
+
+	asm volatile("ljmp *%0" : : "m" (there) : "memory");
+#endif
+}
+
+/* The code segments that all have. With the wrong one for the address this faults. */
+static void by_far_jump(const struct trap *t)
+{
+	far_jump(t->selector, (uintptr_t)write_code(t));
+}
+
+/* By a segment that begins where the code seems to be at an odd address. */
+static void by_own_segment(const struct trap *t)
+{
+	struct user_desc desc = {
+		.limit = 0xfffff, .limit_in_pages = 1, .seg_32bit = 1,
+		.contents = MODIFY_LDT_CONTENTS_CODE,
+	};
+	uint32_t ip = t->odd, at = (uint32_t)(uintptr_t)write_code(t);
+
+	desc.base_addr = at - ip;
+	if ((uintptr_t)pages[t->place] >> 31 >> 1 || syscall(SYS_modify_ldt, 1, &desc, sizeof(desc))) {
+		seen.code = errno;
+		return;
+	}
+	far_jump(LDT_SELECTOR, ip);
+}
+
+static void by_signal_frame(const struct trap *t)
+{
+	odd_ip = t->odd;
+	raise(SIGUSR1);
+}
+
+static void set_tf(void)
+{
+#ifdef __x86_64__
+	asm volatile("pushfq\n\torl %0, (%%rsp)\n\tpopfq\n\tnop\n\tnop" : : "i" (TF) : "memory", "cc");
+#else
+	asm volatile("pushfl\n\torl %0, (%%esp)\n\tpopfl\n\tnop\n\tnop" : : "i" (TF) : "memory", "cc");
+#endif
+}
+
+static void by_step(const struct trap *t)
+{
+	uint8_t *code = write_code(t);
+
+	steps = 1 + t->offset % 8;
+	set_tf();
+	if (t->offset & 1)
+		((void (*)(void))code)();
+	syscall(SYS_getppid);
+	while (steps)
+		asm volatile("nop");
+}
+
+static void child(const struct trap *t)
+{
+	uint8_t *code = write_code(t);
+
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	((void (*)(void))code)();
+	_exit(0);
+}
+
+/* What a debugger sees of the child: where it stops next, and by what. */
+static void let_go(pid_t pid, int how)
+{
+	int status;
+
+	if (ptrace(how, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid) {
+		seen.code = errno;
+		return;
+	}
+	seen.signal = status;
+	if (WIFSTOPPED(status) && how != PTRACE_SINGLESTEP)
+		seen.ip = ptrace(PTRACE_PEEKUSER, pid, (void *)USER_IP, NULL);
+}
+
+static void by_debugger(const struct trap *t)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		child(t);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		seen.code = errno;
+		return;
+	}
+	switch (t->offset % 4) {
+	case 0:
+		let_go(pid, PTRACE_CONT);
+		break;
+	case 1:
+		let_go(pid, PTRACE_SINGLESTEP);
+		break;
+	case 2:
+		ptrace(PTRACE_POKEUSER, pid, (void *)USER_IP, (void *)t->odd);
+		let_go(pid, PTRACE_CONT);
+		break;
+	case 3:
+		errno = 0;
+		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[0]), (void *)t->odd);
+		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[7]), (void *)1);
+		seen.code = errno;
+		break;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+static void (*const kinds[])(const struct trap *t) = {
+	by_call, by_far_jump, by_own_segment, by_signal_frame, by_step, by_debugger,
+};
+#define NR_KINDS	(sizeof(kinds) / sizeof(*kinds))
+
+static struct trap draw_trap(void)
+{
+	static const unsigned int selectors[] = { 0x23, 0x33, 0x73, 0x10, 0x8, 0x63, 0x2b };
+	const uintptr_t odds[] = {
+		0, 1, -1, -2, kernel_address, kernel_address + 1, 0xffffffff, 0xfffffffe,
+		(uintptr_t)0x800000000000, (uintptr_t)0xffff800000000000, (uintptr_t)0x7ffffffff000,
+		(uintptr_t)0xfffffffffffff000,
+	};
+	static const unsigned int offsets[] = { 0, 1, 2048, PAGE - 2, PAGE - 1 };
+	struct trap t;
+
+	t.kind = draw(NR_KINDS);
+	t.place = draw(NR_PLACES);
+	t.code = draw(NR_CODES);
+	t.selector = selectors[draw(sizeof(selectors) / sizeof(*selectors))];
+	t.odd = odds[draw(sizeof(odds) / sizeof(*odds))];
+	t.offset = draw(2) ? offsets[draw(sizeof(offsets) / sizeof(*offsets))] : draw(PAGE);
+
+	return t;
+}
+
+static struct outcome make(struct trap t)
+{
+	memset(&seen, 0, sizeof(seen));
+	steps = 0;
+	if (!sigsetjmp(out, 1))
+		kinds[t.kind](&t);
+
+	return seen;
+}
+
+static unsigned int differ(unsigned int i, struct trap t, struct outcome now)
+{
+	static unsigned int shown;
+	struct outcome was = outcomes[i];
+
+	if (!memcmp(&was, &now, sizeof(now)))
+		return 0;
+	if (shown++ < MAX_SHOWN)
+		printf("trap %u, kind %u code %u place %u odd %#lx: signal %d code %d ip %#llx, not %d %d %#llx\n",
+		       i, t.kind, t.code, t.place, (unsigned long)t.odd, now.signal, now.code,
+		       (long long)now.ip, was.signal, was.code, (long long)was.ip);
+
+	return 1;
+}
+
+static void keep(const char *name, const char *mode)
+{
+	FILE *file = fopen(name, mode);
+
+	if (!file || (*mode == 'w' ? fwrite(&seed, sizeof(seed), 1, file) +
+				     fwrite(outcomes, sizeof(outcomes), 1, file) :
+				     fread(&seed, sizeof(seed), 1, file) +
+				     fread(outcomes, sizeof(outcomes), 1, file)) != 2) {
+		perror(name);
+		exit(2);
+	}
+	fclose(file);
+}
+
+/* All of them once, from @start. */
+static unsigned int go_through(uint64_t start, int learn, time_t end, unsigned long *done)
+{
+	unsigned int i, bad = 0;
+
+	seed = start;
+	for (i = 0; i < NR_TRAPS && (learn || time(NULL) < end); i++, ++*done) {
+		struct trap t = draw_trap();
+		struct outcome now = make(t);
+
+		if (learn)
+			outcomes[i] = now;
+		else
+			bad += differ(i, t, now);
+	}
+
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long done = 0;
+	unsigned int bad = 0;
+	uint64_t start;
+	time_t end;
+	int learn;
+
+	if (argc != 5)
+		return 2;
+	learn = !strcmp(argv[1], "learn");
+	kernel_address = strtoull(argv[3], NULL, 16);
+	start = strtoul(argv[2], NULL, 0);
+	end = time(NULL) + start;
+	if (!learn) {
+		keep(argv[4], "r");
+		start = seed;
+	}
+	if (setgid(1000) || setuid(1000))
+		return 2;
+	map_places();
+	take_signals();
+
+	do {
+		bad += go_through(start, learn, end, &done);
+	} while (!learn && time(NULL) < end);
+	printf("traps %lu different %u\n", done, bad);
+	if (learn) {
+		seed = start;
+		keep(argv[4], "w");
+	}
+
+	return bad || !done;
+}
+#else
+int main(void)
+{
+	puts("not on this architecture");
+	return 1;
+}
+#endif
