@@ -183,6 +183,14 @@ def boot_sweep(config, made, modules, argument):
                 args=[*QUIET, "log_buf_len=4M"], cpus=2)
 
 
+def boot_with_returns(config, made, modules, results):
+    """Return probes on all functions while the guest works and goes down, slabs checked."""
+    outcome = boot(config, made, modules, "returns", [f"{SWEEP} returns"], 300,
+                   args=[*QUIET, "log_buf_len=4M", "slab_debug=FZPU"], cpus=2)
+    judge(config, "returns", outcome, results)
+    count_script(config, outcome, SWEEP, results)
+
+
 def sweep(config, made, modules, results, seed=None):
     """Probes on all of the kernel at once, and on instructions drawn from @seed, or KP_SEED."""
     outcome = boot_sweep(config, made, modules, repeat(0)[1] if seed is None else seed)

@@ -8,6 +8,8 @@ from .paths import log_file
 from .results import Results
 
 FUZZ = 300          # seconds
+BOOTS = 200         # of each of these, for what fails once in a hundred
+BOOTED = ("i386:voluntary", "x86_64:preempt")
 
 
 def guests():
@@ -38,9 +40,20 @@ def jobs(config, made, modules, seconds, seed):
         # The one of ./kp test is from seed 1.
         yield (f"sweep, seed {seed + 1}",
                lambda own: guesttest.sweep(config, made, modules, own, seed + 1))
+    if config.label in BOOTED:
+        yield f"{BOOTS} boots", lambda own: boots(config, made, modules, own)
     if "beside" in config.parts:
         yield (f"fuzz, seed {seed}",
                lambda own: guesttest.fuzz(config, made, modules, FUZZ, seed, own))
+
+
+def boots(config, made, modules, results):
+    """The same boot again and again; the log of the first that fails stays."""
+    for nr in range(1, BOOTS + 1):
+        guesttest.boot_with_returns(config, made, modules, results)
+        if results.failures:
+            results.fail(f"boot {nr} of {BOOTS}", f"see {log_file(f'{config.label}-returns')}")
+            return
 
 
 def kunit_py(arch, source, results):

@@ -2,7 +2,8 @@
 # A probe on every function entry, a return probe on each, a probe on what comes
 # behind each entry, and thousands of random instructions: all armed at once, by
 # breakpoint, by jump, and with a post_handler, while the guest works and checks its
-# results. The text is the same afterwards. Argument: a seed.
+# results. The text is the same afterwards. Argument: a seed; or "refused", to be told
+# what is refused; or "returns", for return probes only, which then stay.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
 . /kp/lib
@@ -150,6 +151,16 @@ if [ "$SEED" = refused ]; then
 	told "entries"
 	tell "refused " </tmp/refusals
 	rmmod kp_sweep
+	exit
+fi
+# The guest goes down with them.
+if [ "$SEED" = returns ]; then
+	SEED=1
+	load what=entry
+	more ret
+	all 1
+	works "returns"
+	hits "returns"
 	exit
 fi
 
