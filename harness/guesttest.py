@@ -81,18 +81,27 @@ def our_suites(made):
     return ktap.suites_in(made.source / n for n in names)
 
 
-def kunit(config, made, modules, results):
-    outcome = boot(config, made, modules, "kunit", ["jobs/off"], 900)
-    judge(config, "kunit", outcome, results)
+def kunit_boot(config, made, modules, what, args, results):
+    """Counts the cases of one boot; returns the suites that there were."""
+    outcome = boot(config, made, modules, what, ["jobs/off"], 900, args=args)
+    judge(config, what, outcome, results)
     seen = set()
     why = ktap.skipped(outcome.log)
     for suite, case, status in ktap.cases(made.source, outcome.log):
-        name = f"{config.label} kunit {suite}.{case}"
+        name = f"{config.label} {what} {suite}.{case}"
         seen.add(suite)
         if status == "SKIPPED":
             results.skip(name, why.get(case, "no reason given"))
         else:
             results.check(name, status == "SUCCESS", f"{status}, see {outcome.log}")
+    return seen
+
+
+def kunit(config, made, modules, results):
+    seen = kunit_boot(config, made, modules, "kunit", [], results)
+    if config.mitigations:
+        kunit_boot(config, made, modules, "mitigated",
+                   [*config.mitigations, "kunit.filter_glob=kprobes_*"], results)
     due = our_suites(made) | set(config.arch.suites) - set(config.without)
     for suite in sorted(due - seen):
         results.fail(f"{config.label} kunit {suite}", "the suite never ran")
