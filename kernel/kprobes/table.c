@@ -9,6 +9,7 @@
  * old one finds there what it has to find, for a point's text is written after
  * it was published and restored before it is taken out.
  */
+#include <linux/build_bug.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
@@ -32,7 +33,7 @@
  * @last: number of the last slot, with all bits below the highest set
  * @live: slots with a point
  * @used: slots that are not NULL, the removed ones included
- * @slots: a point, point_removed, or NULL, at which a look-up ends
+ * @slots: a point, a tombstone, or NULL, at which a look-up ends
  */
 struct point_table {
 	struct rcu_head rcu;
@@ -52,11 +53,27 @@ static struct point_table no_points = {
 
 static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 
-/* Keeps a look-up going where a point was. No instruction has this address. */
-#define NOWHERE		ULONG_MAX
+/*
+ * Tombstones: one of them keeps a look-up going where a point was. A look-up compares
+ * addresses and nothing else, and user space can ask for any: an architecture takes what
+ * a trap came with. So no address may find a tombstone, its own included.
+ *
+ * A look-up for the address of tombstone N begins at the N-th quarter of any table, since
+ * only the two highest bits of that address are set. A slot gets the tombstone of the
+ * quarter after its own. From there it is at least three quarters of the table to the
+ * slot, more than are ever used, so the look-up ends at a NULL before it arrives.
+ */
+#define QUARTERS	4
+#define QUARTER_ADDR(n)	((unsigned long)((n) * 3 % QUARTERS) << (BITS_PER_LONG - 2))
 
-static struct kprobe_point point_removed = {
-	.op.kp.addr = (kprobe_opcode_t *)NOWHERE,
+/* This makes 3 its own inverse: the product of prime and address begins with N again. */
+static_assert(GOLDEN_RATIO_PRIME % QUARTERS == 3);
+
+static struct kprobe_point tombstones[QUARTERS] = {
+	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(0) },
+	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(1) },
+	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(2) },
+	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(3) },
 };
 
 /* Points in state GONE, by the address they had. */
@@ -77,7 +94,7 @@ static __always_inline unsigned long table_after(const struct point_table *table
 
 /**
  * get_kprobe() - the probe at an address
- * @addr: exactly as it was registered
+ * @addr: exactly as it was registered; any value may be asked for
  *
  * Context: Any in which RCU readers may be: preemption disabled, or kprobe_mutex
  * held.
@@ -104,7 +121,7 @@ struct kprobe_point *point_find(unsigned long addr)
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	p = addr && addr != NOWHERE ? get_kprobe((void *)addr) : NULL;
+	p = get_kprobe((void *)addr);
 
 	return p ? point_of(p) : NULL;
 }
@@ -143,16 +160,26 @@ struct kprobe_point *point_find_registered(struct probe_request *req)
 	return point_find_member(req->kp);
 }
 
+static bool is_point(const struct kprobe_point *point)
+{
+	return point && (point < tombstones || point >= tombstones + QUARTERS);
+}
+
+static struct kprobe_point *tombstone_for(const struct point_table *table, unsigned long i)
+{
+	unsigned long quarter = i / ((table->last + 1) / QUARTERS);
+
+	return &tombstones[(quarter + 1) % QUARTERS];
+}
+
 static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
 {
 	unsigned long i = table_start(table, addr);
-	struct kprobe_point *point;
 
-	for (;; i = table_after(table, i)) {
-		point = table_protected(table->slots[i]);
-		if (!point || point == &point_removed)
-			return &table->slots[i];
-	}
+	while (is_point(table_protected(table->slots[i])))
+		i = table_after(table, i);
+
+	return &table->slots[i];
 }
 
 static void table_insert(struct point_table *table, struct kprobe_point *point)
@@ -172,7 +199,7 @@ static void table_remove(struct point_table *table, struct kprobe_point *point)
 	while (rcu_access_pointer(table->slots[i]) != point)
 		i = table_after(table, i);
 
-	rcu_assign_pointer(table->slots[i], &point_removed);
+	rcu_assign_pointer(table->slots[i], tombstone_for(table, i));
 	table->live--;
 }
 
@@ -208,7 +235,7 @@ int points_reserve(unsigned int nr)
 
 	for (i = 0; i <= old->last; i++) {
 		point = table_protected(old->slots[i]);
-		if (point && point != &point_removed)
+		if (is_point(point))
 			table_insert(table, point);
 	}
 	rcu_assign_pointer(point_table, table);
@@ -251,7 +278,7 @@ int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *dat
 
 	for (i = 0; !ret && i <= table->last; i++) {
 		point = table_protected(table->slots[i]);
-		if (point && point != &point_removed)
+		if (is_point(point))
 			ret = fn(point, data);
 	}
 
