@@ -3,10 +3,10 @@
  * The instances of a return probe: one for each call that is followed.
  *
  * They are allocated in chunks. From the start there are two, and together they
- * have what the user asks for. When a call has to take its instance from the last
- * chunk, a worker allocates another one, with as many instances as there are
- * already. So the calls under way must double while the worker is on its way
- * before one of them is missed.
+ * have what the user asks for. The newest chunk has half of all instances, and is the
+ * reserve: when a call has to take its instance from there, a worker allocates another
+ * one, with as many instances as there are already. So the calls under way must double
+ * while the worker is on its way before one of them is missed.
  *
  * A chunk is a lockless pool of lib/objpool.c, which lives until the last of its
  * instances has come back. That may be long after the return probe was
@@ -16,6 +16,11 @@
  *
  * Mostly a call returns on the CPU that it came to, before there is another one.
  * So each CPU keeps the instance that came back to it last.
+ *
+ * A hit must not search for long: it runs with interrupts off. It looks at the newest
+ * %CHUNKS_TRIED chunks, which have nearly all the instances, and then at what
+ * %SPARES_TRIED other CPUs keep. An instance may be left elsewhere when a call is counted
+ * as missed.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
@@ -35,13 +40,17 @@
 #define INSTANCES_FEW	10
 #define INSTANCES_MAX	32768
 
+/* How far a hit searches: each chunk has half of what is older and its own. */
+#define CHUNKS_TRIED	4
+#define SPARES_TRIED	32
+
 /* How much of a chunk for one CPU may come from the slab. */
 #define SLAB_MAX	(PAGE_SIZE / 2)
 
 /**
  * struct return_pool - where the instances of one return probe come from
  * @spare: of each CPU, an instance that is free, or NULL
- * @chunks: all other instances, the first chunk first; none ever leaves
+ * @chunks: all other instances, the newest chunk first; none ever leaves
  * @nr: instances in all of them
  * @nr_asked: @nr when the worker was last told that few are left
  * @data_size: bytes of each instance that are the user's
@@ -186,18 +195,19 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 /* Add @nr instances to @pool; @rp is their return probe, if this is the first chunk. */
 static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr)
 {
-	struct return_chunk *chunk = chunk_create(pool, nr), **last;
+	struct return_chunk *chunk = chunk_create(pool, nr);
 
 	if (!chunk)
 		return -ENOMEM;
 
 	guard(mutex)(&chunks_mutex);
-	/* It may be on its way out. */
-	for (last = &pool->chunks; *last; last = &(*last)->next)
-		rp = rcu_dereference_protected((*last)->holder.rp, true);
+	chunk->older = pool->chunks;
+	/* The return probe may have been retired since the worker was asked. */
+	if (chunk->older)
+		rp = rcu_dereference_protected(chunk->older->holder.rp, true);
 	rcu_assign_pointer(chunk->holder.rp, rp);
-	/* Pairs with the dependency on the address in those who take instances. */
-	smp_store_release(last, chunk);
+	/* Pairs with the address dependency in take_from_chunks(). */
+	smp_store_release(&pool->chunks, chunk);
 	WRITE_ONCE(pool->nr, pool->nr + nr);
 
 	return 0;
@@ -241,10 +251,12 @@ static int cpu_changed(unsigned int cpu)
 	return 0;
 }
 
-/* Of @cpu, or NULL. */
+/* Of @cpu, or NULL. To look first leaves the cache line with @cpu while it has none. */
 static struct kretprobe_instance *take_spare(struct return_pool *pool, unsigned int cpu)
 {
-	return xchg(per_cpu_ptr(pool->spare, cpu), NULL);
+	struct kretprobe_instance **spare = per_cpu_ptr(pool->spare, cpu);
+
+	return READ_ONCE(*spare) ? xchg(spare, NULL) : NULL;
 }
 
 NOKPROBE_SYMBOL(take_spare);
@@ -280,7 +292,7 @@ static void pool_free(struct return_pool *pool)
 		put_spares_back(pool);
 	free_percpu(pool->spare);
 	for (chunk = pool->chunks; chunk; chunk = next) {
-		next = chunk->next;
+		next = chunk->older;
 		objpool_fini(&chunk->objects);
 	}
 	kfree(pool);
@@ -323,7 +335,7 @@ void return_pool_retire(struct kretprobe *rp)
 	struct return_chunk *chunk;
 
 	guard(mutex)(&chunks_mutex);
-	for (chunk = pool->chunks; chunk; chunk = chunk->next)
+	for (chunk = pool->chunks; chunk; chunk = chunk->older)
 		RCU_INIT_POINTER(chunk->holder.rp, NULL);
 	put_spares_back(pool);
 }
@@ -356,35 +368,45 @@ NOKPROBE_SYMBOL(ask_for_more);
 
 static struct kretprobe_instance *take_from_chunks(struct return_pool *pool)
 {
-	struct return_chunk *chunk, *next;
+	struct return_chunk *newest = READ_ONCE(pool->chunks), *chunk = newest->older;
+	struct kretprobe_instance *ri = NULL;
+	unsigned int tries;
+
+	for (tries = 1; !ri && chunk && tries < CHUNKS_TRIED; tries++) {
+		ri = objpool_pop(&chunk->objects);
+		chunk = chunk->older;
+	}
+	if (ri)
+		return ri;
+	ask_for_more(pool);
+
+	return objpool_pop(&newest->objects);
+}
+
+NOKPROBE_SYMBOL(take_from_chunks);
+
+static struct kretprobe_instance *take_from_others(struct return_pool *pool)
+{
+	unsigned int cpu, tries = 0, self = raw_smp_processor_id();
 	struct kretprobe_instance *ri = NULL;
 
-	for (chunk = pool->chunks; chunk && !ri; chunk = next) {
-		next = READ_ONCE(chunk->next);
-		if (!next)
-			ask_for_more(pool);
-		ri = objpool_pop(&chunk->objects);
+	for_each_cpu_wrap(cpu, cpu_possible_mask, self + 1) {
+		ri = take_spare(pool, cpu);
+		if (ri || ++tries == SPARES_TRIED)
+			break;
 	}
 
 	return ri;
 }
 
-NOKPROBE_SYMBOL(take_from_chunks);
+NOKPROBE_SYMBOL(take_from_others);
 
 /* This CPU has none at hand: there may be one in the pool, or with another CPU. */
 struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
 {
 	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
-	struct kretprobe_instance *ri = take_from_chunks(pool);
-	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
-		if (ri)
-			break;
-		ri = take_spare(pool, cpu);
-	}
-
-	return ri;
+	return take_from_chunks(pool) ?: take_from_others(pool);
 }
 
 NOKPROBE_SYMBOL(return_pool_pop);

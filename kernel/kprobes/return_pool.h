@@ -55,14 +55,14 @@ struct return_pool;
  * @spare: that of the pool
  * @objects: the instances
  * @pool: which the chunk is part of, until the return probe is unregistered
- * @next: the chunk that came after this one, or NULL
+ * @older: the chunk that came before this one, or NULL
  */
 struct return_chunk {
 	struct kretprobe_holder holder;
 	struct kretprobe_instance * __percpu *spare;
 	struct objpool_head objects;
 	struct return_pool *pool;
-	struct return_chunk *next;
+	struct return_chunk *older;
 };
 
 struct kretprobe_instance *return_pool_pop(struct kretprobe *rp);

@@ -106,6 +106,66 @@ static void pool_grows(struct kunit *test)
 	drop_pool(pool);
 }
 
+/* The chunk that came last is the reserve. */
+static void pool_newest_last(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, 4, 4);
+	struct return_chunk *newest = return_chunk_of(pool->rp.rph);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, newest->older);
+	KUNIT_EXPECT_NULL(test, newest->older->older);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, take(pool));
+		KUNIT_EXPECT_PTR_EQ(test, return_chunk_of(pool->taken[i]->rph),
+				    i < 2 ? newest->older : newest);
+	}
+
+	drop_pool(pool);
+}
+
+/* However many are in use, the worker has more before the next call wants one. */
+static void pool_grows_in_time(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, 1, 1);
+	unsigned int i, nr_missed = 0;
+
+	for (i = 0; i < NR_MORE; i++) {
+		nr_missed += !take(pool);
+		return_pools_settle();
+	}
+	KUNIT_EXPECT_EQ(test, nr_missed, 0);
+
+	drop_pool(pool);
+}
+
+/*
+ * The only instance there is may be what another CPU has kept. The chunks are emptied
+ * behind the pool's back, so that nobody asks for more.
+ */
+static void pool_spare_of_other(struct kunit *test)
+{
+	struct pool_test *pool = new_pool(test, 2, 2);
+	struct return_chunk *newest = return_chunk_of(pool->rp.rph);
+	struct kretprobe_instance *first = objpool_pop(&newest->objects), *found;
+	struct kretprobe_instance *second = objpool_pop(&newest->older->objects);
+	unsigned int other;
+
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	scoped_guard(preempt) {
+		other = cpumask_any_but(cpu_possible_mask, smp_processor_id());
+		if (other < nr_cpu_ids)
+			*per_cpu_ptr(newest->spare, other) = first;
+		found = return_pool_pop(&pool->rp);
+		return_pool_put(first);
+		return_pool_put(second);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, found, other < nr_cpu_ids ? first : NULL);
+
+	drop_pool(pool);
+}
+
 static void pool_reuses(struct kunit *test)
 {
 	struct pool_test *pool = new_pool(test, 1, 1);
@@ -148,6 +208,9 @@ static void pool_too_large(struct kunit *test)
 static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_gives_all),
 	KUNIT_CASE(pool_grows),
+	KUNIT_CASE(pool_newest_last),
+	KUNIT_CASE(pool_grows_in_time),
+	KUNIT_CASE(pool_spare_of_other),
 	KUNIT_CASE(pool_reuses),
 	KUNIT_CASE(pool_retired),
 	KUNIT_CASE(pool_too_large),
