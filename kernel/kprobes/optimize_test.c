@@ -10,6 +10,7 @@
 #include <linux/cleanup.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/kprobes_port.h>
 #include <linux/kthread.h>
 #include <linux/string.h>
 
@@ -654,6 +655,56 @@ static void optimize_return_probe(struct kunit *test)
 }
 #endif
 
+/* -- what is left of a detour -- */
+
+/*
+ * A stale address of a detour leads to its slot, and the slot to the point. Of two that
+ * go one after the other the second has to wait for another grace period, while the
+ * memory of points is in demand: as long as its slot is found the point must be there.
+ */
+static void optimize_slot_names_live_point(struct kunit *test)
+{
+	struct watch *w[NR_TARGETS];
+	struct kprobe_point *point;
+	unsigned int i, n, nr_found = 0, nr_wrong = 0;
+	unsigned long slot, addr;
+
+	for (n = 0; n < NR_TARGETS; n++) {
+		w[n] = watch_add(test, n);
+		if (n >= 2) {
+			watch_unregister(test, w[n]);
+			w[n]->kp.flags = KPROBE_FLAG_DISABLED;
+		}
+	}
+	expect_jump(test, w[0]);
+	expect_jump(test, w[1]);
+	scoped_guard(mutex, &kprobe_mutex)
+		point = point_find((unsigned long)w[1]->kp.addr);
+	slot = (unsigned long)point->op.optinsn.insn;
+	addr = point_addr(point);
+	if (optinsn_slot_of(slot) != (kprobe_opcode_t *)slot)
+		kunit_skip(test, "detours of this port are not in slots");
+
+	watch_unregister(test, w[0]);
+	watch_unregister(test, w[1]);
+	for (i = 0; i < 10000 && optinsn_slot_of(slot); i++) {
+		for (n = 2; n < NR_TARGETS; n++)
+			watch_register(test, w[n]);
+		scoped_guard(rcu) {
+			if (optinsn_slot_of(slot)) {
+				nr_found++;
+				nr_wrong += READ_ONCE(point->state) != POINT_DEAD ||
+					    point_addr(point) != addr;
+			}
+		}
+		for (n = 2; n < NR_TARGETS; n++)
+			watch_unregister(test, w[n]);
+	}
+	KUNIT_EXPECT_NULL(test, optinsn_slot_of(slot));
+	KUNIT_EXPECT_GT(test, nr_found, 0);
+	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
+}
+
 /* -- while another task keeps calling -- */
 
 struct caller {
@@ -910,3 +961,4 @@ kunit_test_suite(optimize_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the way to a jump and back");
 MODULE_LICENSE("GPL");
+	KUNIT_CASE_SLOW(optimize_slot_names_live_point),

@@ -9,6 +9,7 @@
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "hit.h"
 #include "optimize.h"
@@ -95,9 +96,31 @@ void point_free(struct kprobe_point *point)
 	kmem_cache_free(point_cache, point);
 }
 
-static void point_free_rcu(struct rcu_head *rcu)
+/* Points with detours that no task is in any more. */
+static LLIST_HEAD(left_points);
+
+/*
+ * The slot of a detour names its point. So that goes last, a grace period after the slot
+ * was hidden from optinsn_slot_of().
+ */
+static void free_left_points(struct work_struct *work)
 {
-	point_free(container_of(rcu, struct kprobe_point, rcu));
+	struct kprobe_point *point, *next;
+
+	llist_for_each_entry_safe(point, next, llist_del_all(&left_points), left) {
+		optimize_remove(point);
+		kfree_rcu(point, rcu);
+	}
+}
+
+static DECLARE_WORK(left_work, free_left_points);
+
+static void point_left_rcu(struct rcu_head *rcu)
+{
+	struct kprobe_point *point = container_of(rcu, struct kprobe_point, rcu);
+
+	if (llist_add(&point->left, &left_points))
+		schedule_work(&left_work);
 }
 
 /*
@@ -106,7 +129,7 @@ static void point_free_rcu(struct rcu_head *rcu)
  */
 void point_free_with_detour(struct kprobe_point *point)
 {
-	call_rcu_tasks(&point->rcu, point_free_rcu);
+	call_rcu_tasks(&point->rcu, point_left_rcu);
 }
 
 int __init points_init(void)

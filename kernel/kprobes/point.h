@@ -43,6 +43,7 @@
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 
@@ -63,6 +64,7 @@
  * @postponed: some members are callees only once nobody comes through a jump
  * @rcu: delays the freeing of a dead point that has had a detour
  */
+ * @left: links such a point when nobody is in its detour any more
 struct kprobe_point {
 #ifdef CONFIG_OPTPROBES
 	struct optimized_kprobe op;
@@ -83,6 +85,7 @@ struct kprobe_point {
 		};
 		struct rcu_head rcu;
 	};
+		struct llist_node left;
 	enum point_state state;
 	bool detour_tried;
 	bool postponed;

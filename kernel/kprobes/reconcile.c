@@ -313,12 +313,10 @@ void points_free(struct list_head *dead)
 			continue;
 		}
 		arch_remove_kprobe(p);
-		if (optimize_has_detour(point)) {
-			optimize_remove(point);
+		if (optimize_has_detour(point))
 			point_free_with_detour(point);
-		} else {
+		else
 			point_free(point);
-		}
 	}
 }
 

@@ -163,6 +163,7 @@ static struct slot_page *slot_page_add(struct slot_kind *kind, void *text, unsig
 		kind->release(text);
 		return NULL;
 	}
+	page->kind = kind;
 	page->text = text;
 	page->len = len;
 	page->first = first;
@@ -347,7 +348,7 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 		return;
 
 	if (dirty) {
-		page->use[i] = SLOT_DIRTY;
+		WRITE_ONCE(page->use[i], SLOT_DIRTY);
 		if (!page->nr_unclean++)
 			list_add_tail(&page->unclean, &kind->unclean);
 		kind->nr_dirty++;
@@ -436,7 +437,8 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
  * is_kprobe_insn_slot() - is this the copy of a probed instruction?
  * @addr: an address
  *
- * Context: Any, with RCU watching.
+ * Context: Any, with RCU watching. The text stays until the caller's
+ * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
  * Return: true when @addr lies in a page of slots.
  */
 bool is_kprobe_insn_slot(unsigned long addr)
@@ -536,9 +538,13 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 
 /**
  * optinsn_slot_of() - the slot that an address is in
- * @addr: an address
+ * @addr: an address, which may be left over from a slot given back long ago
  *
- * Context: Any, with RCU watching. To read the slot, be an RCU reader from before the call.
+ * free_optinsn_slot() hides the slot from here. The point that owns it is freed a grace
+ * period after that, see points_free().
+ *
+ * Context: Any, with RCU watching. The slot and its owner stay until the caller's
+ * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
  * Return: the start of the slot, NULL when @addr is in none that is used.
  */
 kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
@@ -558,7 +564,7 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 	if (offset < page->first)
 		return NULL;
 	i = (offset - page->first) / kind->size;
-	if (i >= page->nr || READ_ONCE(page->use[i]) == SLOT_FREE)
+	if (i >= page->nr || READ_ONCE(page->use[i]) != SLOT_USED)
 		return NULL;
 
 	return slot_at(kind, page, i);

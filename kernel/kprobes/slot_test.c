@@ -5,10 +5,13 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/uaccess.h>
 
 #include "slot.h"
 
@@ -84,6 +87,80 @@ static void slot_reclaim(struct kunit *test)
 	for (i = 0; i < 600 && slot_pages_in_use() > max(pages, 1U); i++)
 		msleep(100);
 	KUNIT_EXPECT_LE(test, slot_pages_in_use(), max(pages, 1U));
+}
+
+/**
+ * struct slot_reader - a task that looks a slot up and reads it, again and again
+ * @task: the task
+ * @slot: the slot
+ * @found: look-ups that found it
+ * @faults: how often its text was gone before the look-up was over
+ */
+struct slot_reader {
+	struct task_struct *task;
+	kprobe_opcode_t *slot;
+	unsigned int found;
+	unsigned int faults;
+};
+
+/* Most of the time between the look-up and the read, so that a removal comes there. */
+static int read_slot(void *data)
+{
+	struct slot_reader *reader = data;
+	bool found = true;
+	u8 byte;
+
+	while (found && !kthread_should_stop()) {
+		scoped_guard(rcu) {
+			found = is_kprobe_insn_slot((unsigned long)reader->slot);
+			reader->found += found;
+			udelay(2000);
+			if (found && copy_from_kernel_nofault(&byte, reader->slot, 1))
+				reader->faults++;
+		}
+		cond_resched();
+	}
+	while (!kthread_should_stop())
+		msleep(1);
+
+	return 0;
+}
+
+static void stop_reader(void *data)
+{
+	struct slot_reader *reader = data;
+
+	kthread_stop(reader->task);
+}
+
+/* Text that a lockless reader has found is there until the reader leaves. */
+static void slot_text_outlives_readers(struct kunit *test)
+{
+	kprobe_opcode_t **slots = kunit_kcalloc(test, 2 * NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	struct slot_reader *reader = kunit_kzalloc(test, sizeof(*reader), GFP_KERNEL);
+	unsigned int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	KUNIT_ASSERT_NOT_NULL(test, reader);
+	for (i = 0; i < 2 * NR_SLOTS; i++) {
+		slots[i] = get_insn_slot();
+		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
+	}
+	reader->slot = slots[2 * NR_SLOTS - 1];
+	reader->task = kthread_run(read_slot, reader, "kprobes_reader");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(reader->task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_reader, reader), 0);
+	for (i = 0; i < 2 * NR_SLOTS; i++)
+		free_insn_slot(slots[i], 1);
+
+	for (i = 0; i < 600 && is_kprobe_insn_slot((unsigned long)reader->slot); i++)
+		msleep(100);
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)reader->slot));
+	kunit_release_action(test, stop_reader, reader);
+	KUNIT_EXPECT_GT(test, reader->found, 0);
+	KUNIT_EXPECT_EQ(test, reader->faults, 0);
 }
 
 /* Pages that earlier tests have left empty may go while these are listed. */
@@ -168,6 +245,7 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_get_many),
 	KUNIT_CASE(slot_dirty),
 	KUNIT_CASE_SLOW(slot_reclaim),
+	KUNIT_CASE_SLOW(slot_text_outlives_readers),
 	KUNIT_CASE(slot_kallsyms),
 	KUNIT_CASE_SLOW(slot_page_forgotten),
 #ifdef CONFIG_OPTPROBES

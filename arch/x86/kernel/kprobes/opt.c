@@ -751,10 +751,12 @@ NOKPROBE_SYMBOL(copied_insn);
  */
 unsigned long detour_insn_ip(unsigned long ip)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(ip);
 	const struct arch_optimized_insn *optinsn;
+	struct detour *detour;
 	unsigned long addr;
 
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ip);
 	if (likely(!detour))
 		return ip;
 
@@ -777,10 +779,13 @@ NOKPROBE_SYMBOL(detour_insn_ip);
  */
 unsigned long detour_original_ip(unsigned long ip)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(ip);
 	const struct arch_optimized_insn *optinsn;
+	struct detour *detour;
 	unsigned int at, pos;
 
+	/* An unwinder may have found an old address: see optinsn_slot_of(). */
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ip);
 	if (likely(!detour))
 		return ip;
 
@@ -798,8 +803,10 @@ NOKPROBE_SYMBOL(detour_original_ip);
 /* The probe whose detour calls kprobe_detour_entry() and goes on at @ret, or 0. */
 unsigned long detour_entered_for(unsigned long ret)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(ret);
+	struct detour *detour;
 
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ret);
 	if (likely(!detour) || ret - (unsigned long)detour != DETOUR_RETURN)
 		return 0;
 
@@ -818,8 +825,10 @@ NOKPROBE_SYMBOL(detour_entered_for);
  */
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
 {
-	unsigned long slot = (unsigned long)optinsn_slot_of(ip);
+	unsigned long slot;
 
+	guard(rcu)();
+	slot = (unsigned long)optinsn_slot_of(ip);
 	if (likely(!slot) || ip - slot >= DETOUR_COPIES)
 		return sp;
 

@@ -96,6 +96,8 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
 	struct slot *slot = slot_at(ip);
 
+	/* An unwinder may have found an old address: see is_kprobe_insn_slot(). */
+	guard(rcu)();
 	if (likely(!is_kprobe_insn_slot(ip)))
 		return detour_original_ip(ip);
 
