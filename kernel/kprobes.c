@@ -30,6 +30,8 @@
 /* Serializes all that changes points, their members and the switches. */
 DEFINE_MUTEX(kprobe_mutex);
 
+bool kprobes_available __read_mostly;
+
 /* The caller's probe becomes a member here, and not before. */
 static void request_join(struct probe_request *req, struct kprobe_point *point,
 			 struct list_head *work)
@@ -246,6 +248,9 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		ret = requests_join(reqs, nr, &work);
 		ret = ret ?: points_reconcile(&work);
 		if (ret)
+	if (!kprobes_available)
+		return -EOPNOTSUPP;
+
 			requests_leave(reqs, nr, &work);
 		else
 			postponed = requests_any_postponed(reqs, nr);
@@ -287,7 +292,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%EADDRNOTAVAIL - several functions of the kernel itself have that name
  * * -%EILSEQ - not the first byte of an instruction, or in text that cannot be
  *   decoded up to there
- * * -%EOPNOTSUPP - an instruction that cannot be probed
+ * * -%EOPNOTSUPP - an instruction that cannot be probed, or before kprobes are set up
+ *   in early_initcall(), or when that has failed
  * * -%ENOMEM - no memory for the probe or for a copy of the instruction
  * * -%EBUSY - a livepatch or another user of ftrace owns the function, or the
  *   kernel's debugger has a breakpoint at the address
@@ -546,7 +552,11 @@ static struct notifier_block exceptions_nb = {
 	.priority = INT_MAX,
 };
 
-/* Registration works from here on; some ports use it in arch_init_kprobes(). */
+/*
+ * The notifiers come before the first probe: without them a trap may find no handler, and
+ * a module may go while its text is probed. Some ports register probes in
+ * arch_init_kprobes().
+ */
 static int __init kprobes_init(void)
 {
 	int ret;
@@ -554,11 +564,14 @@ static int __init kprobes_init(void)
 	ret = points_init();
 	ret = ret ?: blacklist_init();
 	ret = ret ?: return_init();
-	ret = ret ?: arch_init_kprobes();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
 	ret = ret ?: oops_init();
 	ret = ret ?: lifetime_init();
-	if (ret)
+	kprobes_available = !ret;
+	}
+	ret = ret ?: arch_init_kprobes();
+	if (ret) {
+		kprobes_available = false;
 		pr_err("not available: %d\n", ret);
 
 	return ret;

@@ -108,6 +108,9 @@ extern struct mutex kprobe_mutex;
 
 static inline bool point_has_jump(struct kprobe_point *point)
 {
+/* kprobes.c: probes can be registered, for all that they need has been set up */
+extern bool kprobes_available;
+
 	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
 	       point->state == POINT_UNOPTIMIZING;
 }

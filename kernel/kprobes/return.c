@@ -163,6 +163,8 @@ int register_kretprobes(struct kretprobe **rps, int num)
 
 	if (!rps || num <= 0)
 		return -EINVAL;
+	if (!kprobes_available)
+		return -EOPNOTSUPP;
 
 	ret = return_check_twins(rps, num);
 	if (ret)
