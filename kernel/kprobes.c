@@ -53,10 +53,6 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	struct kprobe_point *point = point_find(req->addr);
 	int ret;
 
-	if (point_find_registered(req)) {
-		pr_debug("%pS: already registered\n", (void *)req->addr);
-		return -EINVAL;
-	}
 	if (point) {
 		request_join(req, point, work);
 		return 0;
@@ -110,7 +106,13 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 {
 	int ret;
 
-	ret = req->kp ? resolve_probe(req) : -EINVAL;
+	if (!req->kp)
+		return -EINVAL;
+	if (probe_is_registered(req->kp)) {
+		pr_debug("%pS: already registered\n", req->kp->addr);
+		return -EINVAL;
+	}
+	ret = resolve_probe(req);
 	ret = ret ?: lifetime_hold(req);
 
 	return ret ?: request_find_point(req, work);
@@ -193,8 +195,7 @@ static void request_restore(struct probe_request *req)
 	kp->opcode = req->saved.opcode;
 	kp->nmissed = req->saved.nmissed;
 	kp->flags = req->saved.flags;
-	INIT_LIST_HEAD(&kp->list);
-	INIT_HLIST_NODE(&kp->hlist);
+	probe_has_left(kp);
 }
 
 /* Those that have not joined have nothing to restore, and may be registered already. */
@@ -345,12 +346,6 @@ int register_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(register_kprobes);
 NOKPROBE_SYMBOL(register_kprobes);
 
-/* Out of its point, and not yet restored: list_del_rcu() has left this behind. */
-static bool probe_is_leaving(const struct kprobe *kp)
-{
-	return kp->list.prev == LIST_POISON2;
-}
-
 /* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
 static bool point_leaves(struct kprobe *kp, struct list_head *work)
 {
@@ -408,10 +403,8 @@ static void probes_restore(struct kprobe **kps, int num)
 	int i;
 
 	for (i = 0; i < num; i++) {
-		if (kps[i] && probe_is_leaving(kps[i])) {
-			INIT_LIST_HEAD(&kps[i]->list);
-			INIT_HLIST_NODE(&kps[i]->hlist);
-		}
+		if (kps[i] && probe_is_leaving(kps[i]))
+			probe_has_left(kps[i]);
 	}
 }
 

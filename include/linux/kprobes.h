@@ -65,6 +65,7 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
  * @hlist: links the probes at an address whose pre_handlers are to be called
  * @opcode: the instruction's first opcode unit, as it was before the probe
  * @ainsn: architecture's preparation of the instruction
+ * @registration: private, as long as the probe is registered
  */
 struct kprobe {
 	struct hlist_node hlist;
@@ -79,6 +80,7 @@ struct kprobe {
 	unsigned long nmissed;
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
+	unsigned long registration;
 };
 
 #define KPROBE_FLAG_GONE	1	/* the probed text has been freed */

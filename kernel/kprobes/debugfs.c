@@ -23,7 +23,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 {
 	unsigned long offset = 0;
 	char name[KSYM_NAME_LEN];
-	void *addr = kp->addr;
+	void *addr = point->op.kp.addr;
 	char *module = NULL;
 	const char *symbol;
 

@@ -5,6 +5,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/rculist.h>
+#include <linux/uaccess.h>
 
 #include "hit.h"
 #include "members.h"
@@ -12,7 +13,67 @@
 #include "point.h"
 #include "return.h"
 #include "return_pool.h"
+#include "table.h"
 
+/*
+ * The private word of a user's probe. It names the point while the probe is a member, so
+ * that the member is found whatever its owner has done to the other fields. Three kinds
+ * of words occur in structs that are no member's: 0 in one that was never registered,
+ * anything in one that was never initialised, and another probe's word, or an old one,
+ * in a copy. The word depends on the address of the struct that it is in, which tells
+ * most copies; and it is believed only when the point that it names is in the table, and
+ * the struct in a list.
+ */
+#define LEAVING		1UL	/* no member any more, but hits may still walk from here */
+
+static unsigned long registration_of(const struct kprobe_point *point, const struct kprobe *kp)
+{
+	return (unsigned long)point ^ (unsigned long)kp;
+}
+
+/* The point that @kp is a member of, or NULL. @kp may be any struct kprobe. */
+struct kprobe_point *point_find_member(const struct kprobe *kp)
+{
+	unsigned long named = kp->registration ^ (unsigned long)kp;
+	struct kprobe_point *point = (struct kprobe_point *)named;
+	struct list_head *linked;
+	kprobe_opcode_t *addr;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!kp->registration || kp->registration == LEAVING)
+		return NULL;
+	if (get_kernel_nofault(addr, &point->op.kp.addr) ||
+	    get_kernel_nofault(linked, &kp->list.prev->next) || linked != &kp->list)
+		return NULL;
+
+	return table_has(point, (unsigned long)addr) ? point : NULL;
+}
+
+/* If so its owner may have changed the address, and finds it as it was again. */
+bool probe_is_registered(struct kprobe *kp)
+{
+	struct kprobe_point *point = point_find_member(kp);
+
+	if (point)
+		kp->addr = point->op.kp.addr;
+
+	return point;
+}
+
+bool probe_is_leaving(const struct kprobe *kp)
+{
+	return kp->registration == LEAVING;
+}
+
+/* A grace period after point_del_member(): its owner may do with it what he wants. */
+void probe_has_left(struct kprobe *kp)
+{
+	INIT_LIST_HEAD(&kp->list);
+	INIT_HLIST_NODE(&kp->hlist);
+	kp->registration = 0;
+}
+
+/* Reads nothing of @kp, which may have been freed. */
 bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 {
 	const struct kprobe *member;
@@ -133,6 +194,7 @@ void point_add_member(struct kprobe_point *point, struct kprobe *kp)
 	kp->nmissed = 0;
 	kp->flags = (kp->flags & KPROBE_FLAG_DISABLED) | (point->op.kp.flags & shared);
 	INIT_HLIST_NODE(&kp->hlist);
+	kp->registration = registration_of(point, kp);
 
 	list_add_tail_rcu(&kp->list, &point->members);
 	if (!kprobe_disabled(kp))
@@ -145,6 +207,8 @@ void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 	if (!(kp->flags & KPROBE_FLAG_DISABLED))
 		point_exclude(point, kp);
 	list_del_rcu(&kp->list);
+	kp->registration = LEAVING;
+	kp->addr = point->op.kp.addr;
 	if (return_is_probe(kp))
 		return_pool_retire(container_of(kp, struct kretprobe, kp));
 }

@@ -22,6 +22,10 @@ struct kprobe_point;
 #endif
 
 bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
+struct kprobe_point *point_find_member(const struct kprobe *kp);
+bool probe_is_registered(struct kprobe *kp);
+bool probe_is_leaving(const struct kprobe *kp);
+void probe_has_left(struct kprobe *kp);
 void point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);

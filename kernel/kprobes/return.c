@@ -23,11 +23,11 @@
 #include <linux/sort.h>
 
 #include "check.h"
+#include "members.h"
 #include "point.h"
 #include "request.h"
 #include "return.h"
 #include "return_pool.h"
-#include "table.h"
 
 /* register_kretprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
@@ -61,6 +61,9 @@ static int return_check(struct kretprobe *rp)
 		return -EINVAL;
 
 	guard(mutex)(&kprobe_mutex);
+	/* What a registered probe uses must not be set up anew. */
+	if (probe_is_registered(&rp->kp))
+		return -EINVAL;
 	req.kp = &rp->kp;
 	ret = resolve_probe(&req);
 	if (ret)
@@ -70,11 +73,8 @@ static int return_check(struct kretprobe *rp)
 			 (void *)req.addr);
 		return -EINVAL;
 	}
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return -E2BIG;
 
-	/* Do not set up the pool of a registered probe a second time. */
-	return point_find_registered(&req) ? -EINVAL : 0;
+	return rp->data_size > KRETPROBE_MAX_DATA_SIZE ? -E2BIG : 0;
 }
 
 static int return_maxactive(const struct kretprobe *rp)

@@ -18,9 +18,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "members.h"
 #include "point.h"
-#include "request.h"
 #include "state.h"
 #include "table.h"
 
@@ -115,7 +113,6 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
-/* @addr comes from a caller and may be anything. */
 struct kprobe_point *point_find(unsigned long addr)
 {
 	struct kprobe *p;
@@ -126,38 +123,20 @@ struct kprobe_point *point_find(unsigned long addr)
 	return p ? point_of(p) : NULL;
 }
 
-/* Reads no more of @kp than its address, for it may never have been registered. */
-struct kprobe_point *point_find_member(struct kprobe *kp)
+/* Is @point the one at @addr, or one that was? It may be any pointer. */
+bool table_has(const struct kprobe_point *point, unsigned long addr)
 {
-	unsigned long addr = (unsigned long)kp->addr;
-	struct kprobe_point *point = point_find(addr);
+	struct kprobe_point *gone;
 
-	if (point && point_has_member(point, kp))
-		return point;
+	if (point_find(addr) == point)
+		return true;
 
-	hash_for_each_possible(points_gone, point, op.kp.hlist, addr) {
-		if (point_has_member(point, kp))
-			return point;
+	hash_for_each_possible(points_gone, gone, op.kp.hlist, addr) {
+		if (gone == point)
+			return true;
 	}
 
-	return NULL;
-}
-
-/*
- * The point that the probe of @req is in already. Its owner may have filled in the
- * address anew, as it was at first: let the probe be found by it again.
- */
-struct kprobe_point *point_find_registered(struct probe_request *req)
-{
-	struct kprobe_point *point = point_find(req->addr);
-
-	if (point && point_has_member(point, req->kp)) {
-		req->kp->addr = point->op.kp.addr;
-		return point;
-	}
-
-	/* An offset is added to the address each time. */
-	return point_find_member(req->kp);
+	return false;
 }
 
 static bool is_point(const struct kprobe_point *point)

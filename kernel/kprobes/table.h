@@ -7,13 +7,11 @@
 
 struct kprobe;
 struct kprobe_point;
-struct probe_request;
 
 struct kprobe_point *point_find(unsigned long addr);
-struct kprobe_point *point_find_member(struct kprobe *kp);
-struct kprobe_point *point_find_registered(struct probe_request *req);
 int points_reserve(unsigned int nr);
 int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data);
+bool table_has(const struct kprobe_point *point, unsigned long addr);
 void table_add(struct kprobe_point *point);
 void table_del(struct kprobe_point *point);
 void table_set_gone(struct kprobe_point *point);

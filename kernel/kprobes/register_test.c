@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registration, seen from inside: when there can be none, and what happens to a probe
+ * whose owner changes the struct while it is registered.
+ */
+#include <kunit/test.h>
+#include <linux/init.h>
+#include <linux/string.h>
+
+#include "point.h"
+
+static noinline int target(int x)
+{
+	barrier();
+	return x + 1;
+}
+
+static noinline int other_target(int x)
+{
+	barrier();
+	return x + 2;
+}
+
+static int (*target_fn)(int x) = target;
+
+static int ignore_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct kprobe on_target(void)
+{
+	return (struct kprobe){ .addr = (kprobe_opcode_t *)target, .pre_handler = ignore_hit };
+}
+
+static struct kprobe too_early;
+static int too_early_err;
+
+/* Consoles are set up before the first initcall. */
+static int __init register_too_early(void)
+{
+	too_early = on_target();
+	too_early_err = register_kprobe(&too_early);
+
+	return 0;
+}
+console_initcall(register_too_early);
+
+static void expect_untouched(struct kunit *test, const struct kprobe *kp)
+{
+	struct kprobe fresh = on_target();
+
+	KUNIT_EXPECT_PTR_EQ(test, kp->addr, fresh.addr);
+	KUNIT_EXPECT_EQ(test, kp->flags, 0);
+}
+
+static void register_before_init(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, too_early_err, -EOPNOTSUPP);
+	expect_untouched(test, &too_early);
+}
+
+static void make_available(void *unused)
+{
+	kprobes_available = true;
+}
+
+/* As after a kprobes_init() that has failed. */
+static void register_without_init(struct kunit *test)
+{
+	struct kprobe kp = on_target(), *kps[] = { &kp };
+
+	KUNIT_ASSERT_TRUE(test, kprobes_available);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, make_available, NULL), 0);
+	kprobes_available = false;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), -EOPNOTSUPP);
+	expect_untouched(test, &kp);
+	unregister_kprobe(&kp);
+	kunit_release_action(test, make_available, NULL);
+
+	kp = on_target();
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
+	unregister_kprobe(&kp);
+}
+
+#ifdef CONFIG_KRETPROBES
+static void register_return_without_init(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)target };
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, make_available, NULL), 0);
+	kprobes_available = false;
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), -EOPNOTSUPP);
+	KUNIT_EXPECT_NULL(test, rp.kp.pre_handler);
+	kunit_release_action(test, make_available, NULL);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	unregister_kretprobe(&rp);
+}
+#endif
+
+static int hits;
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void expect_hits(struct kunit *test, int expected)
+{
+	int (*fn)(int x) = READ_ONCE(target_fn);
+
+	hits = 0;
+	fn(1);
+	KUNIT_EXPECT_EQ(test, hits, expected);
+}
+
+/* What an owner may do to the fields of a registered probe that are his. */
+static void owner_clears_addr(struct kprobe *kp)
+{
+	kp->addr = NULL;
+}
+
+static void owner_names_other_addr(struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)other_target;
+	kp->offset = 1;
+}
+
+static void owner_names_symbol(struct kprobe *kp)
+{
+	kp->addr = NULL;
+	kp->symbol_name = "vfs_read";
+}
+
+static void owner_leaves_it(struct kprobe *kp)
+{
+}
+
+static const struct owner {
+	const char *name;
+	void (*changes)(struct kprobe *kp);
+} owners[] = {
+	{ "changes nothing", owner_leaves_it },
+	{ "clears the address", owner_clears_addr },
+	{ "names another address", owner_names_other_addr },
+	{ "names a symbol", owner_names_symbol },
+};
+
+static void owner_describe(const struct owner *owner, char *desc)
+{
+	strscpy(desc, owner->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(owner, owners, owner_describe);
+
+static void register_twice(struct kunit *test)
+{
+	const struct owner *owner = test->param_value;
+	struct kprobe kp = on_target(), *twice[] = { &kp, &kp };
+	kprobe_opcode_t *addr;
+
+	kp.pre_handler = count_hit;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	addr = kp.addr;
+	owner->changes(&kp);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, kp.addr, addr);
+	owner->changes(&kp);
+	KUNIT_EXPECT_EQ(test, register_kprobes(twice, 2), -EINVAL);
+	expect_hits(test, 1);
+	unregister_kprobe(&kp);
+	expect_hits(test, 0);
+
+	kp = on_target();
+	KUNIT_EXPECT_EQ(test, register_kprobes(twice, 2), -EINVAL);
+	expect_hits(test, 0);
+}
+
+/* Whatever its owner has done, a probe that is unregistered is not called any more. */
+static void unregister_changed(struct kunit *test)
+{
+	const struct owner *owner = test->param_value;
+	struct kprobe kp = on_target(), *kps[] = { &kp, &kp };
+
+	kp.pre_handler = count_hit;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	owner->changes(&kp);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), 0);
+	expect_hits(test, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
+	expect_hits(test, 1);
+	unregister_kprobes(kps, 2);
+	expect_hits(test, 0);
+	KUNIT_EXPECT_EQ(test, kp.registration, 0);
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_NULL(test, kp.addr);
+}
+
+/* Structs that are not registered, with what can be in them. */
+static void register_odd_words(struct kunit *test)
+{
+	struct kprobe kp = on_target(), copy, old, other = on_target();
+	unsigned long words[] = { 1, 8, ULONG_MAX, (unsigned long)&copy, (unsigned long)test };
+	unsigned int i;
+
+	kp.pre_handler = count_hit;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	/* A copy of one that is registered, */
+	copy = kp;
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&copy), -EINVAL);
+	unregister_kprobe(&copy);
+	KUNIT_EXPECT_NULL(test, copy.addr);
+	expect_hits(test, 1);
+	copy = kp;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&copy), 0);
+	expect_hits(test, 2);
+	unregister_kprobe(&copy);
+	old = kp;
+	unregister_kprobe(&kp);
+	expect_hits(test, 0);
+
+	/* of one that was, at the same place, */
+	other.addr = (kprobe_opcode_t *)other_target;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other), 0);
+	kp = old;
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), -EINVAL);
+	unregister_kprobe(&other);
+
+	/* and one that was never initialised. */
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		kp = on_target();
+		kp.registration = words[i];
+		KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), -EINVAL);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
+		unregister_kprobe(&kp);
+	}
+	expect_hits(test, 0);
+}
+
+#ifdef CONFIG_KRETPROBES
+/* Its instances go, though the address was cleared. */
+static void unregister_changed_return(struct kunit *test)
+{
+	const struct owner *owner = test->param_value;
+	struct kretprobe rp = { .kp.addr = (kprobe_opcode_t *)target };
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	owner->changes(&rp.kp);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), -EINVAL);
+	owner->changes(&rp.kp);
+	unregister_kretprobe(&rp);
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
+	KUNIT_EXPECT_NULL(test, rp.rph);
+#endif
+	KUNIT_EXPECT_EQ(test, rp.kp.registration, 0);
+}
+#endif
+
+static struct kunit_case register_cases[] = {
+	KUNIT_CASE(register_before_init),
+	KUNIT_CASE(register_without_init),
+	KUNIT_CASE_PARAM(register_twice, owner_gen_params),
+	KUNIT_CASE_PARAM(unregister_changed, owner_gen_params),
+	KUNIT_CASE(register_odd_words),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(register_return_without_init),
+	KUNIT_CASE_PARAM(unregister_changed_return, owner_gen_params),
+#endif
+	{}
+};
+
+static struct kunit_suite register_suite = {
+	.name = "kprobes_register",
+	.test_cases = register_cases,
+};
+
+kunit_test_suite(register_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the registration of probes");
+MODULE_LICENSE("GPL");
