@@ -43,6 +43,9 @@ static LIST_HEAD(waiting);
 /* UNOPTIMIZING. */
 static LIST_HEAD(reverting);
 
+/* ARMED, and there was no memory for a detour. */
+static LIST_HEAD(starved);
+
 /* The sysctl debug.kprobes-optimization. */
 static bool knob = true;
 
@@ -51,6 +54,19 @@ static bool ready __ro_after_init;
 
 static void optimize_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(optimizer, optimize_work);
+
+static void retry_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(retry, retry_work);
+
+/* When starved points get another try; longer each time that this does not help. */
+#define RETRY_DELAY_MIN	HZ
+#define RETRY_DELAY_MAX	(512 * HZ)
+
+static unsigned long retry_delay = RETRY_DELAY_MIN;
+
+/* A test has it fail. */
+int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig) =
+	arch_prepare_optimized_kprobe;
 
 /* Delay of the worker, so that one grace period serves many points. */
 #define OPTIMIZE_DELAY	2	/* jiffies */
@@ -275,8 +291,13 @@ static void prepare_point(struct kprobe_point *point)
 	if (!point_wants_detour(point))
 		return;
 
-	point->detour_tried = true;
-	arch_prepare_optimized_kprobe(&point->op, &point->op.kp);
+	if (optimize_prepare_detour(&point->op, &point->op.kp) == -ENOMEM) {
+		point->detour = DETOUR_NO_MEMORY;
+		list_add_tail(&point->op.list, &starved);
+		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
+		return;
+	}
+	point->detour = DETOUR_TRIED;
 	/* The module is coming or going: its reservations are unknown. */
 	if (lifetime_is_going(point_addr(point)))
 		optimize_remove(point);
@@ -318,6 +339,28 @@ void optimize_prepare_queued(void)
 		}
 		cond_resched();
 	}
+}
+
+/* A point that is starved again comes back to the list, and waits longer. */
+static void retry_work(struct work_struct *work)
+{
+	struct kprobe_point *point;
+	LIST_HEAD(again);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		list_splice_init(&starved, &again);
+		while (!list_empty(&again)) {
+			point = list_first_entry(&again, struct kprobe_point, op.list);
+			point->detour = DETOUR_UNTRIED;
+			optimize_queue(point);
+		}
+		retry_delay = min(2 * retry_delay, (unsigned long)RETRY_DELAY_MAX);
+	}
+
+	optimize_prepare_queued();
+	guard(mutex)(&kprobe_mutex);
+	if (list_empty(&starved))
+		retry_delay = RETRY_DELAY_MIN;
 }
 
 /* The architecture empties @ops, so remember the points in another list. */
@@ -432,7 +475,7 @@ void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 	} else if (!knob) {
 		strscpy(buf, "knob off", size);
 	} else if (!optimize_has_detour(point)) {
-		if (point->detour_tried)
+		if (point->detour != DETOUR_UNTRIED)
 			arch_explain_optimized_kprobe(&point->op, buf, size);
 		else
 			strscpy(buf, "not tried yet", size);

@@ -8,10 +8,14 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
+struct kprobe;
 struct kprobe_point;
 struct list_head;
+struct optimized_kprobe;
 
 #ifdef CONFIG_OPTPROBES
+extern int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig);
+
 bool optimize_allowed(void);
 bool optimize_has_detour(struct kprobe_point *point);
 bool optimize_calls_post(struct kprobe_point *point);

@@ -849,6 +849,37 @@ static void optimize_post_handler_joins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 }
 
+static int no_memory(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	return -ENOMEM;
+}
+
+static void some_memory(void *unused)
+{
+	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+}
+
+/* That there was no memory once does not keep a point from its jump for good. */
+static void optimize_no_memory(struct kunit *test)
+{
+	struct watch *w;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, some_memory, NULL), 0);
+	optimize_prepare_detour = no_memory;
+	w = watch_add(test, 0);
+	wait_for_kprobe_optimizer();
+	expect_settled(test, w, POINT_ARMED);
+	expect_hits(test, w, 0, CALLS);
+	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+	for (i = 0; i < 100 && look_at(w).state != POINT_OPTIMIZED; i++)
+		msleep(100);
+	expect_settled(test, w, POINT_OPTIMIZED);
+	expect_hits(test, w, 0, CALLS);
+	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
 static void optimize_never_late(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
@@ -947,6 +978,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_from_boot),
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
 	KUNIT_CASE_SLOW(optimize_post_handler_joins),
+	KUNIT_CASE_SLOW(optimize_no_memory),
 	KUNIT_CASE_SLOW(optimize_never_late),
 	{}
 };

@@ -60,7 +60,7 @@
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only
- * @detour_tried: whether there can be a detour is known, see optimize.c
+ * @detour: what is known about a detour, see optimize.c
  * @postponed: some members are callees only once nobody comes through a jump
  * @rcu: delays the freeing of a dead point that has had a detour
  */
@@ -87,7 +87,7 @@ struct kprobe_point {
 	};
 		struct llist_node left;
 	enum point_state state;
-	bool detour_tried;
+	enum point_detour detour;
 	bool postponed;
 };
 

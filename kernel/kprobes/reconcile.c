@@ -74,7 +74,7 @@ bool point_wants_detour(struct kprobe_point *point)
 	in.detour = true;
 
 	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
-	       !point->detour_tried && point_wants(&in) == POINT_JUMP;
+	       point->detour == DETOUR_UNTRIED && point_wants(&in) == POINT_JUMP;
 }
 
 static enum point_state point_next_state(struct kprobe_point *point)

@@ -29,6 +29,13 @@ enum point_text {
 	NR_POINT_TEXTS,
 };
 
+/* Whether a point can have a detour. */
+enum point_detour {
+	DETOUR_UNTRIED,		/* nobody has looked yet */
+	DETOUR_NO_MEMORY,	/* there was no memory, which may change */
+	DETOUR_TRIED,		/* the architecture has one, or says why there is none */
+};
+
 /**
  * struct point_inputs - all that decides what a point wants of its text
  * @enabled: members that want to be called

@@ -503,8 +503,10 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
 	optinsn->insn = get_slot(&region);
-	if (!optinsn->insn)
-		return obstruct(op, DETOUR_NO_ROOM, 0);
+	if (!optinsn->insn) {
+		obstruct(op, DETOUR_NO_ROOM, 0);
+		return -ENOMEM;
+	}
 	if (write_detour(op, &region)) {
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
