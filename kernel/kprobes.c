@@ -209,32 +209,35 @@ static void requests_restore(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
-/* Has anybody with a post_handler joined where there was a jump? */
+/* Has a member with a post_handler joined where a task may be in a detour? */
 static bool requests_any_postponed(struct probe_request *reqs, unsigned int nr)
 {
+	bool any = false;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (reqs[i].point && reqs[i].point->postponed)
-			return true;
+		if (!reqs[i].point || !member_is_postponed(reqs[i].kp))
+			continue;
+		reqs[i].jumps = reqs[i].point->jumps;
+		any = true;
 	}
 
-	return false;
+	return any;
 }
 
-/* Have them called when those who came through the jump are through. */
+/* A task may have been preempted in a detour before it has disabled preemption itself. */
 static void requests_include_postponed(struct probe_request *reqs, unsigned int nr)
 {
 	struct kprobe_point *point;
 	unsigned int i;
 
-	synchronize_rcu();
+	synchronize_rcu_tasks();
 
 	guard(mutex)(&kprobe_mutex);
 	for (i = 0; i < nr; i++) {
 		point = point_find_member(reqs[i].kp);
 		if (point)
-			point_include_postponed(point);
+			point_include_postponed(point, reqs[i].kp, reqs[i].jumps);
 	}
 }
 
@@ -245,13 +248,13 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 	LIST_HEAD(dead);
 	int ret;
 
+	if (!kprobes_available)
+		return -EOPNOTSUPP;
+
 	scoped_guard(mutex, &kprobe_mutex) {
 		ret = requests_join(reqs, nr, &work);
 		ret = ret ?: points_reconcile(&work);
 		if (ret)
-	if (!kprobes_available)
-		return -EOPNOTSUPP;
-
 			requests_leave(reqs, nr, &work);
 		else
 			postponed = requests_any_postponed(reqs, nr);
@@ -561,11 +564,11 @@ static int __init kprobes_init(void)
 	ret = ret ?: oops_init();
 	ret = ret ?: lifetime_init();
 	kprobes_available = !ret;
-	}
 	ret = ret ?: arch_init_kprobes();
 	if (ret) {
 		kprobes_available = false;
 		pr_err("not available: %d\n", ret);
+	}
 
 	return ret;
 }

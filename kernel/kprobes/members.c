@@ -139,6 +139,16 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /*
+ * May a task be in the detour? The state does not tell: a jump that a neighbour or a
+ * switch has removed a moment ago still has tasks on their way behind it, and a task that
+ * was preempted there may stay for long.
+ */
+static bool point_may_be_visited(const struct kprobe_point *point)
+{
+	return point->jumps != point->left_jumps;
+}
+
+/*
  * A detour that calls no post_handler must not call the pre_handler that belongs to
  * one either.
  */
@@ -148,27 +158,31 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	if (!kp->pre_handler)
 		return;
 
-	if (kp->post_handler && !optimize_calls_post(point) &&
-	    (point->postponed || point_has_jump(point)))
-		point->postponed = true;
-	else
-		point_add_callee(point, kp);
+	if (kp->post_handler && !optimize_calls_post(point) && point_may_be_visited(point))
+		return;
+	point_add_callee(point, kp);
 }
 
-/* A grace period after the jump has gone, so that no hit is under way through it. */
-void point_include_postponed(struct kprobe_point *point)
+/* Is @kp, which its point counts, to be called only when no task is in the detour? */
+bool member_is_postponed(const struct kprobe *kp)
 {
-	struct kprobe *kp;
+	return kp->pre_handler && !(kp->flags & KPROBE_FLAG_DISABLED) &&
+	       hlist_unhashed(&kp->hlist);
+}
 
-	if (!point->postponed)
+/*
+ * Call a postponed member from now on: an RCU-tasks grace period has passed since the
+ * point had counted @jumps and @kp kept it from having another one. If it has had one
+ * since, @kp was disabled meanwhile and whoever enabled it again waits as well.
+ */
+void point_include_postponed(struct kprobe_point *point, struct kprobe *kp, unsigned int jumps)
+{
+	if (point->jumps != jumps)
 		return;
 
-	point->postponed = false;
-	list_for_each_entry(kp, &point->members, list) {
-		if (kp->pre_handler && hlist_unhashed(&kp->hlist) &&
-		    !(kp->flags & KPROBE_FLAG_DISABLED))
-			point_add_callee(point, kp);
-	}
+	point->left_jumps = jumps;
+	if (member_is_postponed(kp))
+		point_add_callee(point, kp);
 }
 
 /*

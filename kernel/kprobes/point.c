@@ -33,6 +33,8 @@ void point_set_state(struct kprobe_point *point, enum point_state state)
 		return;
 
 	point->state = state;
+	if (state == POINT_OPTIMIZING || state == POINT_OPTIMIZED)
+		point->jumps++;
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | point_state_flags(state));
 
 	/* Mirror GONE to the members; users read it there. */

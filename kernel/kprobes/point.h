@@ -61,10 +61,11 @@
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only
  * @detour: what is known about a detour, see optimize.c
- * @postponed: some members are callees only once nobody comes through a jump
+ * @jumps: times that a jump was planned, or written
+ * @left_jumps: as many of them as no task is inside of any more, see members.c
  * @rcu: delays the freeing of a dead point that has had a detour
- */
  * @left: links such a point when nobody is in its detour any more
+ */
 struct kprobe_point {
 #ifdef CONFIG_OPTPROBES
 	struct optimized_kprobe op;
@@ -84,11 +85,12 @@ struct kprobe_point {
 			unsigned int post;
 		};
 		struct rcu_head rcu;
-	};
 		struct llist_node left;
+	};
 	enum point_state state;
 	enum point_detour detour;
-	bool postponed;
+	unsigned int jumps;
+	unsigned int left_jumps;
 };
 
 static __always_inline struct kprobe_point *point_of(struct kprobe *kp)
@@ -106,11 +108,11 @@ DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 /* kprobes.c: serializes all that changes points, their members and the switches */
 extern struct mutex kprobe_mutex;
 
-static inline bool point_has_jump(struct kprobe_point *point)
-{
 /* kprobes.c: probes can be registered, for all that they need has been set up */
 extern bool kprobes_available;
 
+static inline bool point_has_jump(struct kprobe_point *point)
+{
 	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
 	       point->state == POINT_UNOPTIMIZING;
 }

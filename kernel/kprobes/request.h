@@ -19,6 +19,7 @@ struct module;
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed
  * @point: the point that @kp joins
+ * @jumps: what @point had counted when @kp was postponed
  * @saved: what joining writes to @kp, as the caller handed it in
  */
 struct probe_request {
@@ -29,6 +30,7 @@ struct probe_request {
 	bool on_ftrace;
 	struct module *module;
 	struct kprobe_point *point;
+	unsigned int jumps;
 	struct {
 		kprobe_opcode_t *addr;
 		kprobe_opcode_t opcode;
