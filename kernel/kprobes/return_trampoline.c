@@ -17,6 +17,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/llist.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 
@@ -62,7 +63,8 @@ NOKPROBE_SYMBOL(is_on_cpu);
  * @fp: its frame, as the architecture told arch_prepare_kretprobe()
  * @cur: where the search of an unwinder has come to; NULL before the first
  *
- * Context: Any, an NMI included.
+ * Context: Any, an NMI included; for another task under rcu_read_lock(), which keeps
+ * what @cur points to.
  * Return: the address, 0 when the task has no such call under way, or runs.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
@@ -71,9 +73,12 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	struct llist_node *from;
 	struct kretprobe_instance *ri;
 
-	/* A running task may return, and its instances be reused, at any time. */
-	if (tsk != current && is_on_cpu(tsk))
-		return 0;
+	if (tsk != current) {
+		RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(), "another task's stack without RCU");
+		/* A running task may return, and its instances be reused, at any time. */
+		if (is_on_cpu(tsk))
+			return 0;
+	}
 	from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
 	ri = find_last_of_frame(from, fp);
 	if (!ri)
