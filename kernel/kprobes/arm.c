@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing and removing breakpoints, a batch in one round of patching. Points on
+ * Writing and removing breakpoints, many in one round of patching. Points on
  * ftrace sites go to ftrace, in one round of its own. What an architecture that
  * works by batches does, and what happens where it does not.
  */
@@ -8,6 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/memory.h>
+#include <linux/sched.h>
 
 #include "arm.h"
 #include "ftrace.h"
@@ -56,6 +57,43 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 		arch_disarm_kprobe(p);
 }
 
+/*
+ * Points whose text is written in one round. All CPUs are asked to synchronise in each of
+ * them, and on some architectures stopped for as long as it takes.
+ */
+#define WRITE_CHUNK	256
+
+static void cut_chunk(struct list_head *items, struct list_head *chunk)
+{
+	struct list_head *last = items->next;
+	unsigned int nr;
+
+	for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
+		last = last->next;
+	list_cut_position(chunk, items, last);
+}
+
+/*
+ * Call @write with some of @items at a time, under the locks that writing text takes. It
+ * may take items off the list that it is given; the others stay in @items, in their order.
+ */
+void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
+{
+	LIST_HEAD(written);
+	LIST_HEAD(chunk);
+
+	while (!list_empty(items)) {
+		cut_chunk(items, &chunk);
+		scoped_guard(cpus_read_lock) {
+			guard(mutex)(&text_mutex);
+			write(&chunk);
+		}
+		list_splice_tail_init(&chunk, &written);
+		cond_resched();
+	}
+	list_splice(&written, items);
+}
+
 static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
 {
 	struct kprobe *p, *next;
@@ -76,11 +114,8 @@ int arm_points(struct list_head *kps)
 
 	split_off_ftrace(kps, &on_ftrace);
 	ret = ftrace_arm_points(&on_ftrace);
-	if (!ret && !list_empty(kps)) {
-		guard(cpus_read_lock)();
-		guard(mutex)(&text_mutex);
-		arch_arm_kprobes(kps);
-	}
+	if (!ret)
+		text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 
 	return ret;
@@ -94,10 +129,6 @@ void disarm_points(struct list_head *kps)
 
 	split_off_ftrace(kps, &on_ftrace);
 	ftrace_disarm_points(&on_ftrace);
-	if (!list_empty(kps)) {
-		guard(cpus_read_lock)();
-		guard(mutex)(&text_mutex);
-		arch_disarm_kprobes(kps);
-	}
+	text_write_chunks(kps, arch_disarm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 }

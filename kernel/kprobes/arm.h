@@ -7,6 +7,7 @@
 
 struct list_head;
 
+void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items));
 int arm_points(struct list_head *kps);
 void disarm_points(struct list_head *kps);
 

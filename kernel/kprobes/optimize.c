@@ -24,6 +24,7 @@
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 
+#include "arm.h"
 #include "lifetime.h"
 #include "optimize.h"
 #include "point.h"
@@ -239,18 +240,12 @@ static void unoptimize(struct list_head *ops)
 {
 	LIST_HEAD(done);
 
-	if (list_empty(ops))
-		return;
-
 	arch_unoptimize_kprobes(ops, &done);
 	empty_list(&done);
 }
 
 static void unguard(struct list_head *ops)
 {
-	if (list_empty(ops))
-		return;
-
 	arch_unguard_kprobes(ops);
 	empty_list(ops);
 }
@@ -270,13 +265,8 @@ void optimize_cancel(struct list_head *kps)
 
 		list_move_tail(&point->op.list, planned ? &plans : &jumps);
 	}
-	if (list_empty(kps))
-		return;
-
-	guard(cpus_read_lock)();
-	guard(mutex)(&text_mutex);
-	unoptimize(&jumps);
-	unguard(&plans);
+	text_write_chunks(&jumps, unoptimize);
+	text_write_chunks(&plans, unguard);
 }
 
 /* Called with the original text restored, when no new hit can find the detour. */
@@ -388,7 +378,7 @@ static void write_breakpoints(void)
 	LIST_HEAD(points);
 
 	list_points(&reverting, &points);
-	unoptimize(&reverting);
+	text_write_chunks(&reverting, unoptimize);
 	finish_points(&points, POINT_ARMED);
 }
 
@@ -397,11 +387,8 @@ static void write_jumps(struct list_head *ops)
 {
 	LIST_HEAD(points);
 
-	if (list_empty(ops))
-		return;
-
 	list_points(ops, &points);
-	arch_optimize_kprobes(ops);
+	text_write_chunks(ops, arch_optimize_kprobes);
 	finish_points(&points, POINT_OPTIMIZED);
 }
 
@@ -422,27 +409,19 @@ static void write_single_jumps(void)
 static bool begin_wait(void)
 {
 	guard(mutex)(&kprobe_mutex);
-	guard(cpus_read_lock)();
-	guard(mutex)(&text_mutex);
 
 	write_breakpoints();
 	write_single_jumps();
 	list_splice_tail_init(&queued, &waiting);
-	if (list_empty(&waiting))
-		return false;
+	text_write_chunks(&waiting, arch_guard_kprobes);
 
-	arch_guard_kprobes(&waiting);
-
-	return true;
+	return !list_empty(&waiting);
 }
 
 static void end_wait(void)
 {
 	guard(mutex)(&kprobe_mutex);
-	scoped_guard(cpus_read_lock) {
-		guard(mutex)(&text_mutex);
-		write_jumps(&waiting);
-	}
+	write_jumps(&waiting);
 
 	/* A point that was queued in the meantime needs a grace period of its own. */
 	if (!list_empty(&queued))
