@@ -72,24 +72,17 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	return 0;
 }
 
-/* Where a request goes to as far as that is known without a search. */
-static unsigned long request_addr(const struct probe_request *req)
-{
-	return req->kp ? (unsigned long)req->kp->addr + req->kp->offset : 0;
-}
-
 static int request_cmp(const void *a, const void *b)
 {
 	const struct probe_request *left = a, *right = b;
-	unsigned long left_addr = request_addr(left), right_addr = request_addr(right);
 
-	if (left_addr != right_addr)
-		return left_addr < right_addr ? -1 : 1;
+	if (left->addr != right->addr)
+		return left->addr < right->addr ? -1 : 1;
 
 	return left->index < right->index ? -1 : 1;
 }
 
-/* By address; those that name one in the same way stay in their order. */
+/* By address; those that name the same address stay in the caller's order. */
 static void requests_sort(struct probe_request *reqs, unsigned int nr)
 {
 	unsigned int i;
@@ -102,55 +95,104 @@ static void requests_sort(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
-static int request_settle(struct probe_request *req, struct list_head *work)
+static int request_resolve(struct probe_request *req)
 {
-	int ret;
-
 	if (!req->kp)
 		return -EINVAL;
 	if (probe_is_registered(req->kp)) {
 		pr_debug("%pS: already registered\n", req->kp->addr);
 		return -EINVAL;
 	}
-	ret = resolve_probe(req);
+
+	return resolve_address(req);
+}
+
+/**
+ * struct first_failure - what the caller is told when requests fail
+ * @index: place in the caller's array of the first request known to fail; the error of
+ *	one behind it does not matter
+ * @err: its error
+ */
+struct first_failure {
+	unsigned int index;
+	int err;
+};
+
+/* Find the addresses, before the locks of others are taken, for it may take a while. */
+static struct first_failure requests_resolve(struct probe_request *reqs, unsigned int nr)
+{
+	struct first_failure first = {};
+
+	for (; first.index < nr; first.index++) {
+		first.err = request_resolve(&reqs[first.index]);
+		if (first.err)
+			break;
+		cond_resched();
+	}
+
+	return first;
+}
+
+static int request_settle(struct probe_request *req, struct list_head *work)
+{
+	int ret;
+
+	/* The caller may have named it twice. */
+	if (probe_is_registered(req->kp))
+		return -EINVAL;
+	ret = resolve_place(req);
 	ret = ret ?: lifetime_hold(req);
 
 	return ret ?: request_find_point(req, work);
 }
 
-/*
- * Let each request join its point, neighbours one after the other, so that what
- * is looked up for one serves the next; all that can fail but the arming comes in
- * here. Held throughout: what the checks and the architecture need for reading
- * text that nobody changes meanwhile.
- */
-static int requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
-{
-	struct probe_request *req, *failed = NULL;
-	int ret, err;
+/* Requests that join before others get a turn at the locks: to decode takes a while. */
+#define JOIN_CHUNK	64
 
-	err = points_reserve(nr);
-	if (err)
-		return err;
+/* Held throughout: what keeps the text, and what others have reserved of it, as it is. */
+static void requests_join_chunk(struct probe_request *reqs, unsigned int nr,
+				struct first_failure *first, struct list_head *work)
+{
+	struct probe_request *req;
+	int ret;
 
 	guard(cpus_read_lock)();
 	guard(jump_label_lock)();
 	guard(mutex)(&text_mutex);
 
-	requests_sort(reqs, nr);
 	for (req = reqs; req < reqs + nr; req++) {
+		if (req->index > first->index)
+			continue;
 		ret = request_settle(req, work);
-		/* Report the failure that comes first in the caller's array. */
-		if (ret && (!failed || req->index < failed->index)) {
-			failed = req;
-			err = ret;
-		}
-		/* There may be very many, and to decode a function takes a while. */
-		cond_resched();
+		if (ret)
+			*first = (struct first_failure){ req->index, ret };
 	}
 	arch_finish_prepare_kprobes();
+}
 
-	return err;
+/*
+ * Let each request join its point, neighbours one after the other, so that what is
+ * looked up for one serves the next; all that can fail but the arming comes in here.
+ */
+static int requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+{
+	struct first_failure first;
+	unsigned int i, nr_resolved;
+	int ret;
+
+	ret = points_reserve(nr);
+	if (ret)
+		return ret;
+
+	first = requests_resolve(reqs, nr);
+	nr_resolved = first.index;
+	requests_sort(reqs, nr_resolved);
+	for (i = 0; i < nr_resolved; i += JOIN_CHUNK) {
+		requests_join_chunk(reqs + i, min(nr_resolved - i, JOIN_CHUNK), &first, work);
+		cond_resched();
+	}
+
+	return first.err;
 }
 
 static bool requests_any_joined(struct probe_request *reqs, unsigned int nr)
@@ -320,9 +362,8 @@ NOKPROBE_SYMBOL(register_kprobe);
  * @kps: the probes
  * @num: how many there are
  *
- * Costs little more than a single registration: the text of all probes is
- * written in one round. Of those that give the same address by the same symbol, or
- * without one, the first in the array is called first.
+ * The text of many probes is written in one round. Of those at the same address the
+ * first in the array is called first.
  *
  * Context: As register_kprobe().
  * Return: 0, -%EINVAL when @kps is NULL or @num not positive, -%ENOMEM, or the

@@ -12,7 +12,8 @@ struct kprobe_function;
 struct probe_request;
 
 /* resolve.c: symbol or address plus offset to an address */
-int resolve_probe(struct probe_request *req);
+int resolve_address(struct probe_request *req);
+int resolve_place(struct probe_request *req);
 
 /* function.c: the function that contains an address */
 enum function_fact {

@@ -119,17 +119,19 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	return check_add_overflow(base, offset, where) ? -ENOENT : 0;
 }
 
-/* Fill in the address of @req; its probe is only read. */
-int resolve_probe(struct probe_request *req)
+/* Fill in the address that the probe of @req names; the probe is only read. */
+int resolve_address(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
-	const struct kprobe_function *fn;
-	unsigned long where;
-	int ret;
 
-	ret = resolve(kp->addr, kp->symbol_name, kp->offset, &where);
-	if (ret)
-		return ret;
+	return resolve(kp->addr, kp->symbol_name, kp->offset, &req->addr);
+}
+
+/* Move the address of @req to where the architecture has the probe. */
+int resolve_place(struct probe_request *req)
+{
+	const struct kprobe_function *fn;
+	unsigned long where = req->addr;
 
 	fn = kprobe_function_of(where);
 	if (!fn) {

@@ -65,7 +65,8 @@ static int return_check(struct kretprobe *rp)
 	if (probe_is_registered(&rp->kp))
 		return -EINVAL;
 	req.kp = &rp->kp;
-	ret = resolve_probe(&req);
+	ret = resolve_address(&req);
+	ret = ret ?: resolve_place(&req);
 	if (ret)
 		return ret;
 	if (!req.on_entry || return_is_blacklisted(req.addr)) {
