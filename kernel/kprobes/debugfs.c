@@ -6,10 +6,13 @@
 
 #include <linux/debugfs.h>
 #include <linux/init.h>
+#include <linux/module.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "blacklist.h"
 #include "optimize.h"
@@ -56,22 +59,157 @@ static int show_point(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(data);
 }
 
-static int show_points(struct seq_file *m, int (*show)(struct kprobe_point *point, void *data))
-{
-	/* Decide about pending jumps first, so that a new probe shows its final state. */
-	optimize_prepare_queued();
+#define DEFINE_POINTS_FILE(__name)						\
+static const struct seq_operations __name ## _ops = {				\
+	.start = points_start,							\
+	.next = points_next,							\
+	.stop = points_stop,							\
+	.show = __name ## _show,						\
+};										\
+										\
+static int __name ## _open(struct inode *inode, struct file *file)		\
+{										\
+	return open_points(file, &__name ## _ops);				\
+}										\
+										\
+static const struct file_operations __name ## _fops = {			\
+	.owner = THIS_MODULE,							\
+	.open = __name ## _open,						\
+	.read = seq_read,							\
+	.llseek = seq_lseek,							\
+	.release = points_release,						\
+}
 
-	guard(mutex)(&kprobe_mutex);
-	points_for_each(show, m);
+/**
+ * struct point_list - what an open file lists
+ * @addrs: the addresses at which there were points when it was opened, in order
+ * @nr: how many
+ * @max: how many there is room for
+ */
+struct point_list {
+	unsigned long *addrs;
+	unsigned int nr;
+	unsigned int max;
+};
+
+static int count_point(struct kprobe_point *point, void *data)
+{
+	unsigned int *nr = data;
+
+	(*nr)++;
 
 	return 0;
 }
 
-static int list_show(struct seq_file *m, void *unused)
+static int list_point(struct kprobe_point *point, void *data)
 {
-	return show_points(m, show_point);
+	struct point_list *list = data;
+
+	if (list->nr == list->max)
+		return -EAGAIN;
+	list->addrs[list->nr++] = point_addr(point);
+
+	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(list);
+
+/* Allocate first: memory may have to be reclaimed by those who wait for the mutex. */
+static int list_points(struct point_list *list)
+{
+	unsigned int max = 0;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		points_for_each(count_point, &max);
+	list->nr = 0;
+	list->max = max;
+	list->addrs = kvmalloc_array(max + 1, sizeof(*list->addrs), GFP_KERNEL);
+	if (!list->addrs)
+		return -ENOMEM;
+
+	guard(mutex)(&kprobe_mutex);
+
+	return points_for_each(list_point, list);
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	unsigned long left = *(const unsigned long *)a, right = *(const unsigned long *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Of several points at one address points_at() shows all. */
+static void sort_list(struct point_list *list)
+{
+	unsigned int i, nr = 0;
+
+	sort(list->addrs, list->nr, sizeof(*list->addrs), compare_addrs, NULL);
+	for (i = 0; i < list->nr; i++) {
+		if (!i || list->addrs[i] != list->addrs[i - 1])
+			list->addrs[nr++] = list->addrs[i];
+	}
+	list->nr = nr;
+}
+
+static void *points_start(struct seq_file *m, loff_t *pos)
+{
+	struct point_list *list = m->private;
+
+	return *pos < list->nr ? &list->addrs[*pos] : NULL;
+}
+
+static void *points_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+
+	return points_start(m, pos);
+}
+
+static void points_stop(struct seq_file *m, void *v)
+{
+}
+
+static int points_release(struct inode *inode, struct file *file)
+{
+	struct point_list *list = ((struct seq_file *)file->private_data)->private;
+
+	kvfree(list->addrs);
+
+	return seq_release_private(inode, file);
+}
+
+static int open_points(struct file *file, const struct seq_operations *ops)
+{
+	struct point_list *list;
+	int ret;
+
+	/* Find out now whether points get a jump: a reader may have just registered one. */
+	optimize_prepare_queued();
+
+	list = __seq_open_private(file, ops, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	do {
+		kvfree(list->addrs);
+		ret = list_points(list);
+	} while (ret == -EAGAIN);
+	if (ret) {
+		points_release(file_inode(file), file);
+		return ret;
+	}
+	sort_list(list);
+
+	return 0;
+}
+
+/* The mutex is held for one address at a time. */
+static int list_show(struct seq_file *m, void *v)
+{
+	guard(mutex)(&kprobe_mutex);
+	points_at(*(unsigned long *)v, show_point, m);
+
+	return 0;
+}
+DEFINE_POINTS_FILE(list);
 
 /* Hits that came within others, and calls for which no instance was left. */
 static unsigned long member_missed(struct kprobe *kp)
@@ -107,12 +245,15 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(m);
 }
 
-/* Columns: address, place, state, members, missed hits, reason for having no jump. */
-static int points_show(struct seq_file *m, void *unused)
+/* Address, place, state, members, hits missed by them, and why it is no jump. */
+static int points_show(struct seq_file *m, void *v)
 {
-	return show_points(m, show_point_state);
+	guard(mutex)(&kprobe_mutex);
+	points_at(*(unsigned long *)v, show_point_state, m);
+
+	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(points);
+DEFINE_POINTS_FILE(points);
 
 static int blacklist_file_show(struct seq_file *m, void *unused)
 {

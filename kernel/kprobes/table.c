@@ -245,6 +245,22 @@ void table_set_gone(struct kprobe_point *point)
 	hash_add(points_gone, &point->op.kp.hlist, point_addr(point));
 }
 
+/* Call @fn for the point at @addr, and for those that were there before their text went. */
+int points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data), void *data)
+{
+	struct kprobe_point *point = point_find(addr);
+	int ret = point ? fn(point, data) : 0;
+
+	hash_for_each_possible(points_gone, point, op.kp.hlist, addr) {
+		if (ret)
+			break;
+		if (point_addr(point) == addr)
+			ret = fn(point, data);
+	}
+
+	return ret;
+}
+
 /* Call @fn for each point until one call returns non-zero, and return that. */
 int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
 {
