@@ -129,7 +129,8 @@ CONFIGS = [
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 60), selftests=("kprobe",)),
-    Config(X86_64, "preempt", racing=(15, 10)),
+    Config(X86_64, "preempt", racing=(15, 10),
+           parts=("kunit", "scripts", "toggle", "faults", "selftests")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 60), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),

@@ -49,6 +49,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
 				      unsigned long flags);
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
 /**
  * struct kprobe - a probe on one kernel instruction
@@ -66,6 +67,10 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
  * @opcode: the instruction's first opcode unit, as it was before the probe
  * @ainsn: architecture's preparation of the instruction
  * @registration: private, as long as the probe is registered
+ * @fault_handler: with CONFIG_KPROBES_FAULT_HANDLER, asked when a handler of the probe or
+ *	the probed instruction faults and there is no fixup, with the registers of the fault
+ *	and the architecture's number for it; a result of 1 says that it has been dealt
+ *	with, and that these registers are to be gone on with
  */
 struct kprobe {
 	struct hlist_node hlist;
@@ -81,6 +86,9 @@ struct kprobe {
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
 	unsigned long registration;
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+	kprobe_fault_handler_t fault_handler;
+#endif
 };
 
 #define KPROBE_FLAG_GONE	1	/* the probed text has been freed */
@@ -630,6 +638,26 @@ static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
 }
 #endif
 
+/*
+ * An architecture in whose text a jump may cover the instruction to go on at defines
+ * this to go on in the detour instead.
+ */
+#ifndef arch_kprobe_resume
+static inline void arch_kprobe_resume(struct pt_regs *regs)
+{
+}
+#endif
+
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+/* kernel/kprobes/fault.c */
+bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr);
+#else
+static inline bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr)
+{
+	return false;
+}
+#endif
+
 /**
  * kprobe_page_fault() - let kprobes see a page fault before it is handled
  * @regs: registers at the fault; a fault in an instruction's copy is moved to
@@ -645,6 +673,8 @@ static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int
 		return false;
 
 	arch_kprobe_leave_copy(regs);
+	if (IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER))
+		return kprobe_ask_fault_handlers(regs, trap);
 
 	/* Only a task that stays on its CPU can trust kprobe_running(). */
 	return !preemptible() && kprobe_running() && kprobe_fault_handler(regs, trap);

@@ -16,6 +16,7 @@
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 
+#include "fault.h"
 #include "hit.h"
 #include "point.h"
 
@@ -186,6 +187,25 @@ static __always_inline struct kprobe *next_callee(struct hlist_node *node)
 	return hlist_entry(READ_ONCE(node->next), struct kprobe, hlist);
 }
 
+static __always_inline int call_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe *before = fault_watch(kp);
+	int ret = kp->pre_handler(kp, regs);
+
+	fault_unwatch(before);
+
+	return ret;
+}
+
+static __always_inline void call_post_handler(struct kprobe *kp, struct pt_regs *regs,
+					      unsigned long flags)
+{
+	struct kprobe *before = fault_watch(kp);
+
+	kp->post_handler(kp, regs, flags);
+	fault_unwatch(before);
+}
+
 /*
  * The pre_handler of every point. A point with exactly one member to call has that
  * member as its callee; any other has itself, and a hit comes here.
@@ -196,7 +216,7 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 	struct kprobe *kp = hlist_entry(first, struct kprobe, hlist);
 	int ret;
 
-	while (!(ret = kp->pre_handler(kp, regs)))
+	while (!(ret = call_pre_handler(kp, regs)))
 		kp = next_callee(&kp->hlist);
 
 	return kp == &callees_end ? 0 : ret;
@@ -220,7 +240,7 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
 		if (kp->post_handler && member_is_called(kp))
-			kp->post_handler(kp, regs, flags);
+			call_post_handler(kp, regs, flags);
 	}
 }
 

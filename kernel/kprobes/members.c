@@ -7,6 +7,7 @@
 #include <linux/rculist.h>
 #include <linux/uaccess.h>
 
+#include "fault.h"
 #include "hit.h"
 #include "members.h"
 #include "optimize.h"
@@ -105,7 +106,7 @@ static void point_update_callee(struct kprobe_point *point)
 	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
 	struct kprobe *callee = &point->op.kp;
 
-	if (first != end && first->next == end)
+	if (!FAULTS_WATCHED && first != end && first->next == end)
 		callee = hlist_entry(first, struct kprobe, hlist);
 
 	/*

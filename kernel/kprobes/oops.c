@@ -22,6 +22,7 @@
 #include <linux/stacktrace.h>
 #include <linux/workqueue.h>
 
+#include "fault.h"
 #include "hit.h"
 #include "members.h"
 #include "oops.h"
@@ -207,6 +208,7 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 	if (kp->addr)
 		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
 	hits_forget();
+	fault_unwatch(NULL);
 
 	return NOTIFY_DONE;
 }

@@ -18,6 +18,7 @@
  *	return_entry
  *	return_trampoline, return_pool, return_rethook
  *	hit
+ *	fault
  *	table, state
  *	check
  *	blacklist

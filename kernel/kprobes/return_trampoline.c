@@ -21,6 +21,7 @@
 #include <linux/rethook.h>
 #include <linux/sched.h>
 
+#include "fault.h"
 #include "hit.h"
 #include "return_pool.h"
 
@@ -139,12 +140,21 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
+static __always_inline void call_watched(struct kretprobe *rp, struct kretprobe_instance *ri,
+					 struct pt_regs *regs)
+{
+	struct kprobe *before = fault_watch(&rp->kp);
+
+	rp->handler(ri, regs);
+	fault_unwatch(before);
+}
+
 /* Make the return probe current: bpf_get_func_ip() reads kprobe_running(). */
 static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
 	hit_begin(&rp->kp);
-	rp->handler(ri, regs);
+	call_watched(rp, ri, regs);
 }
 
 /* The function that returned was called by a handler, or by code that interrupted one. */
@@ -156,7 +166,7 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 	if (hit_put_aside(&rp->kp)) {
-		rp->handler(ri, regs);
+		call_watched(rp, ri, regs);
 		hit_resume();
 		return;
 	}

@@ -18,7 +18,7 @@
 static char *which = "pre";
 module_param(which, charp, 0400);
 MODULE_PARM_DESC(which,
-		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers; the code, also by a wild pointer; or a return that is lost");
+		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers, or one whose fault handler declines; the code, also by a wild pointer; or a return that is lost");
 
 static char *way = "break";
 module_param(way, charp, 0400);
@@ -92,6 +92,15 @@ static int on_lost(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
 }
+
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	pr_info("kp_fault: asked about trap %d in %pS, declined\n", trapnr,
+		(void *)instruction_pointer(regs));
+	return 0;
+}
+#endif
 
 static int hits;
 
@@ -174,6 +183,11 @@ static int register_faulty(void)
 	} else if (which_is("lost")) {
 		kp->addr = dereference_symbol_descriptor(lost);
 		faulty.handler = on_lost;
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+	} else if (which_is("declined")) {
+		kp->pre_handler = kp_fault_in_pre;
+		kp->fault_handler = on_fault;
+#endif
 	} else if (which_is("pre") || which_is("second")) {
 		kp->pre_handler = kp_fault_in_pre;
 	} else if (which_is("post")) {

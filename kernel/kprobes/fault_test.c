@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fault handlers: who is asked about which fault, and what becomes of the code that
+ * has faulted. A fault that none of them deals with is an oops, and not tested here.
+ */
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/uaccess.h>
+#if defined(CONFIG_X86)
+#include <asm/insn.h>
+#elif defined(CONFIG_RISCV)
+#include <asm/insn.h>
+#endif
+
+#include "fault.h"
+
+static int *bad_pointer = (int *)8;
+
+/* -- the probed functions -- */
+
+static noinline notrace u32 fault_test_plain(u32 n)
+{
+	barrier();
+	return n * 5 + 7;
+}
+
+static noinline u32 fault_test_traced(u32 n)
+{
+	barrier();
+	return n * 5 + 7;
+}
+
+/* Reads what it is given by the instruction at the label, and nothing without that. */
+extern u8 fault_test_load[];
+
+static noinline notrace u32 fault_test_reads(const u32 *from)
+{
+	u32 n = 77;
+
+#if defined(CONFIG_X86)
+	asm volatile(".globl fault_test_load\nfault_test_load: movl (%1), %0"
+		     : "+r" (n) : "r" (from) : "memory");
+#elif defined(CONFIG_ARM64)
+	asm volatile(".globl fault_test_load\nfault_test_load: ldr %w0, [%1]"
+		     : "+r" (n) : "r" (from) : "memory");
+#else
+	asm volatile(".globl fault_test_load\nfault_test_load: lw %0, 0(%1)"
+		     : "+r" (n) : "r" (from) : "memory");
+#endif
+	barrier();
+	return n;
+}
+
+static unsigned long behind(unsigned long ip)
+{
+#if defined(CONFIG_X86)
+	u8 bytes[MAX_INSN_SIZE];
+	struct insn insn;
+
+	arch_kprobe_read_insn(bytes, ip, sizeof(bytes));
+	insn_decode_kernel(&insn, bytes);
+	return ip + insn.length;
+#elif defined(CONFIG_RISCV)
+	/* What is there may be a breakpoint, which has the length of the instruction. */
+	return ip + GET_INSN_LENGTH(*(u16 *)ip);
+#else
+	return ip + 4;
+#endif
+}
+
+/* -- the handlers -- */
+
+static unsigned int asked, pres, posts, returns;
+static struct kprobe *asked_of;
+static int asked_trap;
+static unsigned long asked_ip;
+
+/* Leave out the instruction that has faulted. */
+static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	asked++;
+	asked_of = kp;
+	asked_trap = trapnr;
+	asked_ip = instruction_pointer(regs);
+	instruction_pointer_set(regs, behind(instruction_pointer(regs)));
+	return 1;
+}
+
+static int on_others_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	asked += 100;
+	return 0;
+}
+
+static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	pres++;
+	return 0;
+}
+
+static int on_pre_faulty(struct kprobe *kp, struct pt_regs *regs)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+	pres++;
+	return 0;
+}
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	posts++;
+}
+
+static void on_post_faulty(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+	posts++;
+}
+
+static int on_entry_faulty(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+	pres++;
+	return 0;
+}
+
+static int on_return_faulty(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+	returns++;
+	return 0;
+}
+
+static int on_pre_nofault(struct kprobe *kp, struct pt_regs *regs)
+{
+	int value;
+
+	pres += copy_from_kernel_nofault(&value, bad_pointer, sizeof(value)) == -EFAULT;
+	return 0;
+}
+
+static int fault_test_init(struct kunit *test)
+{
+	asked = 0;
+	pres = 0;
+	posts = 0;
+	returns = 0;
+	asked_of = NULL;
+
+	return 0;
+}
+
+static u32 (*targets[])(u32 n) = { fault_test_plain, fault_test_traced };
+
+static const void *next_target(const void *prev, char *desc)
+{
+	u32 (**t)(u32 n) = prev ? (void *)prev + sizeof(*t) : targets;
+
+	if (t == targets + ARRAY_SIZE(targets))
+		return NULL;
+	strscpy(desc, t == targets ? "plain" : "traced", KUNIT_PARAM_DESC_SIZE);
+	return t;
+}
+
+static struct kprobe on_target(u32 (*target)(u32 n))
+{
+	return (struct kprobe) {
+		.addr = dereference_symbol_descriptor(target),
+		.fault_handler = on_fault,
+	};
+}
+
+static void expect_asked(struct kunit *test, const struct kprobe *kp)
+{
+	KUNIT_EXPECT_EQ(test, asked, 1);
+	KUNIT_EXPECT_PTR_EQ(test, asked_of, kp);
+	if (IS_ENABLED(CONFIG_X86))
+		KUNIT_EXPECT_EQ(test, asked_trap, 14);
+	KUNIT_EXPECT_NULL(test, this_cpu_read(fault_member));
+	asked = 0;
+}
+
+/* A pre_handler that writes to NULL is put right, and all goes on. */
+static void fault_in_pre_handler(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kprobe kp = on_target(*target);
+
+	kp.pre_handler = on_pre_faulty;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(4), 27);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, pres, 2);
+	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
+	unregister_kprobe(&kp);
+}
+
+static void fault_in_post_handler(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kprobe kp = on_target(*target);
+
+	kp.post_handler = on_post_faulty;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, posts, 1);
+	unregister_kprobe(&kp);
+}
+
+static void fault_in_return_probe(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kretprobe rp = {
+		.kp = on_target(*target),
+		.entry_handler = on_entry_faulty,
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &rp.kp);
+	KUNIT_EXPECT_EQ(test, pres, 1);
+	unregister_kretprobe(&rp);
+
+	rp.entry_handler = NULL;
+	rp.handler = on_return_faulty;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &rp.kp);
+	KUNIT_EXPECT_EQ(test, returns, 1);
+	unregister_kretprobe(&rp);
+}
+
+/* Of several at an address, that one is asked whose handler it was. */
+static void fault_of_one_of_several(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kprobe first = on_target(*target), second = first, third = first;
+
+	first.pre_handler = on_pre;
+	first.fault_handler = on_others_fault;
+	second.pre_handler = on_pre_faulty;
+	third.pre_handler = on_pre;
+	third.fault_handler = on_others_fault;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&first), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&second), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&third), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &second);
+	KUNIT_EXPECT_EQ(test, pres, 3);
+	unregister_kprobe(&third);
+	unregister_kprobe(&second);
+	unregister_kprobe(&first);
+}
+
+/* A fault with a fixup is nobody's. */
+static void fault_with_fixup(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kprobe kp = on_target(*target);
+
+	kp.pre_handler = on_pre_nofault;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, pres, 1);
+	KUNIT_EXPECT_EQ(test, asked, 0);
+	unregister_kprobe(&kp);
+}
+
+/* The probed instruction itself, as a copy, after its pre_handlers have run. */
+static void fault_of_instruction(struct kunit *test)
+{
+	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
+	struct kprobe declines = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.pre_handler = on_pre,
+		.fault_handler = on_others_fault,
+	};
+	struct kprobe kp = declines, post = declines;
+
+	kp.fault_handler = on_fault;
+	post.fault_handler = NULL;
+	post.post_handler = on_post;
+	OPTIMIZER_HIDE_VAR(reads);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, reads(&good), 5);
+	KUNIT_EXPECT_EQ(test, asked, 0);
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
+	KUNIT_EXPECT_EQ(test, pres, 2);
+
+	/* By a jump, where there can be one. */
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	expect_asked(test, &kp);
+
+	/* It is over for a post_handler as well. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, posts, 1);
+	unregister_kprobe(&post);
+	unregister_kprobe(&kp);
+
+	/* Asked one after the other, until one has dealt with it. */
+	kp.addr = (kprobe_opcode_t *)fault_test_load;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	KUNIT_EXPECT_EQ(test, asked, 101);
+	unregister_kprobe(&kp);
+	unregister_kprobe(&declines);
+}
+
+static struct kunit_case fault_cases[] = {
+	KUNIT_CASE_PARAM(fault_in_pre_handler, next_target),
+	KUNIT_CASE_PARAM(fault_in_post_handler, next_target),
+	KUNIT_CASE_PARAM(fault_in_return_probe, next_target),
+	KUNIT_CASE_PARAM(fault_of_one_of_several, next_target),
+	KUNIT_CASE_PARAM(fault_with_fixup, next_target),
+	KUNIT_CASE(fault_of_instruction),
+	{}
+};
+
+static struct kunit_suite fault_suite = {
+	.name = "kprobes_fault",
+	.init = fault_test_init,
+	.test_cases = fault_cases,
+};
+
+kunit_test_suite(fault_suite);
+
+MODULE_DESCRIPTION("KUnit test of the fault handlers of probes");
+MODULE_LICENSE("GPL");
