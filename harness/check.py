@@ -28,6 +28,8 @@ EXCEPTIONS = {
     "harness/modules/kp_bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # Two hundred functions, from ten shapes.
     "harness/modules/kp_torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
+    # The same for functions of all types.
+    "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
     # One row for each way to interrupt the same.
     "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # Its caller has the level, and hands it on.

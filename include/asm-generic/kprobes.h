@@ -8,6 +8,9 @@
 #ifndef _ASM_GENERIC_KPROBES_H
 #define _ASM_GENERIC_KPROBES_H
 
+/* Words of the stack, from the first argument there on, that a jprobe's handler sees. */
+#define JPROBE_STACK_WORDS	16
+
 #if defined(__KERNEL__) && !defined(__ASSEMBLY__)
 
 #include <linux/compiler.h>

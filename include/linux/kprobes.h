@@ -639,6 +639,14 @@ static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
 #endif
 
 /*
+ * Bytes between the stack pointer and the arguments on the stack, at a function's entry.
+ * An architecture whose calls push the return address defines it.
+ */
+#ifndef JPROBE_STACK_OFFSET
+#define JPROBE_STACK_OFFSET	0
+#endif
+
+/*
  * An architecture in whose text a jump may cover the instruction to go on at defines
  * this to go on in the detour instead.
  */
@@ -679,5 +687,7 @@ static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int
 	/* Only a task that stays on its CPU can trust kprobe_running(). */
 	return !preemptible() && kprobe_running() && kprobe_fault_handler(regs, trap);
 }
+
+#include <linux/jprobes.h>
 
 #endif /* _LINUX_KPROBES_H */

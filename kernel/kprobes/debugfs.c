@@ -15,11 +15,20 @@
 #include <linux/sort.h>
 
 #include "blacklist.h"
+#include "jprobe.h"
 #include "optimize.h"
 #include "point.h"
 #include "reconcile.h"
 #include "return.h"
 #include "table.h"
+
+static char member_type(const struct kprobe *kp)
+{
+	if (return_is_probe(kp))
+		return 'r';
+
+	return jprobe_is_probe(kp) ? 'j' : 'k';
+}
 
 static void show_member(struct seq_file *m, const struct kprobe_point *point,
 			struct kprobe *kp)
@@ -36,7 +45,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = NULL;
 
-	seq_printf(m, "%px  %c  ", addr, return_is_probe(kp) ? 'r' : 'k');
+	seq_printf(m, "%px  %c  ", addr, member_type(kp));
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
 	else

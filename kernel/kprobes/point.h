@@ -9,7 +9,7 @@
  *
  * Calls go down only:
  *
- *	kprobes, return, debugfs
+ *	kprobes, return, jprobe, debugfs
  *	optimize
  *	lifetime, oops
  *	reconcile

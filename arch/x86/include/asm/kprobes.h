@@ -51,6 +51,9 @@ struct task_struct;
 
 typedef u8 kprobe_opcode_t;
 
+/* The return address is on the stack, below the arguments. */
+#define JPROBE_STACK_OFFSET	sizeof(long)
+
 /* A hit that interrupts another is handled, see hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 

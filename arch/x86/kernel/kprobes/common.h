@@ -174,6 +174,10 @@ static __always_inline u64 fred_kernel_cs(u64 config)
 bool copy_wants_thunk(struct insn *insn);
 unsigned long copy_thunk(struct insn *insn);
 
+/* jprobe_64.S */
+asmlinkage void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
+			     u32 hash);
+
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int blacklist_ftrace(void);

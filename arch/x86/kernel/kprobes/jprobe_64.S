@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls a jprobe's handler as its function was called.
+ */
+#include <linux/linkage.h>
+#include <asm/asm.h>
+#include <asm/kprobes.h>
+#include <asm/nospec-branch.h>
+#include <asm/ptrace-abi.h>
+
+	.text
+
+/*
+ * void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
+ *		     u32 hash)
+ *
+ * The arguments are in registers and in the words above the return address. %al tells
+ * a variadic function of vector registers, %r10 a checked function the type.
+ */
+SYM_FUNC_START(jprobe_thunk)
+	pushq	%rbp
+	movq	%rsp, %rbp
+	movq	%rdi, %r11
+	movl	%ecx, %r10d
+	.set	word, JPROBE_STACK_WORDS
+	.rept	JPROBE_STACK_WORDS
+	.set	word, word - 1
+	pushq	(word * 8)(%rdx)
+	.endr
+	movq	RAX(%rsi), %rax
+	movq	RDI(%rsi), %rdi
+	movq	RDX(%rsi), %rdx
+	movq	RCX(%rsi), %rcx
+	movq	R8(%rsi), %r8
+	movq	R9(%rsi), %r9
+	movq	RSI(%rsi), %rsi
+	CALL_NOSPEC r11
+	leave
+	RET
+SYM_FUNC_END(jprobe_thunk)
+_ASM_NOKPROBE(jprobe_thunk)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The form that modules with jprobes have had: the entry in an initializer, the symbol
+ * set later, the handler ending in jprobe_return() with code that was never reached.
+ */
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched/task.h>
+
+/* Proxy for kernel_clone(), once do_fork(). */
+static pid_t jkernel_clone(struct kernel_clone_args *args)
+{
+	pr_info("kp_jdofork: clone_flags=0x%llx, exit_signal=%d, args=0x%p\n",
+		args->flags, args->exit_signal, args);
+	jprobe_return();
+	/* not reached */
+	return 0;
+}
+
+static struct jprobe my_jprobe = {
+	.entry = JPROBE_ENTRY(jkernel_clone)
+};
+
+static int __init kp_jdofork_init(void)
+{
+	int ret;
+
+	my_jprobe.kp.symbol_name = "kernel_clone";
+
+	ret = register_jprobe(&my_jprobe);
+	if (ret < 0) {
+		pr_info("kp_jdofork: register_jprobe failed, returned %d\n", ret);
+		return ret;
+	}
+	pr_info("kp_jdofork: planted at %p, handler at %p\n", my_jprobe.kp.addr,
+		my_jprobe.entry);
+	return 0;
+}
+
+static void __exit kp_jdofork_exit(void)
+{
+	unregister_jprobe(&my_jprobe);
+	pr_info("kp_jdofork: unregistered\n");
+}
+
+module_init(kp_jdofork_init)
+module_exit(kp_jdofork_exit)
+MODULE_DESCRIPTION("A jprobe as it used to be written");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which probes are jprobes.
+ */
+#ifndef _KERNEL_KPROBES_JPROBE_H
+#define _KERNEL_KPROBES_JPROBE_H
+
+#include <linux/kprobes.h>
+
+#ifdef CONFIG_JPROBES
+int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+
+static inline bool jprobe_is_probe(const struct kprobe *kp)
+{
+	return kp->pre_handler == jprobe_pre_handler;
+}
+#else
+static inline bool jprobe_is_probe(const struct kprobe *kp)
+{
+	return false;
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_JPROBE_H */
