@@ -29,6 +29,9 @@ ROWS = [
     ("return probe by breakpoint, with an entry_handler", "hit-re"),
     ("return probe by ftrace site, with an entry_handler", "hit-rfe"),
     ("return probe by jump, with an entry_handler", "hit-roe"),
+    ("probe and return probe by breakpoint", "hit-kr"),
+    ("probe and return probe by ftrace site", "hit-krf"),
+    ("probe and return probe by jump", "hit-kro"),
     ("64 probes at one address, breakpoint", "hit-64-b"),
     ("64 with a post_handler at one address", "hit-64-k"),
     ("64 probes at one address, jump", "hit-64-o"),
@@ -63,6 +66,17 @@ ROWS = [
     ("memory for one of 10,000, bytes", "bytes-9999"),
     ("memory for one of 500 return probes, bytes", "bytes-return"),
 ]
+
+# "Probing the Guts of Kprobes", Linux Symposium 2006, and the kernel's document after it: a
+# probe, a return probe, and both on one function, in microseconds.
+PAPER = [
+    ("i386, Pentium M, 2.6.16", .57, .92, .99),
+    ("i386, Pentium M, boosted", .26, .45, .86),
+    ("x86_64, Opteron 246", .49, .80, .82),
+    ("ppc64, POWER5", .77, 1.26, 1.45),
+]
+OURS = [("breakpoint", "hit-b", "hit-r", "hit-kr"), ("ftrace site", "hit-f", "hit-rf", "hit-krf"),
+        ("jump", "hit-o", "hit-ro", "hit-kro")]
 
 
 def figures(lines):
@@ -102,12 +116,32 @@ def table(found):
             ui.say(f"{text:50} {show[0]:>11} {show[1]:>11} {ratio(ours, theirs)}")
 
 
+def paper_row(text, k, r, kr):
+    show = [f"{value:,}" if isinstance(value, int) else f"{value:.2f}" for value in (k, r, kr)]
+    return (f"{text:40} {show[0]:>7} {show[1]:>7} {show[2]:>7} "
+            f"{r / k:7.2f} {kr / k:7.2f} {kr / r:7.2f}")
+
+
+def paper_table(found):
+    """What a probe on the entry adds to a return probe, then and now."""
+    rows = [paper_row(f"{text}, usec", *costs) for text, *costs in PAPER]
+    for name in ("theirs", "ours"):
+        for way, *keys in OURS:
+            costs = [found[name].get(key) for key in keys]
+            if all(costs):
+                rows.append(paper_row(f"{name}, {way}, instructions", *costs))
+    return [f"{'':40} {'k':>7} {'r':>7} {'kr':>7} {'r/k':>7} {'kr/k':>7} {'kr/r':>7}", *rows]
+
+
 def run(arch, drawing=None):
     wanted = [config for config in configs.BENCH if arch in (config.arch.name, config.label)]
     for config in wanted:
         found = {name: measure(config, name, made) for name, made in rivals.builds(config)}
         ui.say(f"\n{config.label}, instructions unless said otherwise")
         table(found)
+        ui.say("\nk = probe, r = return probe, kr = both on one function")
+        for line in paper_table(found):
+            ui.say(line)
         if drawing and config is wanted[0]:
             plot.draw(drawing, found)
     return 0

@@ -217,27 +217,47 @@ static int wait_for_jump(const u8 *at)
 	return -ETIME;
 }
 
-static void return_of(const char *name, void (*fn)(void), const char *symbol, const u8 *jump,
-		      kretprobe_handler_t entry)
+static int register_return(const char *symbol, kretprobe_handler_t entry_handler)
+{
+	memset(&return_probe, 0, sizeof(return_probe));
+	return_probe.kp.symbol_name = symbol;
+	return_probe.handler = on_return;
+	return_probe.entry_handler = entry_handler;
+
+	return register_kretprobe(&return_probe);
+}
+
+static int register_entry(const char *symbol)
+{
+	memset(&probe, 0, sizeof(probe));
+	probe.symbol_name = symbol;
+	probe.pre_handler = on_pre;
+
+	return register_kprobe(&probe);
+}
+
+/* A return probe, and perhaps a probe on the entry as well. @jump: where there is to be one */
+static void return_of(const char *name, void (*fn)(void), const char *symbol, bool entry,
+		      const u8 *jump, kretprobe_handler_t entry_handler)
 {
 	u64 without = call_cost(fn);
 	int err;
 
-	memset(&return_probe, 0, sizeof(return_probe));
-	return_probe.kp.symbol_name = symbol;
-	return_probe.handler = on_return;
-	return_probe.entry_handler = entry;
-	err = register_kretprobe(&return_probe);
-	if (!err && jump) {
-		err = wait_for_jump(jump);
-		if (err)
-			unregister_kretprobe(&return_probe);
-	}
+	err = register_return(symbol, entry_handler);
 	if (err) {
 		tell_failure(name, err);
 		return;
 	}
-	tell_hit(name, fn, without, 1);
+	if (entry)
+		err = register_entry(symbol);
+	if (!err && jump)
+		err = wait_for_jump(jump);
+	if (err)
+		tell_failure(name, err);
+	else
+		tell_hit(name, fn, without, entry ? 2 : 1);
+	if (entry && probe.addr)
+		unregister_kprobe(&probe);
 	unregister_kretprobe(&return_probe);
 }
 
@@ -286,10 +306,12 @@ static void run_hits(unsigned int unused)
 	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, on_post);
 	hit_of_site("hit-f", NULL);
 	hit_of_site("hit-fk", on_post);
-	return_of("hit-r", kp_bench_entry, "kp_bench_entry", NULL, NULL);
-	return_of("hit-rf", traced, "kp_bench:traced", NULL, NULL);
-	return_of("hit-re", kp_bench_entry, "kp_bench_entry", NULL, on_entry);
-	return_of("hit-rfe", traced, "kp_bench:traced", NULL, on_entry);
+	return_of("hit-r", kp_bench_entry, "kp_bench_entry", false, NULL, NULL);
+	return_of("hit-rf", traced, "kp_bench:traced", false, NULL, NULL);
+	return_of("hit-re", kp_bench_entry, "kp_bench_entry", false, NULL, on_entry);
+	return_of("hit-rfe", traced, "kp_bench:traced", false, NULL, on_entry);
+	return_of("hit-kr", kp_bench_entry, "kp_bench_entry", true, NULL, NULL);
+	return_of("hit-krf", traced, "kp_bench:traced", true, NULL, NULL);
 	hit_of_crowd("hit-64-b", false, NULL);
 	hit_of_crowd("hit-64-k", false, on_post);
 }
@@ -308,8 +330,9 @@ static void run_jumps(unsigned int unused)
 		tell_hit("hit-o", kp_bench_move, without, 1);
 	unregister_kprobe(&probe);
 
-	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at, NULL);
-	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", kp_bench_entry_at, on_entry);
+	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
+	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);
+	return_of("hit-kro", kp_bench_entry, "kp_bench_entry", true, kp_bench_entry_at, NULL);
 	hit_of_crowd("hit-64-o", true, NULL);
 }
 
