@@ -84,6 +84,13 @@ done
 check "probe fires after much switching" fires late
 check "enabled refuses other text" sh -c "! echo maybe 2>/dev/null >$KPROBES/enabled"
 
+if [ -e $KNOB ]; then
+	check "sysctl forbids jumps" sh -c \
+		"/bin/busybox sysctl -w debug.kprobes-optimization=0 && [ \$(cat $KNOB) = 0 ]"
+	check "sysctl allows jumps" sh -c \
+		"/bin/busybox sysctl -w debug.kprobes-optimization=1 && [ \$(cat $KNOB) = 1 ]"
+fi
+
 # The calls that a return probe misses for want of an instance are missed hits.
 missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPROBES/points; }
 
