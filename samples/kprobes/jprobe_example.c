@@ -12,6 +12,8 @@
 
 #include <linux/fcntl.h>
 #include <linux/kprobes.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
@@ -19,13 +21,15 @@
 
 /*
  * Has the parameters of do_sys_openat2(). The memory of the program cannot be waited
- * for here; a name that is not there yet is left out.
+ * for here: a name that is not there yet is left out, and one that goes on in another
+ * page is cut.
  */
 static long on_open(int dfd, const char __user *filename, struct open_how *how)
 {
-	char name[64];
+	char name[64] = "";
+	size_t len = min(sizeof(name) - 1, PAGE_SIZE - offset_in_page(filename));
 
-	if (strncpy_from_user_nofault(name, filename, sizeof(name)) < 0)
+	if (copy_from_user_nofault(name, filename, len))
 		strscpy(name, "?");
 	pr_info("do_sys_openat2: %s[%d] opens %s from %d with flags %#llo\n", current->comm,
 		task_pid_nr(current), name, dfd, how->flags);
