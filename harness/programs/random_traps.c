@@ -182,15 +182,12 @@ static void by_call(const struct trap *t)
 	((void (*)(void))write_code(t))();
 }
 
+/* Not by a far return: the emulator takes its stack for the kernel's. */
 static void far_jump(unsigned int selector, uintptr_t ip)
 {
-#ifdef __x86_64__
-	asm volatile("pushq %0\n\tpushq %1\n\tlretq" : : "r" ((uint64_t)selector), "r" (ip) : "memory");
-#else
 	struct { uint32_t ip; uint16_t selector; } __attribute__((packed)) there = { ip, selector };
 
-	asm volatile("ljmp *%0" : : "m" (there) : "memory");
-#endif
+	asm volatile("ljmpl *%0" : : "m" (there) : "memory");
 }
 
 /* The code segments that all have. With the wrong one for the address this faults. */
@@ -330,6 +327,7 @@ static struct trap draw_trap(void)
 static struct outcome make(struct trap t)
 {
 	memset(&seen, 0, sizeof(seen));
+	errno = 0;
 	steps = 0;
 	if (!sigsetjmp(out, 1))
 		kinds[t.kind](&t);
