@@ -7,8 +7,6 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 
-
-
 static noinline void may_be_probed(void)
 {
 	barrier();

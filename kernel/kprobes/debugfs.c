@@ -218,6 +218,7 @@ static int list_show(struct seq_file *m, void *v)
 
 	return 0;
 }
+
 DEFINE_POINTS_FILE(list);
 
 /* Hits that came within others, and calls for which no instance was left. */
@@ -262,6 +263,7 @@ static int points_show(struct seq_file *m, void *v)
 
 	return 0;
 }
+
 DEFINE_POINTS_FILE(points);
 
 static int blacklist_file_show(struct seq_file *m, void *unused)

@@ -109,7 +109,7 @@ static int count_hit(struct kprobe *p, struct pt_regs *regs)
 
 static void expect_hits(struct kunit *test, int expected)
 {
-	int (*fn)(int x) = READ_ONCE(target_fn);
+	typeof(target) *fn = READ_ONCE(target_fn);
 
 	hits = 0;
 	fn(1);

@@ -96,7 +96,7 @@ static void pool_grows(struct kunit *test)
 		if (take(pool))
 			continue;
 		/* irq_work may be late on an emulated CPU. */
-		msleep(1);
+		msleep(20);
 		return_pools_settle();
 		tries++;
 	}

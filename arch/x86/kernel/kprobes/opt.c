@@ -673,7 +673,11 @@ static notrace struct kprobe *covering_probe(unsigned long addr, unsigned int at
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(addr - at));
 
-	return p && !kprobe_ftrace(p) && at < smp_load_acquire(&optinsn_of(p)->size) ? p : NULL;
+	if (!p || kprobe_ftrace(p))
+		return NULL;
+
+	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
+	return at < smp_load_acquire(&optinsn_of(p)->size) ? p : NULL;
 }
 
 NOKPROBE_SYMBOL(covering_probe);
