@@ -67,7 +67,7 @@ static void index_finds_none(struct kunit *test)
 static void symbol_is_found(struct kunit *test)
 {
 	unsigned long size, offset, addr = (unsigned long)dereference_symbol_descriptor(sprintf);
-	char name[KSYM_NAME_LEN], expected[KSYM_NAME_LEN];
+	static char name[KSYM_NAME_LEN], expected[KSYM_NAME_LEN];	/* large for a stack */
 	struct kprobe_function fn;
 	char *module;
 	bool found;
