@@ -21,9 +21,9 @@
 
 #include "check.h"
 #include "jprobe.h"
+#include "members.h"
 #include "point.h"
 #include "request.h"
-#include "table.h"
 
 /* An array of jprobes is handed on as an array of the probes in them. */
 static_assert(offsetof(struct jprobe, kp) == 0);
@@ -63,8 +63,12 @@ static int jprobe_check(struct jprobe *jp)
 		return -EINVAL;
 
 	guard(mutex)(&kprobe_mutex);
+	/* The handler of a registered probe must not be set anew. */
+	if (probe_is_registered(&jp->kp))
+		return -EINVAL;
 	req.kp = &jp->kp;
-	ret = resolve_probe(&req);
+	ret = resolve_address(&req);
+	ret = ret ?: resolve_place(&req);
 	if (ret)
 		return ret;
 	if (!req.on_entry) {
@@ -73,8 +77,7 @@ static int jprobe_check(struct jprobe *jp)
 		return -EINVAL;
 	}
 
-	/* The handler of a registered probe must not be set anew. */
-	return point_find_registered(&req) ? -EINVAL : 0;
+	return 0;
 }
 
 static void jprobes_set_handler(struct jprobe **jps, int num, kprobe_pre_handler_t handler)

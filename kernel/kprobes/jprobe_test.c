@@ -11,9 +11,9 @@
 #include <linux/string.h>
 
 #include "jprobe.h"
+#include "members.h"
 #include "optimize.h"
 #include "point.h"
-#include "table.h"
 
 #define ARGS_MAX	14
 
