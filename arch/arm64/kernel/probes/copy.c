@@ -216,7 +216,7 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /**
- * kprobe_ss_brk_handler() - the breakpoint behind a copy
+ * kprobe_ss_brk_handler() - the breakpoint behind a copy, or of a detour
  * @regs: registers at the trap
  * @esr: syndrome of the exception
  *
@@ -226,6 +226,9 @@ NOKPROBE_SYMBOL(finish_post_copy);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct slot *slot = slot_at(regs->pc);
+
+	if (detour_load(regs))
+		return DBG_HOOK_HANDLED;
 
 	if (regs->pc == (unsigned long)&slot->back[1]) {
 		regs->pc = slot->addr + AARCH64_INSN_SIZE;
@@ -253,6 +256,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = slot_at(regs->pc);
 	unsigned long pc = regs->pc;
 
+	detour_leave(regs);
 	if (likely(!is_kprobe_insn_slot(pc)))
 		return;
 
@@ -286,7 +290,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (unlikely(p) && text_is_brk(pc))
+	if (unlikely(p) && probe_is_armed(p))
 		hit_finish_fixup(p, regs, 0);
 }
 
