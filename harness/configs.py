@@ -83,7 +83,6 @@ I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
 ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
              suites=("longest-symbol",), debian="arm64", unsupported=(
-                 "kprobe/kprobe_opt_types.tc",
                  # FPROBE is not for arm64.
                  *FPROBE_TESTS,
                  # Probes the start of the shell's file, which here is no code. See uprobes.sh.
