@@ -308,8 +308,10 @@ module_param_cb(more, &more_ops, NULL, 0200);
 
 static bool is_jump(const struct kprobe *kp)
 {
-#ifdef CONFIG_X86
+#if defined(CONFIG_X86)
 	return *kp->addr == JMP32_INSN_OPCODE;
+#elif defined(CONFIG_ARM64)
+	return aarch64_insn_is_b(*kp->addr);
 #else
 	return false;
 #endif
