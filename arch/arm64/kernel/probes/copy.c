@@ -23,6 +23,7 @@
 #include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
+#include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -66,11 +67,26 @@ static __always_inline struct slot *slot_at(unsigned long pc)
 	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
 }
 
+/* Executable memory can be had from core_initcall() on. */
+static bool execmem_ready __ro_after_init;
+
+static int __init note_execmem(void)
+{
+	execmem_ready = true;
+
+	return 0;
+}
+core_initcall_sync(note_execmem);
+
 /* Near the kernel, if there is room, for the sake of the branches back. */
 void *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
+	void *page;
 
+	if (!execmem_ready)
+		return NULL;
+
+	page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
 	if (!page)
 		page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 	if (!page)
