@@ -4,7 +4,8 @@
  *
  * A hit, in the order in which it passes through the files:
  *
- *	trap.c		breakpoints written and hit, handlers called
+ *	text.c		breakpoints written
+ *	trap.c		breakpoints hit, handlers called
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
@@ -20,9 +21,11 @@
 
 #include "decode-insn.h"
 
+/* text.c */
+u32 ebreak_for(u32 insn);
+
 /* trap.c */
 bool text_is_ebreak(unsigned long addr);
-u32 ebreak_for(u32 insn);
 
 /* decode.c */
 int read_original(u32 *insn, unsigned long addr);
