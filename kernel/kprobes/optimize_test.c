@@ -150,6 +150,7 @@ static struct watch *watch_join(struct kunit *test, const struct watch *w,
 
 	KUNIT_ASSERT_NOT_NULL(test, fellow);
 	fellow->kp.addr = w->kp.addr;
+	memcpy(fellow->text, w->text, sizeof(fellow->text));
 	fellow->kp.pre_handler = count_hit;
 	fellow->kp.post_handler = post;
 	watch_register(test, fellow);
@@ -203,7 +204,7 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		.plain = *point->op.kp.addr == point->op.kp.opcode,
+		.plain = *point->op.kp.addr == w->text[0],
 	};
 }
 
@@ -927,6 +928,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, fellow);
 		fellow->kp.addr = w->kp.addr;
+	memcpy(fellow->text, w->text, sizeof(fellow->text));
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;
 		watch_register(test, fellow);
