@@ -20,37 +20,26 @@ u32 ebreak_for(u32 insn)
 }
 
 /**
- * struct patch_round - text of several probes, written while all CPUs stand still
- * @kps: the probes, linked by their list
- * @arm: whether they get their breakpoints, or their instructions back
+ * struct text_round - text of several probes, written while all CPUs stand still
+ * @write: writes it
+ * @list: the probes
  * @arrived: CPUs that stand still
  * @done: 1 when the last of them has written the text
  */
-struct patch_round {
-	struct list_head *kps;
-	bool arm;
+struct text_round {
+	void (*write)(struct list_head *list);
+	struct list_head *list;
 	atomic_t arrived;
 	u32 done;
 };
 
-static void write_text(struct patch_round *round)
-{
-	struct kprobe *p;
-	u32 insn;
-
-	list_for_each_entry(p, round->kps, list) {
-		insn = round->arm ? ebreak_for(p->opcode) : p->opcode;
-		WARN_ON_ONCE(patch_insn_write(p->addr, &insn, insn_len(insn)));
-	}
-}
-
 /* On every CPU. An instruction may lie across cache lines, so they all empty theirs. */
-static int patch_text_stopped(void *data)
+static int write_text_stopped(void *data)
 {
-	struct patch_round *round = data;
+	struct text_round *round = data;
 
 	if (atomic_inc_return(&round->arrived) == num_online_cpus()) {
-		write_text(round);
+		round->write(round->list);
 		/* Pairs with the wait of the others: they fetch what was written. */
 		smp_store_release(&round->done, 1);
 	} else {
@@ -61,45 +50,67 @@ static int patch_text_stopped(void *data)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(patch_text_stopped);
+NOKPROBE_SYMBOL(write_text_stopped);
 
-static void patch_all(struct list_head *kps, bool arm)
+/* Have @write called for @list, by patch_insn_write(), with all CPUs standing still. */
+void write_text(void (*write)(struct list_head *list), struct list_head *list)
 {
-	struct patch_round round = { .kps = kps, .arm = arm };
+	struct text_round round = { .write = write, .list = list };
 
 	lockdep_assert_held(&text_mutex);
 
 	/* Says that the caller of stop_machine() holds text_mutex. */
 	riscv_patch_in_stop_machine = true;
-	stop_machine_cpuslocked(patch_text_stopped, &round, cpu_online_mask);
+	stop_machine_cpuslocked(write_text_stopped, &round, cpu_online_mask);
 	riscv_patch_in_stop_machine = false;
+}
+
+static void write_insn(struct kprobe *p, u32 insn)
+{
+	WARN_ON_ONCE(patch_insn_write(p->addr, &insn, insn_len(insn)));
+}
+
+static void write_breakpoints(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		write_insn(p, ebreak_for(p->opcode));
+}
+
+static void write_originals(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		write_insn(p, p->opcode);
 }
 
 void arch_arm_kprobes(struct list_head *kps)
 {
-	patch_all(kps, true);
+	write_text(write_breakpoints, kps);
 }
 
 void arch_disarm_kprobes(struct list_head *kps)
 {
-	patch_all(kps, false);
+	write_text(write_originals, kps);
 }
 
-static void patch_one(struct kprobe *p, bool arm)
+static void write_one(struct kprobe *p, void (*write)(struct list_head *list))
 {
 	LIST_HEAD(kps);
 
 	list_add(&p->list, &kps);
-	patch_all(&kps, arm);
+	write_text(write, &kps);
 	list_del_init(&p->list);
 }
 
 void arch_arm_kprobe(struct kprobe *p)
 {
-	patch_one(p, true);
+	write_one(p, write_breakpoints);
 }
 
 void arch_disarm_kprobe(struct kprobe *p)
 {
-	patch_one(p, false);
+	write_one(p, write_originals);
 }

@@ -51,6 +51,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
+		detour_follow(regs);
 		return;
 	}
 
@@ -101,6 +102,8 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
 	if (unlikely(!p)) {
+		if (detour_elsewhere(regs))
+			return true;
 		if (text_is_ebreak(regs->epc))
 			return false;
 		local_flush_icache_all();
