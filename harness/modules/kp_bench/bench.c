@@ -203,13 +203,10 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 	unregister_kprobe(&probe);
 }
 
-static bool is_jump(const u8 *at)
+/* None of what is probed here begins like a jump itself. */
+static bool begins_jump(u8 byte)
 {
-#ifdef CONFIG_ARM64
-	return (READ_ONCE(*(const u32 *)at) & 0xfc000000) == 0x14000000;
-#else
-	return READ_ONCE(*at) == 0xe9;
-#endif
+	return IS_ENABLED(CONFIG_RISCV) ? (byte & 0x7f) == 0x17 : byte == 0xe9;
 }
 
 static int wait_for_jump(const u8 *at)
@@ -217,8 +214,8 @@ static int wait_for_jump(const u8 *at)
 #ifdef CONFIG_OPTPROBES
 	unsigned int i;
 
-	for (i = 0; i < 10000; i++) {
-		if (is_jump(at))
+	for (i = 0; i < 1000; i++) {
+		if (begins_jump(READ_ONCE(*at)))
 			return 0;
 		usleep_range(1000, 2000);
 	}
