@@ -33,6 +33,10 @@ churn()		# until there is /tmp/over: probes of all kinds, many removed at once
 	done
 }
 
+# Both runs of the program are to have their memory at the same addresses.
+RANDOMIZE=/proc/sys/kernel/randomize_va_space
+randomize=$(cat $RANDOMIZE)
+echo 0 >$RANDOMIZE
 check "traps without probes" random_traps learn "$SEED" "$ADDRESS" /tmp/outcomes
 for kind in "" post ret; do
 	check "a probe where no trap is, $kind" prober add "victim$kind" kp_victim_plain $kind
@@ -56,5 +60,6 @@ for kind in "" post ret; do
 	prober del "victim$kind"
 done
 rm -f /tmp/over
+echo $randomize >$RANDOMIZE
 rmmod kp_prober
 rmmod kp_victim
