@@ -95,8 +95,16 @@ static void requests_sort(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
+/*
+ * Find the address and pin its module. The init text of a module may be freed between the
+ * two: then the address is not text any more, and the symbol is gone when it is looked up
+ * again. A symbol of data has the same address both times.
+ */
 static int request_resolve(struct probe_request *req)
 {
+	unsigned long before;
+	int ret;
+
 	if (!req->kp)
 		return -EINVAL;
 	if (probe_is_registered(req->kp)) {
@@ -104,7 +112,13 @@ static int request_resolve(struct probe_request *req)
 		return -EINVAL;
 	}
 
-	return resolve_address(req);
+	do {
+		before = req->addr;
+		ret = resolve_address(req);
+		ret = ret ?: lifetime_hold(req);
+	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
+
+	return ret;
 }
 
 /**
@@ -118,7 +132,7 @@ struct first_failure {
 	int err;
 };
 
-/* Find the addresses, before the locks of others are taken, for it may take a while. */
+/* Before the locks of others are taken, for it may take a while. */
 static struct first_failure requests_resolve(struct probe_request *reqs, unsigned int nr)
 {
 	struct first_failure first = {};
@@ -141,7 +155,6 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 	if (probe_is_registered(req->kp))
 		return -EINVAL;
 	ret = resolve_place(req);
-	ret = ret ?: lifetime_hold(req);
 
 	return ret ?: request_find_point(req, work);
 }
