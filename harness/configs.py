@@ -62,8 +62,14 @@ class Config:
         return self.parts != ("kunit",)
 
     @property
+    def clients(self):
+        """Has it a network, and BPF?"""
+        return "beside" in self.parts
+
+    @property
     def fragments(self):
-        names = ["guest", self.options, self.arch.name, f"{self.arch.name}-{self.name}"]
+        names = ["guest", self.options, *["kprobes-clients"][:self.clients], self.arch.name,
+                 f"{self.arch.name}-{self.name}"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 

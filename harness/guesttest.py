@@ -36,6 +36,8 @@ NOT_RUN = {
         "the kernel's trace_fprobe.c oopses: it unregisters an fprobe twice when a module went",
 }
 
+NEED_NETWORK = ["kprobe/kretprobe_maxactive.tc"]
+
 
 def build(config, source):
     return Build(config.label, source, config.fragments, config.arch.name,
@@ -240,6 +242,8 @@ def selftests(config, made, modules, results):
     tests = [f"{name}/{path.name}" for name in config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
     not_run = {tc: "not on this architecture" for tc in config.arch.unsupported} | NOT_RUN
+    if not config.clients:
+        not_run |= {tc: "this kernel has no network" for tc in NEED_NETWORK}
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
         if tc.startswith(config.selftests):
