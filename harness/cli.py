@@ -115,8 +115,8 @@ def one_config(label):
 
 def cmd_share(args):
     config = one_config(args.config)
-    if config.arch.name != "x86_64":
-        raise ui.Failure("only instructions of x86_64 are drawn")
+    if config.arch.name not in share.KINDS:
+        raise ui.Failure(f"only instructions of {' and '.join(share.KINDS)} are drawn")
     need_guests([config])
     return share.run(config, args.count, args.seed)
 

@@ -89,7 +89,6 @@ I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
 ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
              suites=("longest-symbol",), debian="arm64", unsupported=(
-                 "kprobe/kprobe_opt_types.tc",
                  # FPROBE is not for arm64.
                  *FPROBE_TESTS,
                  # Probes the start of the shell's file, which here is no code. See uprobes.sh.
@@ -99,7 +98,6 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
              suites=("longest-symbol",), debian="riscv64", releases=("trixie", "forky", "sid"), unsupported=(
-                 "kprobe/kprobe_opt_types.tc",
                  # There is no fprobe without DYNAMIC_FTRACE_WITH_REGS.
                  *FPROBE_TESTS,
                  # Probes the start of the shell's text, where this one has its ELF header.

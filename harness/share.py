@@ -15,7 +15,12 @@ ROUND = 500             # probes at a time
 DISTANCE = 32           # bytes between two probes: no other one is in the way of a jump
 SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
 INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
-KINDS = ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"]
+# By architecture, as its disassembler calls them, but for jcc and b.cond.
+KINDS = {
+    "x86_64": ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"],
+    "arm64": ["bl", "blr", "br", "ret", "b", "b.cond", "cbz", "cbnz", "tbz", "tbnz", "adr", "ldr", "ldp",
+              "str", "stp", "mov", "other"],
+}
 PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", "ss", "gs", "fs", "data16")
 
 
@@ -28,21 +33,32 @@ class Share:
     reasons: Counter = field(default_factory=Counter)
 
 
-def kind(text):
-    words = [w for w in text.split() if w not in PREFIXES and not w.startswith("rex")]
-    name = words[0] if words else "other"
+def kind_x86(words):
+    name = next((w for w in words if w not in PREFIXES and not w.startswith("rex")), "other")
     if name.startswith("call"):
         return "call"
     if name.startswith("jmp"):
         return "jmp"
     if name.startswith("j"):
         return "jcc"
-    return next((k for k in KINDS if name.startswith(k)), "other")
+    return next((k for k in KINDS["x86_64"] if name.startswith(k)), "other")
 
 
-def functions(vmlinux):
+def kind_arm64(words):
+    name = words[0] if words else "other"
+    if name.startswith("b."):
+        return "b.cond"
+    name = {"adrp": "adr", "movk": "mov"}.get(name, name)
+    return name if name in KINDS["arm64"] else "other"
+
+
+def kind(text, arch):
+    return {"x86_64": kind_x86, "arm64": kind_arm64}[arch](text.split())
+
+
+def functions(vmlinux, cross):
     """Yields the instructions of each function, as (address, text)."""
-    argv = ["objdump", "-d", "-j", ".text", "--no-show-raw-insn", str(vmlinux)]
+    argv = [f"{cross}objdump", "-d", "-j", ".text", "--no-show-raw-insn", str(vmlinux)]
     insns = []
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as proc:
         for line in proc.stdout:
@@ -58,11 +74,11 @@ def functions(vmlinux):
 
 
 def is_entry(text):
-    return text.startswith("endbr") or "<__fentry__>" in text
+    return text.startswith(("endbr", "bti")) or "<__fentry__>" in text
 
 
 def is_filling(text):
-    return text.startswith(("int3", "nop", "cs nop", "data16", "xchg   %ax,%ax"))
+    return text.startswith(("int3", "nop", "cs nop", "data16", "xchg   %ax,%ax", "udf"))
 
 
 def within(insns):
@@ -72,9 +88,9 @@ def within(insns):
     return [insn for insn in insns[1:] if not is_entry(insn[1])]
 
 
-def draw(vmlinux, count, seed):
+def draw(vmlinux, count, seed, arch):
     """@count instructions with room between them, as address -> kind."""
-    every = [insn for function in functions(vmlinux) for insn in within(function)]
+    every = [insn for function in functions(vmlinux, arch.cross) for insn in within(function)]
     random.Random(seed).shuffle(every)
     drawn, taken = {}, set()
     for address, text in every:
@@ -82,7 +98,7 @@ def draw(vmlinux, count, seed):
         if len(drawn) == count or taken & {place - 1, place, place + 1}:
             continue
         taken.add(place)
-        drawn[address] = kind(text)
+        drawn[address] = kind(text, arch.name)
     return drawn
 
 
@@ -107,7 +123,7 @@ def measure(config, name, made, number, seed):
     modules = made.kernel()
     with ui.Step(f"draw {number} instructions") as step:
         step.tick()
-        drawn = draw(made.folder / "vmlinux", number, seed)
+        drawn = draw(made.folder / "vmlinux", number, seed, config.arch)
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
     outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {ROUND}"], 1200,
@@ -129,14 +145,14 @@ def row(label, share, kinds):
             f"{jumps:6} {percent(jumps, accepted)}")
 
 
-def table(shares):
+def table(shares, every):
     for name, share in shares.items():
         ui.say(f"\n{name}:")
         ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'jumps':>6} {'share':>6}")
-        for label in KINDS:
+        for label in every:
             if share.tried[label]:
                 ui.say(row(label, share, [label]))
-        ui.say(row("all", share, KINDS))
+        ui.say(row("all", share, every))
         if share.reasons:
             ui.say("states and reasons:")
         for reason, number in share.reasons.most_common():
@@ -146,5 +162,5 @@ def table(shares):
 def run(config, number, seed):
     shares = {name: measure(config, name, made, number, seed) for name, made in rivals.builds(config)}
     ui.say(f"\n{config.label}, {number} random instructions, seed {seed}")
-    table({"the kernel's own": shares["theirs"], "ours": shares["ours"]})
+    table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

@@ -22,7 +22,14 @@ class ShareTest(unittest.TestCase):
                            ("notrack jmp *%rax", "jmp"), ("rex.W call 1 <f>", "call"),
                            ("testb  $1,(%rax)", "test"), ("pop    %rbx", "pop"), ("ud2", "other")]:
             with self.subTest(text):
-                self.assertEqual(share.kind(text), kind)
+                self.assertEqual(share.kind(text, "x86_64"), kind)
+
+    def test_kinds_of_arm64(self):
+        for text, kind in [("b.ne\tffff800080010000 <f>", "b.cond"), ("b\tffff800080010000 <f>", "b"),
+                           ("bl\tffff800080010000 <f>", "bl"), ("adrp\tx0, ffff800080010000", "adr"),
+                           ("ret", "ret"), ("ldrb\tw0, [x1]", "other"), ("", "other")]:
+            with self.subTest(text):
+                self.assertEqual(share.kind(text, "arm64"), kind)
 
     def test_within(self):
         self.assertEqual([address & 0xff for address, _ in share.within(list(FUNCTION))],

@@ -135,15 +135,22 @@ void optimize_init(struct kprobe_point *point)
 	INIT_LIST_HEAD(&point->op.list);
 }
 
+/* Instructions start at multiples of so many bytes. */
+#ifndef KPROBE_INSN_ALIGN
+#define KPROBE_INSN_ALIGN	sizeof(kprobe_opcode_t)
+#endif
+
 /* Find a point inside what @point's jump covers that needs text of its own. */
 static struct kprobe_point *optimize_inner(struct kprobe_point *point)
 {
 	struct optimized_kprobe *op = &point->op;
 	struct kprobe_point *inner;
-	kprobe_opcode_t *addr;
+	unsigned long addr;
 
-	for (addr = op->kp.addr + 1; arch_within_optimized_kprobe(op, addr); addr++) {
-		inner = point_find((unsigned long)addr);
+	for (addr = point_addr(point) + KPROBE_INSN_ALIGN;
+	     arch_within_optimized_kprobe(op, (kprobe_opcode_t *)addr);
+	     addr += KPROBE_INSN_ALIGN) {
+		inner = point_find(addr);
 		if (inner && (inner->state == POINT_ARMED || point_wants_text(inner)))
 			return inner;
 	}
@@ -156,16 +163,14 @@ bool optimize_blocked(struct kprobe_point *point)
 	return optimize_inner(point) || arch_check_optimized_kprobe(&point->op) < 0;
 }
 
-/* Longest jump in opcode units. */
-#define REACH	(MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t))
-
-/* Find the point @i units before @addr, if its prepared jump covers @addr. */
-static struct kprobe_point *outer_point(kprobe_opcode_t *addr, unsigned int i)
+/* The point @at bytes before @addr, if its jump covers @addr or may come to. */
+static struct kprobe_point *outer_point(unsigned long addr, unsigned int at)
 {
-	struct kprobe *p = get_kprobe(addr - i);
+	struct kprobe *p = get_kprobe((void *)(addr - at));
 	struct kprobe_point *point = p ? point_of(p) : NULL;
 
-	if (point && optimize_has_detour(point) && arch_within_optimized_kprobe(&point->op, addr))
+	if (point && optimize_has_detour(point) &&
+	    arch_within_optimized_kprobe(&point->op, (kprobe_opcode_t *)addr))
 		return point;
 
 	return NULL;
@@ -177,14 +182,14 @@ void optimize_add_outer(struct list_head *work)
 	struct kprobe_point *outer;
 	struct list_head *last = work->prev;
 	struct kprobe *p;
-	unsigned int i;
+	unsigned int at;
 
 	if (list_empty(work))
 		return;
 
 	list_for_each_entry(p, work, list) {
-		for (i = 1; i < REACH; i++) {
-			outer = outer_point(p->addr, i);
+		for (at = KPROBE_INSN_ALIGN; at < MAX_OPTIMIZED_LENGTH; at += KPROBE_INSN_ALIGN) {
+			outer = outer_point((unsigned long)p->addr, at);
 			if (outer)
 				point_queue(outer, work);
 		}
@@ -196,10 +201,10 @@ void optimize_add_outer(struct list_head *work)
 /* Is @addr inside a jump, written or prepared? */
 bool optimize_covers(unsigned long addr)
 {
-	unsigned int i;
+	unsigned int at;
 
-	for (i = 1; i < REACH; i++) {
-		if (outer_point((kprobe_opcode_t *)addr, i))
+	for (at = KPROBE_INSN_ALIGN; at < MAX_OPTIMIZED_LENGTH; at += KPROBE_INSN_ALIGN) {
+		if (outer_point(addr, at))
 			return true;
 	}
 

@@ -8,8 +8,10 @@
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes_port.h>
 #include <linux/kthread.h>
 #include <linux/string.h>
@@ -148,6 +150,7 @@ static struct watch *watch_join(struct kunit *test, const struct watch *w,
 
 	KUNIT_ASSERT_NOT_NULL(test, fellow);
 	fellow->kp.addr = w->kp.addr;
+	memcpy(fellow->text, w->text, sizeof(fellow->text));
 	fellow->kp.pre_handler = count_hit;
 	fellow->kp.post_handler = post;
 	watch_register(test, fellow);
@@ -167,20 +170,18 @@ static kprobe_opcode_t breakpoint;
 
 static int learn_breakpoint(struct kunit_suite *suite)
 {
-	struct kprobe kp = {
-		.addr = text_of(0),
-		.pre_handler = NULL,
-		.post_handler = ignore_post,
-	};
+	struct kprobe kp = { .addr = text_of(0), .pre_handler = NULL };
 	int ret;
 
+	optimize_set_knob(false);
 	ret = register_kprobe(&kp);
-	if (ret)
-		return ret;
-	breakpoint = *kp.addr;
-	unregister_kprobe(&kp);
+	if (!ret) {
+		breakpoint = *kp.addr;
+		unregister_kprobe(&kp);
+	}
+	optimize_set_knob(true);
 
-	return breakpoint == *text_of(0) ? -EINVAL : 0;
+	return ret ?: breakpoint == *text_of(0) ? -EINVAL : 0;
 }
 
 struct look {
@@ -203,7 +204,7 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		.plain = *point->op.kp.addr == point->op.kp.opcode,
+		.plain = *point->op.kp.addr == w->text[0],
 	};
 }
 
@@ -234,6 +235,19 @@ static void expect_jump(struct kunit *test, const struct watch *w)
 {
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_OPTIMIZED);
+}
+
+/* The state of @w while it, or a fellow, has a post_handler. */
+static void expect_with_post(struct kunit *test, const struct watch *w)
+{
+	bool calls_post;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		calls_post = optimize_calls_post(point_find((unsigned long)w->kp.addr));
+	if (calls_post)
+		expect_jump(test, w);
+	else
+		expect_settled(test, w, POINT_ARMED);
 }
 
 #define CALLS	10
@@ -272,10 +286,10 @@ static void optimize_post_handler(struct kunit *test)
 
 	expect_jump(test, w);
 	fellow = watch_join(test, w, ignore_post);
-	expect_settled(test, w, POINT_ARMED);
+	expect_with_post(test, w);
 	expect_hits(test, w, 0, CALLS);
 	wait_for_kprobe_optimizer();
-	expect_settled(test, w, POINT_ARMED);
+	expect_with_post(test, w);
 
 	watch_unregister(test, fellow);
 	expect_jump(test, w);
@@ -290,12 +304,12 @@ static void optimize_post_handler_disabled(struct kunit *test)
 	struct watch *fellow = watch_join(test, w, ignore_post);
 
 	wait_for_kprobe_optimizer();
-	expect_settled(test, w, POINT_ARMED);
+	expect_with_post(test, w);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
 	expect_jump(test, w);
 	expect_hits(test, w, 0, CALLS);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
-	expect_settled(test, w, POINT_ARMED);
+	expect_with_post(test, w);
 	watch_unregister(test, w);
 	watch_unregister(test, fellow);
 	expect_original(test, w, 0);
@@ -436,28 +450,41 @@ static void optimize_all_off(struct kunit *test)
 
 /* -- neighbours -- */
 
-/* A probe at the first instruction behind that of @w which its jump covers. */
+/* A probe at the first instruction behind that of @w, disabled. */
+static struct watch *watch_add_next(struct kunit *test, struct watch *w)
+{
+	struct watch *next = kunit_kzalloc(test, sizeof(*next), GFP_KERNEL);
+	unsigned int i;
+	int ret = -EINVAL;
+
+	KUNIT_ASSERT_NOT_NULL(test, next);
+	next->kp.pre_handler = count_hit;
+	for (i = 1; ret && i < WINDOW; i++) {
+		next->kp.addr = w->kp.addr + i;
+		next->kp.flags = KPROBE_FLAG_DISABLED;
+		ret = register_kprobe(&next->kp);
+	}
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, next), 0);
+
+	return next;
+}
+
+static bool watch_covers(const struct watch *w, const struct watch *next)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return arch_within_optimized_kprobe(&point_find((unsigned long)w->kp.addr)->op,
+					    next->kp.addr);
+}
+
+/* The same, if the jump of @w covers that. */
 static struct watch *watch_add_inside(struct kunit *test, struct watch *w)
 {
-	struct watch *inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
-	unsigned int i;
-	bool inside;
+	struct watch *inner = watch_add_next(test, w);
 
-	KUNIT_ASSERT_NOT_NULL(test, inner);
-	inner->kp.pre_handler = count_hit;
-	for (i = 1; i < MAX_OPTIMIZED_LENGTH / sizeof(kprobe_opcode_t); i++) {
-		inner->kp.addr = w->kp.addr + i;
-		inner->kp.flags = KPROBE_FLAG_DISABLED;
-		if (!register_kprobe(&inner->kp))
-			break;
-	}
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, inner), 0);
-
-	scoped_guard(mutex, &kprobe_mutex)
-		inside = arch_within_optimized_kprobe(&point_find((unsigned long)w->kp.addr)->op,
-						      inner->kp.addr);
-	if (!inside)
-		kunit_skip(test, "the first instruction is too long");
+	if (!watch_covers(w, inner))
+		kunit_skip(test, "the jump covers the first instruction only");
 
 	return inner;
 }
@@ -504,6 +531,28 @@ static void optimize_neighbour(struct kunit *test)
 	expect_jump(test, w);
 	expect_hits(test, w, 0, CALLS);
 	watch_unregister(test, w);
+	expect_original(test, w, 0);
+}
+
+static void optimize_neighbour_apart(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *next;
+
+	expect_jump(test, w);
+	next = watch_add_next(test, w);
+	if (watch_covers(w, next))
+		kunit_skip(test, "the jump covers the next instruction, too");
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&next->kp), 0);
+	expect_settled(test, w, POINT_OPTIMIZED);
+	expect_jump(test, next);
+	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, next, 0, CALLS);
+	KUNIT_EXPECT_EQ(test, w->hits, 2 * CALLS);
+	watch_unregister(test, w);
+	expect_settled(test, next, POINT_OPTIMIZED);
+	expect_hits(test, next, 0, CALLS);
+	watch_unregister(test, next);
 	expect_original(test, w, 0);
 }
 
@@ -578,6 +627,52 @@ static void optimize_batch(struct kunit *test)
 		expect_original(test, w[n], n);
 		expect_hits(test, w[n], n, 0);
 	}
+}
+
+/* -- without a grace period -- */
+
+/* Much longer than it takes to write a jump. */
+#define SPIN_SECONDS	10
+
+/* To RCU-tasks a task that is only ever preempted has not left where it was. */
+static int spin(void *over)
+{
+	unsigned long end = jiffies + SPIN_SECONDS * HZ;
+
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cond_resched();
+	WRITE_ONCE(*(bool *)over, !kthread_should_stop());
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static void spin_stop(void *task)
+{
+	kthread_stop(task);
+}
+
+static void optimize_single_at_once(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct task_struct *task;
+	bool single, over = false;
+
+	expect_jump(test, w);
+	scoped_guard(mutex, &kprobe_mutex)
+		single = arch_jump_is_single(&point_find((unsigned long)w->kp.addr)->op.optinsn);
+	if (!single)
+		kunit_skip(test, "the jump needs a grace period");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a CPU for a task that spins");
+
+	task = kthread_run(spin, &over, "kprobes_spin");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
+	expect_jump(test, watch_add(test, 1));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(over));
+	kunit_release_action(test, spin_stop, task);
 }
 
 /* -- what a handler can do -- */
@@ -770,7 +865,7 @@ static void optimize_counts_each_call(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	wait_for_kprobe_optimizer();
-	inner = watch_add_inside(test, w);
+	inner = watch_add_next(test, w);
 	c = caller_start(test);
 	for (i = 0; i < ROUNDS; i++) {
 		fellow = watch_join(test, w, ignore_post);
@@ -833,6 +928,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, fellow);
 		fellow->kp.addr = w->kp.addr;
+	memcpy(fellow->text, w->text, sizeof(fellow->text));
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;
 		watch_register(test, fellow);
@@ -1009,7 +1105,12 @@ static int __init register_at_boot(void)
 
 	return 0;
 }
+/* Some architectures have no executable memory before. */
+#ifdef CONFIG_ARCH_WANTS_EXECMEM_LATE
+postcore_initcall(register_at_boot);
+#else
 early_initcall(register_at_boot);
+#endif
 
 /* Whether or not the cases run: nobody else is to find it. */
 static int __init unregister_at_boot(void)
@@ -1046,9 +1147,11 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_knob_turned),
 	KUNIT_CASE(optimize_all_off),
 	KUNIT_CASE(optimize_neighbour),
+	KUNIT_CASE(optimize_neighbour_apart),
 	KUNIT_CASE(optimize_neighbour_while_queued),
 	KUNIT_CASE(optimize_removed_early),
 	KUNIT_CASE(optimize_batch),
+	KUNIT_CASE(optimize_single_at_once),
 	KUNIT_CASE(optimize_handler_goes_elsewhere),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(optimize_return_probe),

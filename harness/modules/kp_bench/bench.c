@@ -203,13 +203,19 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 	unregister_kprobe(&probe);
 }
 
+/* None of what is probed here begins like a jump itself. */
+static bool begins_jump(u8 byte)
+{
+	return IS_ENABLED(CONFIG_RISCV) ? (byte & 0x7f) == 0x17 : byte == 0xe9;
+}
+
 static int wait_for_jump(const u8 *at)
 {
 #ifdef CONFIG_OPTPROBES
 	unsigned int i;
 
-	for (i = 0; i < 10000; i++) {
-		if (READ_ONCE(*at) == 0xe9)
+	for (i = 0; i < 1000; i++) {
+		if (begins_jump(READ_ONCE(*at)))
 			return 0;
 		usleep_range(1000, 2000);
 	}
@@ -316,19 +322,28 @@ static void run_hits(unsigned int unused)
 	hit_of_crowd("hit-64-k", false, on_post);
 }
 
-/* With the knob on. */
-static void run_jumps(unsigned int unused)
+static void hit_of_jump(const char *name, kprobe_post_handler_t post)
 {
 	u64 without = call_cost(kp_bench_move);
 
 	memset(&probe, 0, sizeof(probe));
 	probe.addr = (kprobe_opcode_t *)kp_bench_move_at;
 	probe.pre_handler = on_pre;
+	probe.post_handler = post;
 	if (register_kprobe(&probe))
 		return;
 	if (!wait_for_jump(kp_bench_move_at))
-		tell_hit("hit-o", kp_bench_move, without, 1);
+		tell_hit(name, kp_bench_move, without, 1);
 	unregister_kprobe(&probe);
+}
+
+/* With the knob on. */
+static void run_jumps(unsigned int unused)
+{
+	hit_of_jump("hit-o", NULL);
+	/* Where that never is a jump, it would take long to find out. */
+	if (IS_ENABLED(CONFIG_ARM64))
+		hit_of_jump("hit-ko", on_post);
 
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
 	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);

@@ -224,16 +224,24 @@ static void unregister_faulty(void)
 		unregister_kprobe(&first);
 }
 
+static bool is_jump(const kprobe_opcode_t *text)
+{
+#ifdef CONFIG_ARM64
+	return aarch64_insn_is_b(READ_ONCE(*text));
+#else
+	return READ_ONCE(*(const u8 *)text) == 0xe9;
+#endif
+}
+
 /* The probe is reached as the parameter says, perhaps a moment later. */
 static bool way_is_taken(void)
 {
-	const u8 *text = (const u8 *)faulty.kp.addr;
 	int i;
 
 	if (!way_is("jump"))
 		return way_is("ftrace") == kprobe_ftrace(&faulty.kp);
 
-	for (i = 0; i < 500 && READ_ONCE(*text) != 0xe9; i++)
+	for (i = 0; i < 500 && !is_jump(faulty.kp.addr); i++)
 		msleep(20);
 
 	return i < 500;

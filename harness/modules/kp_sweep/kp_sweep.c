@@ -308,8 +308,11 @@ module_param_cb(more, &more_ops, NULL, 0200);
 
 static bool is_jump(const struct kprobe *kp)
 {
-#ifdef CONFIG_X86
+#if defined(CONFIG_X86)
 	return *kp->addr == JMP32_INSN_OPCODE;
+#elif defined(CONFIG_RISCV)
+	/* AUIPC, which was not there. */
+	return (*(u16 *)kp->addr & 0x7f) == 0x17 && *(u32 *)kp->addr != kp->opcode;
 #else
 	return false;
 #endif

@@ -7,12 +7,15 @@
 #define _KP_TOGGLE_RACING_H
 
 #include <linux/atomic.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 
 #include "target_function.h"
@@ -24,6 +27,19 @@ module_param(seed, ulong, 0444);
 
 static unsigned long deadline;
 static atomic_t nr_running;
+
+/*
+ * Where there are both, a breakpoint is as an NMI, or has interrupts off at least, and a
+ * jump leaves that as the probed code has it.
+ */
+static __always_inline bool hit_is_trap(struct pt_regs *regs)
+{
+#ifdef CONFIG_ARM64
+	if (irqs_disabled() && interrupts_enabled(regs))
+		return true;
+#endif
+	return in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES);
+}
 
 /* --- what is wrong --- */
 

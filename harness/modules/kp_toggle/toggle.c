@@ -24,7 +24,6 @@
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
-#include <linux/hardirq.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -120,8 +119,7 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 	if (!caller)
 		return 0;
 	caller->hits[container_of(kp, struct probe, kp)->index]++;
-	/* Where there are both, a breakpoint is as an NMI, a jump is not. */
-	if (in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES))
+	if (hit_is_trap(regs))
 		caller->traps++;
 	else
 		caller->jumps++;
@@ -245,7 +243,7 @@ static unsigned int pick_some(struct rnd_state *rnd, struct target *target, bool
 		probe = &target->probes[i];
 		if (probe->registered != registered || one_in(rnd, 3))
 			continue;
-		/* Those with a post_handler are never jumps: let there be fewer. */
+		/* On x86 those with a post_handler are never jumps: let there be fewer. */
 		if (!registered && probe->kp.post_handler && !one_in(rnd, 4))
 			continue;
 		kps[found++] = &probe->kp;

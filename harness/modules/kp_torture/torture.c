@@ -27,7 +27,6 @@
 
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/hardirq.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -161,8 +160,7 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	if (!caller)
 		return 0;
-	/* Where there are both, a breakpoint is as an NMI, a jump is not. */
-	if (in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES))
+	if (hit_is_trap(regs))
 		caller->traps++;
 	else
 		caller->jumps++;
@@ -349,7 +347,7 @@ static void probe_fill(struct disturber *d, struct probe *probe)
 		probe->spot = &target->spots[pick(&d->rnd, target->nr_spots)];
 		probe->rp.kp.addr = probe->spot->addr;
 		probe->rp.kp.pre_handler = on_pre;
-		/* Those with a post_handler are never jumps: let there be fewer. */
+		/* On x86 those with a post_handler are never jumps: let there be fewer. */
 		probe->rp.kp.post_handler = one_in(&d->rnd, 6) ? on_post : NULL;
 	} else {
 		probe->rp.kp.addr = (kprobe_opcode_t *)target->function->fn;

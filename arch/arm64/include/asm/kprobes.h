@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on arm64: types that the core embeds, and the hooks of the exception
- * handlers. What the files of the port share is in arch/arm64/kernel/probes/common.h;
+ * handlers. The files of the port share arch/arm64/kernel/probes/common.h;
  * kprobe_opcode_t and struct arch_specific_insn are in <asm/probes.h>.
  */
 #ifndef _ASM_ARM64_KPROBES_H
 #define _ASM_ARM64_KPROBES_H
 
 #include <asm-generic/kprobes.h>
+
+/* Offset in struct kprobe, for entry.S. */
+#define KPROBE_ADDR		16
+
+/* Offsets in a detour, see struct detour. */
+#define DETOUR_COPY		20
+#define DETOUR_BEHIND		68
+
+/* Offset of its breakpoint in kprobe_detour_leave(). */
+#define DETOUR_LEAVE_BRK	8
 
 #ifndef __ASSEMBLY__
 
@@ -42,6 +52,43 @@ struct kprobe;
 
 /* The probed address, two copies that go on elsewhere, and a literal. */
 #define KPROBE_INSN_SLOT_SIZE	40
+
+#ifdef CONFIG_OPTPROBES
+
+/* A jump is one instruction. */
+#define MAX_OPTIMIZED_LENGTH	4
+
+/* Instructions of a detour, and what it begins with. */
+#define MAX_OPTINSN_SIZE	20
+
+/**
+ * struct arch_optimized_insn - how to reach one probe by a jump
+ * @insn: the slot of the detour, NULL when there is none
+ * @why: an enum detour_obstacle, when there is none
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t *insn;
+	u8 why;
+};
+
+static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	return !!optinsn->insn;
+}
+
+#define arch_jump_is_single arch_jump_is_single
+static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+{
+	return true;
+}
+
+#define arch_detour_calls_post arch_detour_calls_post
+static inline bool arch_detour_calls_post(const struct arch_specific_insn *ainsn)
+{
+	return true;
+}
+
+#endif /* CONFIG_OPTPROBES */
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling

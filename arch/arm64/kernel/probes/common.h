@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the arm64 port know about one another.
+ * Declarations that the files of the arm64 port share.
  *
  *	trap.c		breakpoints, and what a hit does
  *	prepare.c	which addresses can be probed
  *	decode.c	what kind of instruction is it? Serves uprobes too
  *	emulate.c	instructions that must not run elsewhere; uprobes too
  *	copy.c		all others: the out-of-line copy, and the way out of it
+ *	relocate.c	the instruction, encoded anew for a detour
+ *	opt.c		jumps written, and detours taken
  *	return.c	diverted returns
- *	entry.S		the landing place of these
+ *	entry.S		the landing places of detours and diverted returns
  */
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H
@@ -45,6 +47,18 @@ static __always_inline long insn_literal_offset(u32 insn)
 	return (long)sign_extend32(insn >> 5, 18) * 4;
 }
 
+/* The address that an ADR or ADRP at @addr computes. */
+static __always_inline unsigned long insn_adr_value(u32 insn, unsigned long addr)
+{
+	long offset = (long)sign_extend32(insn >> 5, 18) << 2 | (insn >> 29 & 3);
+
+	/* ADRP counts in units of 4K, whatever pages the kernel has. */
+	if (insn & BIT(31))
+		return (addr & ~0xfffUL) + (offset << 12);
+
+	return addr + offset;
+}
+
 /* emulate.c */
 probes_handler_t simulate_nop;
 probes_handler_t simulate_b_bl;
@@ -72,7 +86,7 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 struct kprobe;
 
 /* trap.c */
-bool text_is_brk(unsigned long addr);
+bool probe_is_armed(const struct kprobe *p);
 
 /* prepare.c */
 bool is_before_function(unsigned long addr);
@@ -84,6 +98,67 @@ int prepare_copy(struct kprobe *p);
 void remove_copy(struct kprobe *p);
 void enter_copy(struct kprobe *p, struct pt_regs *regs);
 void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+
+#ifdef CONFIG_OPTPROBES
+
+/* Why there is no detour. */
+enum detour_obstacle {
+	DETOUR_POSSIBLE,
+	DETOUR_NOT_RELOCATABLE,
+	DETOUR_LANDING_PAD,
+	DETOUR_OUT_OF_REACH,
+	DETOUR_NO_ROOM,
+	NR_DETOUR_OBSTACLES,
+};
+
+#define MAX_RELOCATED	4
+
+/**
+ * struct relocation - an instruction in another place
+ * @addr: where it is
+ * @at: where the other place is
+ * @insns: what does the same there
+ * @nr: how many there are
+ */
+struct relocation {
+	unsigned long addr;
+	unsigned long at;
+	u32 insns[MAX_RELOCATED];
+	unsigned int nr;
+};
+
+/* relocate.c */
+extern long detour_reach;
+
+bool branch_reaches(unsigned long from, unsigned long to);
+u32 branch_insn(unsigned long from, unsigned long to);
+enum detour_obstacle relocate_insn(struct relocation *r, u32 insn, probes_handler_t *simulate);
+
+/* entry.S */
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_post_entry(void);
+asmlinkage void kprobe_detour_leave(void);
+
+/* opt.c */
+struct detour;
+
+unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs);
+unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs);
+bool detour_load(struct pt_regs *regs);
+void detour_leave(struct pt_regs *regs);
+
+#else
+
+static inline bool detour_load(struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline void detour_leave(struct pt_regs *regs)
+{
+}
+
+#endif /* CONFIG_OPTPROBES */
 
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);

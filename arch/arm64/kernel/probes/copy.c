@@ -23,6 +23,7 @@
 #include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
+#include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -66,11 +67,26 @@ static __always_inline struct slot *slot_at(unsigned long pc)
 	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
 }
 
+/* Executable memory can be had from core_initcall() on. */
+static bool execmem_ready __ro_after_init;
+
+static int __init note_execmem(void)
+{
+	execmem_ready = true;
+
+	return 0;
+}
+core_initcall_sync(note_execmem);
+
 /* Near the kernel, if there is room, for the sake of the branches back. */
 void *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
+	void *page;
 
+	if (!execmem_ready)
+		return NULL;
+
+	page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
 	if (!page)
 		page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 	if (!page)
@@ -216,7 +232,7 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /**
- * kprobe_ss_brk_handler() - the breakpoint behind a copy
+ * kprobe_ss_brk_handler() - the breakpoint behind a copy, or of a detour
  * @regs: registers at the trap
  * @esr: syndrome of the exception
  *
@@ -226,6 +242,9 @@ NOKPROBE_SYMBOL(finish_post_copy);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct slot *slot = slot_at(regs->pc);
+
+	if (detour_load(regs))
+		return DBG_HOOK_HANDLED;
 
 	if (regs->pc == (unsigned long)&slot->back[1]) {
 		regs->pc = slot->addr + AARCH64_INSN_SIZE;
@@ -253,6 +272,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = slot_at(regs->pc);
 	unsigned long pc = regs->pc;
 
+	detour_leave(regs);
 	if (likely(!is_kprobe_insn_slot(pc)))
 		return;
 
@@ -286,7 +306,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (unlikely(p) && text_is_brk(pc))
+	if (unlikely(p) && probe_is_armed(p))
 		hit_finish_fixup(p, regs, 0);
 }
 

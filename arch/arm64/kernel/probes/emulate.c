@@ -90,15 +90,7 @@ NOKPROBE_SYMBOL(simulate_tbz_tbnz);
 
 void simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
 {
-	long offset = (long)sign_extend32(field(insn, 5, 19), 18) << 2 | field(insn, 29, 2);
-	long base = addr;
-
-	/* ADRP counts in units of 4K, whatever pages the kernel has. */
-	if (insn & BIT(31)) {
-		base &= ~0xfffL;
-		offset <<= 12;
-	}
-	set_reg(regs, field(insn, 0, 5), base + offset);
+	set_reg(regs, field(insn, 0, 5), insn_adr_value(insn, addr));
 	go_behind(regs, addr);
 }
 

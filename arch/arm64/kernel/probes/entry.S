@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where diverted returns arrive.
+ * Where detours and diverted returns arrive. Nothing is saved when they do, but for
+ * the link register of a detour.
  */
 #include <linux/linkage.h>
+#include <asm/alternative.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
+#include <asm/brk-imm.h>
+#include <asm/kprobes.h>
+#include <asm/ptrace.h>
+#include <asm/sysreg.h>
 
 	.text
 
-/*
- * From the RET of a function whose return address was diverted. The registers
- * are saved as by an exception. The frame record that goes with them says that
- * the trampoline is where to return to: unwinders recognise that, and look up
- * the real address with the caller's frame.
- */
-SYM_CODE_START(__kretprobe_trampoline)
-	sub	sp, sp, #PT_REGS_SIZE
+	/* x0 to x29, into the struct pt_regs at sp. */
+	.macro	save_gprs
 	stp	x0, x1, [sp, #S_X0]
 	stp	x2, x3, [sp, #S_X2]
 	stp	x4, x5, [sp, #S_X4]
@@ -31,30 +31,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	stp	x24, x25, [sp, #S_X24]
 	stp	x26, x27, [sp, #S_X26]
 	stp	x28, x29, [sp, #S_X28]
-	adr_l	x1, __kretprobe_trampoline
-	add	x2, sp, #PT_REGS_SIZE
-	stp	x1, x2, [sp, #S_LR]
-	stp	x29, x1, [sp, #S_STACKFRAME]
-	add	x29, sp, #S_STACKFRAME
+	.endm
 
-	/* What an exception would have found in PSTATE. */
-	mrs	x2, nzcv
-	mrs	x3, daif
-	orr	x2, x2, x3
-	mrs	x3, CurrentEL
-	orr	x2, x2, x3
-	mrs	x3, spsel
-	orr	x2, x2, x3
-	stp	x1, x2, [sp, #S_PC]
-
-	mov	x0, sp
-	bl	kretprobe_trampoline_return
-	mov	x30, x0
-
-	/* The handlers may change all but what the C code has to keep. */
-	ldr	x2, [sp, #S_PSTATE]
-	and	x2, x2, #0xf0000000
-	msr	nzcv, x2
+	/* The handlers may have changed any of them. */
+	.macro	restore_gprs
 	ldp	x0, x1, [sp, #S_X0]
 	ldp	x2, x3, [sp, #S_X2]
 	ldp	x4, x5, [sp, #S_X4]
@@ -64,13 +44,132 @@ SYM_CODE_START(__kretprobe_trampoline)
 	ldp	x12, x13, [sp, #S_X12]
 	ldp	x14, x15, [sp, #S_X14]
 	ldp	x16, x17, [sp, #S_X16]
+#ifdef CONFIG_SHADOW_CALL_STACK
 	ldr	x19, [sp, #S_X18 + 8]
+#else
+	ldp	x18, x19, [sp, #S_X18]
+#endif
 	ldp	x20, x21, [sp, #S_X20]
 	ldp	x22, x23, [sp, #S_X22]
 	ldp	x24, x25, [sp, #S_X24]
 	ldp	x26, x27, [sp, #S_X26]
 	ldp	x28, x29, [sp, #S_X28]
+	.endm
+
+	/* Put PSTATE together in x2, as an exception saves it. Overwrites x3. */
+	.macro	read_pstate
+	mrs	x2, nzcv
+	mrs	x3, daif
+	orr	x2, x2, x3
+	mrs	x3, CurrentEL
+	orr	x2, x2, x3
+	mrs	x3, spsel
+	orr	x2, x2, x3
+	.endm
+
+	/* Leaves PSTATE as it is to be in x2. Overwrites x3. */
+	.macro	restore_flags
+	ldr	x2, [sp, #S_PSTATE]
+	and	x3, x2, #0xf0000000
+	msr	nzcv, x3
+	.endm
+
+#ifdef CONFIG_OPTPROBES
+	/*
+	 * Complete the struct pt_regs of a detour, which has made room for it and saved
+	 * x30 there. x30 points \offset bytes into the detour, behind the call. The pc to
+	 * save is \behind bytes behind the probed instruction; the frame record shows it to
+	 * unwinders. Leaves the detour's address in x19.
+	 */
+	.macro	detour_begin, offset, behind
+	save_gprs
+	sub	x19, x30, #\offset
+	ldr	x0, [x19]
+	ldr	x1, [x0, #KPROBE_ADDR]
+	.if	\behind
+	add	x1, x1, #\behind
+	.endif
+	add	x0, sp, #PT_REGS_SIZE
+	str	x0, [sp, #S_SP]
+	stp	x29, x1, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+	read_pstate
+	/* The handlers must not be able to access user space by mistake. */
+alternative_if ARM64_HAS_PAN
+	mrs_s	x3, SYS_PSTATE_PAN
+	orr	x2, x2, x3
+	SET_PSTATE_PAN(1)
+alternative_else_nop_endif
+	stp	x1, x2, [sp, #S_PC]
+	mov	x0, x19
+	mov	x1, sp
+	.endm
+
+/*
+ * From the start of a detour. kprobe_detour_hit() says at which part of it to go on;
+ * that part takes back x30 and the room.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	detour_begin DETOUR_COPY, 0
+	bl	kprobe_detour_hit
+
+.Ldetour_end:
+	mov	x30, x0
+	restore_flags
+alternative_if ARM64_HAS_PAN
+	msr_s	SYS_PSTATE_PAN, x2
+alternative_else_nop_endif
+	restore_gprs
+	ret
+SYM_CODE_END(kprobe_detour_entry)
+NOKPROBE(kprobe_detour_entry)
+
+/*
+ * Instead of to a part of the detour, interrupts off. No register is free for a branch to
+ * elsewhere, so the return from the trap does it. See leave_detour() and detour_load().
+ */
+SYM_CODE_START(kprobe_detour_leave)
+	ldr	x30, [sp, #S_LR]
+	add	sp, sp, #PT_REGS_SIZE
+	brk	#KPROBES_BRK_SS_IMM
+SYM_CODE_END(kprobe_detour_leave)
+NOKPROBE(kprobe_detour_leave)
+
+/* The same from behind the second copy of the instruction. */
+SYM_CODE_START(kprobe_detour_post_entry)
+	detour_begin DETOUR_BEHIND, 4
+	bl	kprobe_detour_post
+	b	.Ldetour_end
+SYM_CODE_END(kprobe_detour_post_entry)
+NOKPROBE(kprobe_detour_post_entry)
+#endif
+
+#ifdef CONFIG_KRETPROBES
+/*
+ * From the RET of a function whose return address was diverted. The registers
+ * are saved as by an exception. The frame record that goes with them says that
+ * the trampoline is where to return to: unwinders recognise that, and look up
+ * the real address with the caller's frame.
+ */
+SYM_CODE_START(__kretprobe_trampoline)
+	sub	sp, sp, #PT_REGS_SIZE
+	save_gprs
+	adr_l	x1, __kretprobe_trampoline
+	add	x2, sp, #PT_REGS_SIZE
+	stp	x1, x2, [sp, #S_LR]
+	stp	x29, x1, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+	read_pstate
+	stp	x1, x2, [sp, #S_PC]
+
+	mov	x0, sp
+	bl	kretprobe_trampoline_return
+	mov	x30, x0
+
+	restore_flags
+	restore_gprs
 	add	sp, sp, #PT_REGS_SIZE
 	ret
 SYM_CODE_END(__kretprobe_trampoline)
 NOKPROBE(__kretprobe_trampoline)
+#endif

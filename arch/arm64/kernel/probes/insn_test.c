@@ -7,7 +7,8 @@
  * the same: registers, flags, stack and memory. The handlers keep a log, which
  * must be a gapless account of the way through the snippet: each instruction
  * is announced by its pre_handler, its post_handler tells which one is next,
- * and between the two calls at that place no register changes.
+ * and between the two calls at that place no register changes. All of this is done
+ * with breakpoints first, and then with jumps.
  *
  * The states depend on the snippet and on the seed, which the kernel parameter
  * insn_test.seed sets: the run that failed can be repeated.
@@ -27,6 +28,7 @@
 #include <linux/string.h>
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
+#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/neon.h>
 #include <asm/patching.h>
@@ -89,6 +91,9 @@ static struct {
 	struct kprobe probe[MAX_INSNS];
 	struct kprobe *array[MAX_INSNS];
 	unsigned int nr_probes;
+	bool jump;		/* so probes are to be reached, where they can be */
+	unsigned int nr_jumps;	/* how many of all there have been are */
+	unsigned int nr_tried;
 	struct event event[MAX_EVENTS];
 	unsigned int nr_events;
 	struct world world;
@@ -174,11 +179,46 @@ static void remove_probes(void *unused)
 	unregister_kprobes(lab.array, lab.nr_probes);
 }
 
+/* No probe gets a jump while no branch reaches anything. */
+static void forbid_jumps(bool forbid)
+{
+	detour_reach = forbid ? 0 : SZ_128M;
+}
+
+static void allow_jumps(void *unused)
+{
+	forbid_jumps(false);
+}
+
+/* The flag of a probe says what is in the text. */
+static void count_jump(struct kunit *test, kprobe_opcode_t *addr)
+{
+	bool jump = get_kprobe(addr)->flags & KPROBE_FLAG_OPTIMIZED;
+
+	lab.nr_tried += lab.jump;
+	lab.nr_jumps += jump;
+	KUNIT_EXPECT_EQ_MSG(test, jump, *addr != BRK64_OPCODE_KPROBES, "%pS", addr);
+	if (!lab.jump)
+		KUNIT_EXPECT_FALSE_MSG(test, jump, "%pS", addr);
+	else if (!jump)
+		kunit_info(test, "no jump in place of %08x\n", get_kprobe(addr)->opcode);
+}
+
 static void register_placed(struct kunit *test)
 {
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
+	forbid_jumps(!lab.jump);
 	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
 			    "the probes of %s", lab.snippet->name);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+
+	/* Until then it is open what they become. */
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < lab.nr_probes; i++)
+		count_jump(test, lab.probe[i].addr);
+	kunit_release_action(test, allow_jumps, NULL);
 }
 
 static void add_probes(struct kunit *test, bool post)
@@ -423,9 +463,21 @@ static __always_inline void run_probed(struct kunit *test, enum mode mode)
 	kunit_release_action(test, remove_probes, NULL);
 }
 
+static __always_inline void run_all_probed(struct kunit *test)
+{
+	lab.jump = false;
+	run_probed(test, BOTH);
+	run_probed(test, PRE);
+
+	lab.jump = true;
+	run_probed(test, BOTH);
+	run_probed(test, PRE);
+}
+
 static void choose_snippet(struct kunit *test)
 {
 	lab.snippet = test->param_value;
+	lab.jump = false;
 	if (lab.snippet->needs & SNIPPET_LSE && !cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS))
 		kunit_skip(test, "this CPU has no such atomics");
 	if (lab.snippet->needs & SNIPPET_PAUTH && !(IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL) &&
@@ -450,8 +502,7 @@ static void insn_same_with_probes(struct kunit *test)
 	choose_snippet(test);
 	stay_on_cpu(test);
 	run_states(test, BARE);
-	run_probed(test, BOTH);
-	run_probed(test, PRE);
+	run_all_probed(test);
 }
 
 /*
@@ -470,6 +521,7 @@ static void insn_same_with_some(struct kunit *test)
 			place_probes(test, stride == 3, first, stride);
 			if (!lab.nr_probes)
 				continue;
+			lab.jump = first % 2;
 			register_placed(test);
 			run_states(test, SOME);
 			kunit_release_action(test, remove_probes, NULL);
@@ -603,8 +655,7 @@ static void insn_same_as_found(struct kunit *test)
 	for (i = 0; i < NR_FOUND; i += INSN_TEST_ROOM) {
 		fill_room(found + i);
 		run_states(test, BARE);
-		run_probed(test, BOTH);
-		run_probed(test, PRE);
+		run_all_probed(test);
 	}
 }
 
@@ -687,24 +738,14 @@ static void count_hits(struct kunit *test)
 	kunit_release_action(test, remove_probes, NULL);
 }
 
-static void insn_same_when_missed(struct kunit *test)
+/* Part of its caller, so that the stack is as deep in each run. */
+static __always_inline void run_missed(struct kunit *test, bool jump)
 {
 	unsigned long missed;
 	const char *wrong;
 	unsigned int i;
 
-	choose_snippet(test);
-	if (lab.snippet->needs & NOT_NESTED)
-		kunit_skip(test, "not within a handler");
-
-	stay_on_cpu(test);
-	count_hits(test);
-	add_outer(test);
-	for (i = 0; i < NR_STATES; i++) {
-		run_nested(i);
-		lab.result[i].after = lab.world;
-	}
-
+	lab.jump = jump;
 	add_probes(test, true);
 	for (i = 0; i < NR_STATES; i++) {
 		missed = count_missed();
@@ -715,6 +756,28 @@ static void insn_same_when_missed(struct kunit *test)
 			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
 					     lab.snippet->name, i, seed, wrong);
 	}
+	kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_when_missed(struct kunit *test)
+{
+	unsigned int i;
+
+	choose_snippet(test);
+	if (lab.snippet->needs & NOT_NESTED)
+		kunit_skip(test, "not within a handler");
+
+	stay_on_cpu(test);
+	count_hits(test);
+	add_outer(test);
+	/* The stack has to be as deep each time. */
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < NR_STATES; i++) {
+		run_nested(i);
+		lab.result[i].after = lab.world;
+	}
+	run_missed(test, false);
+	run_missed(test, true);
 }
 
 /* -- what must be refused -- */
@@ -908,6 +971,20 @@ static void insn_decoded(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, !insn_refusal(d->insn), d->copied);
 }
 
+/* -- jumps -- */
+
+/* In percent. The log names each instruction that has none. */
+#define MIN_JUMPS	98
+
+static void insn_most_jumped(struct kunit *test)
+{
+	if (!lab.nr_tried)
+		kunit_skip(test, "there have been no jumps");
+
+	kunit_info(test, "%u of %u probes have had a jump\n", lab.nr_jumps, lab.nr_tried);
+	KUNIT_EXPECT_GE(test, 100 * lab.nr_jumps, MIN_JUMPS * lab.nr_tried);
+}
+
 /* -- the suite -- */
 
 static const void *next_snippet(const void *prev, char *desc)
@@ -973,6 +1050,7 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_from_afar, next_snippet),
 	KUNIT_CASE_SLOW(insn_same_as_found),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
+	KUNIT_CASE(insn_most_jumped),
 	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
 	KUNIT_CASE(insn_refused_data),
 	KUNIT_CASE(insn_refused_without_vectors),

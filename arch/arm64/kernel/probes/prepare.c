@@ -27,7 +27,7 @@ static int read_original(u32 *insn, unsigned long addr)
 	int ret;
 
 	ret = aarch64_insn_read((void *)addr, insn);
-	if (ret || *insn != BRK64_OPCODE_KPROBES)
+	if (ret || (*insn != BRK64_OPCODE_KPROBES && !aarch64_insn_is_b(*insn)))
 		return ret;
 
 	p = get_kprobe((kprobe_opcode_t *)addr);

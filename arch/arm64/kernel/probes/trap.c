@@ -197,17 +197,32 @@ static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(nested_hit);
 
 /* @addr is kernel text, but the module that it belongs to may be on its way out. */
-bool text_is_brk(unsigned long addr)
+static bool text_is(unsigned long addr, u32 expected)
 {
 	__le32 insn;
 
 	__get_kernel_nofault(&insn, (__le32 *)addr, __le32, gone);
-	return le32_to_cpu(insn) == BRK64_OPCODE_KPROBES;
+	return le32_to_cpu(insn) == expected;
 gone:
 	return false;
 }
 
+NOKPROBE_SYMBOL(text_is);
+
+static bool text_is_brk(unsigned long addr)
+{
+	return text_is(addr, BRK64_OPCODE_KPROBES);
+}
+
 NOKPROBE_SYMBOL(text_is_brk);
+
+/* Is there a breakpoint, or a jump? */
+bool probe_is_armed(const struct kprobe *p)
+{
+	return !text_is((unsigned long)p->addr, p->opcode);
+}
+
+NOKPROBE_SYMBOL(probe_is_armed);
 
 /*
  * No probe was found at @addr. If its breakpoint was removed after this CPU

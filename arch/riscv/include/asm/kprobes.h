@@ -10,6 +10,13 @@
 
 #include <asm-generic/kprobes.h>
 
+/* Offset in struct kprobe, for entry.S. */
+#define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
+
+/* Bytes of the code that a detour begins with, and of that up to the end of its call. */
+#define DETOUR_ENTRY		24
+#define DETOUR_CALL		16
+
 #ifndef __ASSEMBLY__
 
 #include <linux/types.h>
@@ -46,6 +53,59 @@ struct kprobe;
 /* A probe and ftrace can both have the site at a function's entry. */
 #define ARCH_KPROBES_SHARE_FTRACE_SITE
 
+#ifdef CONFIG_OPTPROBES
+
+/* Where instructions can start. */
+#define KPROBE_INSN_ALIGN	(IS_ENABLED(CONFIG_RISCV_ISA_C) ? 2 : 4)
+
+/* AUIPC and JALR. */
+#define MAX_OPTIMIZED_LENGTH	8
+
+/*
+ * Units of kprobe_opcode_t of a detour: the probe, the entry, copies of four branches
+ * of 2 bytes, which become 12 bytes each, and the jump back.
+ */
+#define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_ENTRY + 4 * 12 + 8) / 4)
+
+/**
+ * struct arch_optimized_insn - how to reach one probe by a jump
+ * @insn: the slot of the detour, NULL when there is none
+ * @original: the bytes that the jump replaces
+ * @copy_at: for each parcel of these where in the detour the copy of the
+ *	instruction is that starts there, 0 when none does
+ * @reg: number of the register that the jump overwrites
+ * @jump: the jump stands in the text
+ * @extable: the probed instruction has an exception table entry
+ * @site: it is an ftrace site
+ * @why: an enum detour_obstacle, when there is no detour
+ * @why_at: at which offset it is
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t *insn;
+	u16 original[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
+	u8 copy_at[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
+	u8 reg;
+	bool jump;
+	bool extable;
+	bool site;
+	u8 why;
+	u8 why_at;
+};
+
+static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	return !!optinsn->insn;
+}
+
+/* It is not, but no task can be inside: see region.c. */
+#define arch_jump_is_single arch_jump_is_single
+static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+{
+	return true;
+}
+
+#endif /* CONFIG_OPTPROBES */
+
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
@@ -68,8 +128,8 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr);
 
-void arch_kprobe_site_read(unsigned long site, u32 *insn);
-void arch_kprobe_site_write(unsigned long site, u32 *insn);
+void arch_kprobe_site_read(unsigned long site, u32 *insns);
+void arch_kprobe_site_write(unsigned long site, u32 *insns);
 
 #else /* !CONFIG_KPROBES */
 
@@ -87,11 +147,11 @@ static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr
 {
 }
 
-static inline void arch_kprobe_site_read(unsigned long site, u32 *insn)
+static inline void arch_kprobe_site_read(unsigned long site, u32 *insns)
 {
 }
 
-static inline void arch_kprobe_site_write(unsigned long site, u32 *insn)
+static inline void arch_kprobe_site_write(unsigned long site, u32 *insns)
 {
 }
 

@@ -4,13 +4,22 @@
  *
  * A hit, in the order in which it passes through the files:
  *
- *	trap.c		breakpoints written and hit, handlers called
+ *	text.c		breakpoints written
+ *	trap.c		breakpoints hit, handlers called
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
  *	ftrace.c	the instruction that a probe shares with ftrace
  *	return.c	diverted returns
- *	entry.S		where those arrive
+ *	entry.S		where those arrive, and detours
+ *
+ * In place of the breakpoint there may be a jump:
+ *
+ *	facts.c		what instructions read and write, and where they go
+ *	liveness.c	of a function: who branches where, and which registers are free
+ *	region.c	may a jump cover what follows the probe?
+ *	detour.c	the code that the jump leads to
+ *	opt.c		jumps written, and detours taken
  */
 #ifndef _RISCV_KPROBES_COMMON_H
 #define _RISCV_KPROBES_COMMON_H
@@ -20,9 +29,12 @@
 
 #include "decode-insn.h"
 
+/* text.c */
+u32 ebreak_for(u32 insn);
+void write_text(void (*write)(struct list_head *list), struct list_head *list);
+
 /* trap.c */
 bool text_is_ebreak(unsigned long addr);
-u32 ebreak_for(u32 insn);
 
 /* decode.c */
 int read_original(u32 *insn, unsigned long addr);
@@ -45,6 +57,186 @@ void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 bool is_ftrace_site(unsigned long addr);
 bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
 int blacklist_ftrace(void);
+
+#ifdef CONFIG_OPTPROBES
+
+/* A set of registers has bit N for register N, but for x0. */
+#define REG_RA		BIT(1)
+#define REG_T0		BIT(5)
+#define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
+#define A_REGS		GENMASK(17, 10)
+#define ALL_REGS	GENMASK(31, 1)
+
+enum insn_flow {
+	FLOW_ON,		/* to the next instruction, nothing depends on the place */
+	FLOW_ADDRESS,		/* AUIPC */
+	FLOW_BRANCH,		/* on a condition */
+	FLOW_JUMP,		/* always */
+	FLOW_CALL,
+	FLOW_JUMP_REGISTER,	/* a return is one */
+	FLOW_CALL_REGISTER,
+	FLOW_UNKNOWN,		/* not known */
+};
+
+/**
+ * struct insn_facts - what has to be known of an instruction to move it
+ * @reads: registers that it reads
+ * @writes: registers that it writes, for sure
+ * @disp: from the instruction to where it goes, or to the address it makes; from
+ *	the register @base if there is one
+ * @flow: where the CPU goes
+ * @len: bytes
+ * @link: number of the register that a call links in
+ * @base: number of the register with the address that it goes to
+ */
+struct insn_facts {
+	u32 reads;
+	u32 writes;
+	s32 disp;
+	enum insn_flow flow;
+	u8 len;
+	u8 link;
+	u8 base;
+};
+
+/* facts.c */
+void get_insn_facts(u32 insn, struct insn_facts *facts);
+
+struct function_map;
+
+/* The linker's; nobody declares them for others. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+/* liveness.c */
+const struct function_map *map_function(unsigned long addr);
+int map_error(const struct function_map *map);
+bool map_is_indirect(const struct function_map *map);
+bool map_is_target(const struct function_map *map, unsigned long addr);
+unsigned long map_end(const struct function_map *map);
+u32 map_dead_regs(const struct function_map *map, unsigned long addr);
+
+/* Why there is no detour. */
+enum detour_obstacle {
+	DETOUR_POSSIBLE,
+	DETOUR_NO_FUNCTION,
+	DETOUR_UNDECODABLE,
+	DETOUR_TOO_SHORT,
+	DETOUR_NOT_RELOCATABLE,
+	DETOUR_RESERVED,
+	DETOUR_JUMP_INTO,
+	DETOUR_INDIRECT_JUMP,
+	DETOUR_RETURN_INTO,
+	DETOUR_FAULT_INSIDE,
+	DETOUR_NO_REGISTER,
+	DETOUR_OUT_OF_REACH,
+	DETOUR_NO_ROOM,
+	NR_DETOUR_OBSTACLES,
+};
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @insn: the instruction
+ * @at: offset from the probe
+ * @reg: number of a register that is free where it branches, jumps or calls to
+ */
+struct region_insn {
+	u32 insn;
+	u8 at;
+	u8 reg;
+};
+
+/* In a jump of two instructions. */
+#define REGION_INSNS	(MAX_OPTIMIZED_LENGTH / 2)
+
+/**
+ * struct region - what a jump covers
+ * @addr: the probe
+ * @insns: the instructions
+ * @nr: how many there are
+ * @len: bytes of all of them
+ * @in: number of the register that the jump overwrites
+ * @out: number of the one that the jump back overwrites, 0 when there is none
+ * @extable: the first instruction may fault and have a fixup
+ * @site: it is an ftrace site
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	struct region_insn insns[REGION_INSNS];
+	u8 nr;
+	u8 len;
+	u8 in;
+	u8 out;
+	bool extable;
+	bool site;
+	u8 why_at;
+};
+
+/* region.c */
+enum detour_obstacle plan_region(struct region *region, unsigned long addr);
+
+/* Bytes of the code that a detour consists of. */
+#define DETOUR_CODE	(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) - sizeof(long))
+
+/**
+ * struct detour - contents of a detour's slot
+ * @kp: the probe that it belongs to
+ * @code: the entry, the copies and the jump back
+ */
+struct detour {
+	struct kprobe *kp;
+	u8 code[DETOUR_CODE];
+};
+
+/* detour.c */
+bool make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
+bool make_detour(struct detour *image, u8 *copy_at, const struct region *region,
+		 unsigned long slot);
+bool make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
+#define SITE_JUMP	(DETOUR_ENTRY + 8)
+
+/* opt.c */
+bool read_covered(u32 *insn, unsigned long addr);
+bool detour_elsewhere(struct pt_regs *regs);
+void detour_follow(struct pt_regs *regs);
+void detour_leave_copy(struct pt_regs *regs);
+void detour_site_read(struct kprobe *p, u32 *insns);
+bool detour_site_write(struct kprobe *p, u32 *insns);
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_trap(void);
+int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
+
+#else /* !CONFIG_OPTPROBES */
+
+static inline bool read_covered(u32 *insn, unsigned long addr)
+{
+	return false;
+}
+
+static inline bool detour_elsewhere(struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline void detour_follow(struct pt_regs *regs)
+{
+}
+
+static inline void detour_leave_copy(struct pt_regs *regs)
+{
+}
+
+static inline void detour_site_read(struct kprobe *p, u32 *insns)
+{
+}
+
+static inline bool detour_site_write(struct kprobe *p, u32 *insns)
+{
+	return false;
+}
+
+#endif /* CONFIG_OPTPROBES */
 
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);

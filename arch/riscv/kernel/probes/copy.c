@@ -140,9 +140,13 @@ static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
 
+	unsigned long epc = regs->epc;
+
 	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
 
 	hit_finish(p, regs, true);
+	if (unlikely(regs->epc != epc))
+		detour_follow(regs);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -188,8 +192,10 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = slot_at(regs->epc);
 	unsigned long pc = regs->epc;
 
-	if (likely(!is_kprobe_insn_slot(pc)))
+	if (likely(!is_kprobe_insn_slot(pc))) {
+		detour_leave_copy(regs);
 		return;
+	}
 
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);

@@ -38,7 +38,7 @@ int read_original(u32 *insn, unsigned long addr)
 {
 	u16 first, second = 0;
 
-	if (read_from_probe(insn, addr))
+	if (read_from_probe(insn, addr) || read_covered(insn, addr))
 		return 0;
 
 	if (get_kernel_nofault(first, (u16 *)addr))

@@ -9,6 +9,9 @@
  * second instruction in the text, all with the CPUs standing still. A hit does
  * the first instruction as it is at that time, nop or auipc, and goes on at the
  * second. So each of the two can come and go while the other is there.
+ *
+ * A probe's jump takes both. Then both are kept with its detour, which ends in
+ * what ftrace wants there.
  */
 #include <linux/cleanup.h>
 #include <linux/compiler.h>
@@ -21,31 +24,11 @@
 /**
  * arch_kprobe_site_read() - what ftrace would find at a site without the probe
  * @site: address of the site
- * @insn: its first instruction, as read from the text
+ * @insns: its two instructions, as read from the text
  *
  * Context: text_mutex held, or all other CPUs stopped by who holds it.
  */
-notrace void arch_kprobe_site_read(unsigned long site, u32 *insn)
-{
-	struct kprobe *p;
-
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)site);
-	if (unlikely(p))
-		*insn = p->opcode;
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_site_read);
-
-/**
- * arch_kprobe_site_write() - what ftrace is to write to a site with the probe
- * @site: address of the site
- * @insn: the first instruction that ftrace wants there; replaced by a breakpoint
- *	when the probe has one there
- *
- * Context: text_mutex held, or all other CPUs stopped by who holds it.
- */
-notrace void arch_kprobe_site_write(unsigned long site, u32 *insn)
+notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 {
 	struct kprobe *p;
 
@@ -54,9 +37,32 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insn)
 	if (likely(!p))
 		return;
 
-	WRITE_ONCE(p->opcode, *insn);
-	if (text_is_ebreak(site))
-		*insn = __BUG_INSN_32;
+	insns[0] = p->opcode;
+	detour_site_read(p, insns);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_site_read);
+
+/**
+ * arch_kprobe_site_write() - what ftrace is to write to a site with the probe
+ * @site: address of the site
+ * @insns: the two instructions that ftrace wants there; the first is replaced by
+ *	a breakpoint when the probe has one there, and both by a jump
+ *
+ * Context: text_mutex held, or all other CPUs stopped by who holds it.
+ */
+notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)site);
+	if (likely(!p))
+		return;
+
+	WRITE_ONCE(p->opcode, insns[0]);
+	if (!detour_site_write(p, insns) && text_is_ebreak(site))
+		insns[0] = __BUG_INSN_32;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_write);

@@ -9,6 +9,11 @@
  * by its pre_handler, its post_handler tells which one is next, and between the
  * two calls at that place no register changes.
  *
+ * The same is done by jumps where there can be some, with as many probes at a time
+ * as leave each other room. A handler must see the same registers as by breakpoint,
+ * but for those that are free there: this jump, or one before it, may have
+ * overwritten them.
+ *
  * The same is done with instructions that the kernel's own text has, one at a
  * time, of those that copies do.
  *
@@ -438,6 +443,170 @@ static void insn_same_with_probes(struct kunit *test)
 	run_mode(test, PRE);
 }
 
+/* -- the same by jumps -- */
+
+#ifdef CONFIG_OPTPROBES
+
+/* So many instructions from one probe to the next that no jump covers both. */
+#define JUMP_STEP	(MAX_OPTIMIZED_LENGTH / 2)
+#define MIN_JUMPS	100
+
+static unsigned int nr_jumps;
+
+/* The registers that are free at each probe. */
+static u32 free_regs[MAX_INSNS];
+
+/* The log of pre_handlers in each state, but for those registers. */
+static u32 jump_way[NR_STATES];
+
+static void thin_out_probes(unsigned int first)
+{
+	unsigned int i, nr = 0;
+
+	for (i = first; i < lab.nr_probes; i += JUMP_STEP) {
+		if (i != nr)
+			lab.probe[nr] = lab.probe[i];
+		nr++;
+	}
+	lab.nr_probes = nr;
+}
+
+static void learn_jump(unsigned int i)
+{
+	unsigned long addr = (unsigned long)lab.probe[i].addr;
+	struct kprobe *p = get_kprobe(lab.probe[i].addr);
+
+	nr_jumps += container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
+	guard(mutex)(&text_mutex);
+	free_regs[i] = map_dead_regs(map_function(addr), addr);
+}
+
+static u32 digest_but_jumps(void)
+{
+	unsigned int i, reg;
+	u32 digest = 0;
+
+	for (i = 0; i < lab.nr_events; i++) {
+		struct event *e = &lab.event[i];
+
+		if (e->post)
+			continue;
+		for (reg = 1; reg < INSN_TEST_GPRS; reg++) {
+			if (free_regs[e->index] & BIT(reg))
+				e->gpr[reg] = 0;
+		}
+		digest = jhash(&e->index, sizeof(e->index), digest);
+		digest = jhash(e->gpr, sizeof(e->gpr), digest);
+	}
+
+	return digest;
+}
+
+static const char *check_pres(void)
+{
+	const char *wrong = NULL;
+	unsigned int i;
+
+	for (i = 0; !wrong && i < lab.nr_events; i++) {
+		if (!lab.event[i].post)
+			wrong = check_pre(&lab.event[i]);
+	}
+
+	return wrong;
+}
+
+/* How the probes are reached in a run; the first one is the measure. */
+enum reach {
+	NOT_PROBED,
+	BY_JUMP,
+	BY_BREAKPOINT,
+};
+
+static const char *judge_reach(enum reach reach, unsigned int state)
+{
+	const char *wrong;
+	u32 way;
+
+	if (reach == NOT_PROBED) {
+		lab.result[state].after = lab.world;
+		return NULL;
+	}
+	wrong = check_after(&lab.result[state].after, &lab.world) ?: check_pres();
+	way = digest_but_jumps();
+	if (reach == BY_JUMP)
+		jump_way[state] = way;
+	else if (!wrong && way != jump_way[state])
+		wrong = "log: not the same by jump";
+
+	return wrong;
+}
+
+static void run_state_by(struct kunit *test, unsigned int state, enum reach reach)
+{
+	static const char * const names[] = { "no probe", "jump", "breakpoint" };
+	const char *wrong;
+
+	make_world(state);
+	run_in_task(state);
+	wrong = judge_reach(reach, state);
+	if (wrong)
+		KUNIT_FAIL_AND_ABORT(test, "%s, by %s, state %u of seed %u: %s", lab.snippet->name,
+				     names[reach], state, seed, wrong);
+}
+
+/* A post_handler keeps the jumps away. */
+static void add_thinned(struct kunit *test, unsigned int first, enum reach reach)
+{
+	unsigned int i;
+
+	place_probes(test, reach == BY_BREAKPOINT);
+	thin_out_probes(first);
+	for (i = 0; i < lab.nr_probes; i++)
+		lab.array[i] = &lab.probe[i];
+	if (!lab.nr_probes)
+		return;
+	add_placed(test);
+	if (reach == BY_BREAKPOINT)
+		return;
+
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < lab.nr_probes; i++)
+		learn_jump(i);
+}
+
+static noinline void run_thinned(struct kunit *test, unsigned int first, enum reach reach)
+{
+	unsigned int i;
+
+	if (reach != NOT_PROBED)
+		add_thinned(test, first, reach);
+	for (i = 0; i < NR_STATES; i++)
+		run_state_by(test, i, reach);
+	if (reach != NOT_PROBED && lab.nr_probes)
+		kunit_release_action(test, remove_probes, NULL);
+}
+
+static void insn_same_by_jumps(struct kunit *test)
+{
+	unsigned int first;
+
+	use_snippet(test->param_value);
+	run_thinned(test, 0, NOT_PROBED);
+	for (first = 0; first < JUMP_STEP; first++) {
+		run_thinned(test, first, BY_JUMP);
+		run_thinned(test, first, BY_BREAKPOINT);
+	}
+}
+
+/* After all of the above: there have been some. */
+static void insn_jumps_made(struct kunit *test)
+{
+	kunit_info(test, "%u jumps\n", nr_jumps);
+	KUNIT_EXPECT_GE(test, nr_jumps, MIN_JUMPS);
+}
+
+#endif /* CONFIG_OPTPROBES */
+
 /* -- the same for instructions picked from the kernel -- */
 
 /* Not all of them: those are enough that differ in this number of bits. */
@@ -794,6 +963,10 @@ static const void *next_refused(const void *prev, char *desc)
 
 static struct kunit_case insn_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_with_probes, next_snippet),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE_PARAM(insn_same_by_jumps, next_snippet),
+	KUNIT_CASE(insn_jumps_made),
+#endif
 	KUNIT_CASE_SLOW(insn_same_as_in_kernel),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_for_reason, next_refused),

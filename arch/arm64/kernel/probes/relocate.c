@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An instruction, encoded anew for another place: for a detour, where nothing is
+ * simulated.
+ *
+ * An instruction that depends on its address becomes a few that need no register but
+ * those that the original writes. A call in particular sets the link register to the
+ * address behind the original and branches, so that no task sleeps with the address of
+ * a detour in a register or on the stack.
+ */
+#include <linux/align.h>
+#include <linux/array_size.h>
+#include <linux/bits.h>
+#include <linux/kprobes.h>
+#include <linux/sizes.h>
+#include <asm/cpufeature.h>
+#include <asm/insn.h>
+
+#include "common.h"
+
+#define LINK_REGISTER	30
+#define NO_REGISTER	31	/* reads as zero, and is not written */
+
+/* In the encodings of BR, BLR, RET and their like. */
+#define INSN_LINKS		BIT(21)
+#define INSN_AUTHENTICATES	BIT(11)
+
+static unsigned long here(const struct relocation *r)
+{
+	return r->at + r->nr * AARCH64_INSN_SIZE;
+}
+
+static void emit(struct relocation *r, u32 insn)
+{
+	r->insns[r->nr++] = insn;
+}
+
+/* How far a branch of a detour may go. A test makes it less. */
+long detour_reach = SZ_128M;
+
+bool branch_reaches(unsigned long from, unsigned long to)
+{
+	long distance = to - from;
+
+	return distance >= -detour_reach && distance < detour_reach;
+}
+
+u32 branch_insn(unsigned long from, unsigned long to)
+{
+	long distance = to - from;
+
+	return aarch64_insn_get_b_value() | (distance >> 2 & GENMASK(25, 0));
+}
+
+static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)
+{
+	if (!branch_reaches(here(r), to))
+		return DETOUR_OUT_OF_REACH;
+	emit(r, branch_insn(here(r), to));
+
+	return DETOUR_POSSIBLE;
+}
+
+static enum detour_obstacle emit_way_back(struct relocation *r)
+{
+	return emit_branch(r, r->addr + AARCH64_INSN_SIZE);
+}
+
+/* ADRP reaches 4 GiB in pages of 4K, whatever pages the kernel has. */
+static enum detour_obstacle emit_address(struct relocation *r, unsigned int reg,
+					 unsigned long value)
+{
+	long pages = (long)(ALIGN_DOWN(value, SZ_4K) - ALIGN_DOWN(here(r), SZ_4K)) >> 12;
+
+	if (pages < -SZ_1M || pages >= SZ_1M)
+		return DETOUR_OUT_OF_REACH;
+	emit(r, aarch64_insn_gen_adr(here(r), ALIGN_DOWN(value, SZ_4K), reg,
+				     AARCH64_INSN_ADR_TYPE_ADRP));
+	emit(r, aarch64_insn_gen_add_sub_imm(reg, reg, value & (SZ_4K - 1),
+					     AARCH64_INSN_VARIANT_64BIT, AARCH64_INSN_ADSB_ADD));
+
+	return DETOUR_POSSIBLE;
+}
+
+static enum detour_obstacle relocate_nop(struct relocation *r, u32 insn)
+{
+	return emit_way_back(r);
+}
+
+static enum detour_obstacle relocate_b_bl(struct relocation *r, u32 insn)
+{
+	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
+
+	if (aarch64_insn_is_bl(insn))
+		obstacle = emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
+
+	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
+}
+
+/* A branch over the way back, to one that reaches farther. */
+static enum detour_obstacle relocate_short_branch(struct relocation *r, u32 insn, u32 mask)
+{
+	enum detour_obstacle obstacle;
+
+	emit(r, (insn & ~mask) | (2 << 5));
+	obstacle = emit_way_back(r);
+
+	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
+}
+
+/* B.cond, CBZ, CBNZ */
+static enum detour_obstacle relocate_branch19(struct relocation *r, u32 insn)
+{
+	return relocate_short_branch(r, insn, GENMASK(23, 5));
+}
+
+/* TBZ, TBNZ */
+static enum detour_obstacle relocate_branch14(struct relocation *r, u32 insn)
+{
+	return relocate_short_branch(r, insn, GENMASK(18, 5));
+}
+
+static enum detour_obstacle relocate_adr_adrp(struct relocation *r, u32 insn)
+{
+	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
+	unsigned int reg = insn & 31;
+
+	if (reg != NO_REGISTER)
+		obstacle = emit_address(r, reg, insn_adr_value(insn, r->addr));
+
+	return obstacle ?: emit_way_back(r);
+}
+
+/* From its address in the register itself; bits 31 and 30 say which of three. */
+static enum detour_obstacle relocate_literal(struct relocation *r, u32 insn)
+{
+	static const u32 loads[] = { 0xb9400000, 0xf9400000, 0xb9800000 };
+	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
+	unsigned int reg = insn & 31;
+
+	if (reg != NO_REGISTER) {
+		obstacle = emit_address(r, reg, r->addr + insn_literal_offset(insn));
+		emit(r, loads[insn >> 30] | reg << 5 | reg);
+	}
+
+	return obstacle ?: emit_way_back(r);
+}
+
+/*
+ * BLR Xn sets x30 and does BR Xn. Where branches need landing pads, the two do not fit
+ * the same ones, unless they are through x16 or x17.
+ */
+static bool can_be_jump(u32 insn)
+{
+	unsigned int n = insn >> 5 & 31, modifier = insn & 31;
+
+	if (n == LINK_REGISTER || (insn & INSN_AUTHENTICATES && modifier == LINK_REGISTER))
+		return false;
+
+	return n == 16 || n == 17 || !system_supports_bti_kernel();
+}
+
+static enum detour_obstacle relocate_br_blr_ret(struct relocation *r, u32 insn)
+{
+	enum detour_obstacle obstacle;
+
+	if (insn & INSN_LINKS) {
+		if (!can_be_jump(insn))
+			return DETOUR_NOT_RELOCATABLE;
+		obstacle = emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
+		if (obstacle)
+			return obstacle;
+		insn &= ~INSN_LINKS;
+	}
+	emit(r, insn);
+
+	return DETOUR_POSSIBLE;
+}
+
+/*
+ * The instructions that a breakpoint's trap simulates, but for those that read or write
+ * the exception mask: in a detour that is the one of the probed code.
+ */
+static const struct {
+	probes_handler_t *simulate;
+	enum detour_obstacle (*relocate)(struct relocation *r, u32 insn);
+} relocations[] = {
+	{ simulate_nop, relocate_nop },
+	{ simulate_b_bl, relocate_b_bl },
+	{ simulate_b_cond, relocate_branch19 },
+	{ simulate_cbz_cbnz, relocate_branch19 },
+	{ simulate_tbz_tbnz, relocate_branch14 },
+	{ simulate_adr_adrp, relocate_adr_adrp },
+	{ simulate_br_blr_ret, relocate_br_blr_ret },
+	{ simulate_br_blr_ret_auth, relocate_br_blr_ret },
+	{ simulate_ldr_literal, relocate_literal },
+	{ simulate_ldrsw_literal, relocate_literal },
+};
+
+/**
+ * relocate_insn() - encode an instruction for another place
+ * @r: at is where, addr is where it is; gets the instructions that do the same
+ * @insn: the instruction
+ * @simulate: how it is simulated, or NULL
+ *
+ * The last of the instructions goes on where the original does.
+ *
+ * Context: Process context.
+ * Return: %DETOUR_POSSIBLE, or why it cannot be done.
+ */
+enum detour_obstacle relocate_insn(struct relocation *r, u32 insn, probes_handler_t *simulate)
+{
+	unsigned int i;
+
+	r->nr = 0;
+	if (insn_is_simd_literal(insn))
+		return DETOUR_NOT_RELOCATABLE;
+
+	for (i = 0; i < ARRAY_SIZE(relocations); i++) {
+		if (relocations[i].simulate == simulate)
+			return relocations[i].relocate(r, insn);
+	}
+	emit(r, insn);
+
+	return emit_way_back(r);
+}

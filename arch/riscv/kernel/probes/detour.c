@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the jump at a probe leads to.
+ *
+ * A detour makes room on the stack, calls kprobe_detour_entry(), which has the
+ * handlers called, and takes the room back. Behind that are the instructions
+ * that the jump covers, and a jump behind the last of them. To these nothing
+ * shows that they are elsewhere: an address is made of two instructions, and a
+ * branch is one over a jump. A call in particular links behind the original, so
+ * nobody sleeps with the address of a detour in a frame.
+ *
+ * All jumps are AUIPC and JALR, and so overwrite a register that is free where
+ * they go.
+ */
+#include <linux/align.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/string.h>
+#include <asm/processor.h>
+#include <asm/stacktrace.h>
+
+#include "common.h"
+
+#define SP	2
+#define T0	5
+
+/* As in entry.S: the registers, and a frame record above them. */
+#define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
+			 ALIGN(sizeof(struct stackframe), STACK_ALIGN))
+
+static u32 insn_i(u32 base, unsigned int rd, unsigned int rs1, u32 imm)
+{
+	return base | rd << 7 | rs1 << 15 | imm << 20;
+}
+
+static u32 insn_addi(unsigned int rd, unsigned int rs1, u32 imm)
+{
+	return insn_i(0x00000013, rd, rs1, imm);
+}
+
+static u32 insn_jalr(unsigned int rd, unsigned int rs1, u32 imm)
+{
+	return insn_i(0x00000067, rd, rs1, imm);
+}
+
+static u32 insn_load(unsigned int rd, unsigned int rs1, u32 imm)
+{
+	return insn_i(IS_ENABLED(CONFIG_64BIT) ? 0x00003003 : 0x00002003, rd, rs1, imm);
+}
+
+static u32 insn_store(unsigned int rs2, unsigned int rs1, u32 imm)
+{
+	u32 base = IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023;
+
+	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | (imm >> 5) << 25;
+}
+
+static u32 insn_auipc(unsigned int rd, u32 upper)
+{
+	return 0x00000017 | rd << 7 | upper;
+}
+
+/* BNE for BEQ and so on, over the jump behind it. */
+static u32 insn_branch_over(u32 branch)
+{
+	const u32 over = sizeof(u32) + 2 * sizeof(u32);
+
+	return ((branch ^ BIT(12)) & 0x01fff07f) | (over & 0x1e) << 7;
+}
+
+/* BEQ and BNE of x0 for C.BEQZ and C.BNEZ. */
+static u32 insn_expand_branch(u32 insn)
+{
+	u32 rs1 = 8 + (insn >> 7 & 7);
+
+	return 0x00000063 | (insn & BIT(13) ? BIT(12) : 0) | rs1 << 15;
+}
+
+/* AUIPC adds @upper, and what follows it adds the lower 12 bits, which have a sign. */
+static bool split_distance(long distance, u32 *upper, u32 *lower)
+{
+	long rounded = distance + BIT(11);
+
+	*upper = rounded & GENMASK(31, 12);
+	*lower = distance & GENMASK(11, 0);
+
+	return rounded == (s32)rounded;
+}
+
+/**
+ * make_jump() - make the two instructions of a jump
+ * @jump: where to
+ * @reg: number of the register that the jump overwrites
+ * @from: where it will be
+ * @to: where it goes
+ *
+ * Context: Any.
+ * Return: whether it can reach that.
+ */
+bool make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to)
+{
+	u32 upper, lower;
+	bool reached = split_distance(to - from, &upper, &lower);
+
+	jump[0] = insn_auipc(reg, upper);
+	jump[1] = insn_jalr(0, reg, lower);
+
+	return reached;
+}
+
+NOKPROBE_SYMBOL(make_jump);
+
+/**
+ * struct emitter - code under construction
+ * @code: what will be there
+ * @at: where that will be
+ * @pos: bytes of it
+ * @failed: there is no room for more, or a jump does not reach
+ */
+struct emitter {
+	u8 *code;
+	unsigned long at;
+	unsigned int pos;
+	bool failed;
+};
+
+static unsigned long emitter_addr(const struct emitter *e)
+{
+	return e->at + e->pos;
+}
+
+static void emit(struct emitter *e, u32 insn)
+{
+	unsigned int len = insn_len(insn);
+
+	if (e->pos + len > DETOUR_CODE) {
+		e->failed = true;
+		return;
+	}
+	memcpy(e->code + e->pos, &insn, len);
+	e->pos += len;
+}
+
+static void emit_jump(struct emitter *e, unsigned int reg, unsigned long to)
+{
+	u32 jump[2];
+
+	if (!reg || !make_jump(jump, reg, emitter_addr(e), to))
+		e->failed = true;
+	emit(e, jump[0]);
+	emit(e, jump[1]);
+}
+
+static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr)
+{
+	u32 upper, lower;
+
+	if (!split_distance(addr - emitter_addr(e), &upper, &lower))
+		e->failed = true;
+	emit(e, insn_auipc(reg, upper));
+	emit(e, insn_addi(reg, reg, lower));
+}
+
+/* @reg takes over what @facts say is in the register that is to be the link. */
+static void emit_call_register(struct emitter *e, const struct insn_facts *facts,
+			       unsigned int reg, unsigned long behind)
+{
+	unsigned int base = facts->base;
+
+	if (base == facts->link) {
+		emit(e, insn_addi(reg, base, 0));
+		base = reg;
+	}
+	emit_address(e, facts->link, behind);
+	emit(e, insn_jalr(0, base, facts->disp));
+}
+
+static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned long addr)
+{
+	struct insn_facts facts;
+
+	get_insn_facts(ri->insn, &facts);
+	switch (facts.flow) {
+	case FLOW_ADDRESS:
+		if (facts.writes)
+			emit_address(e, __ffs(facts.writes), addr + facts.disp);
+		break;
+	case FLOW_BRANCH:
+		emit(e, insn_branch_over(facts.len == 2 ? insn_expand_branch(ri->insn) :
+							  ri->insn));
+		emit_jump(e, ri->reg, addr + facts.disp);
+		break;
+	case FLOW_CALL:
+		emit_address(e, facts.link, addr + facts.len);
+		fallthrough;
+	case FLOW_JUMP:
+		emit_jump(e, ri->reg, addr + facts.disp);
+		break;
+	case FLOW_CALL_REGISTER:
+		emit_call_register(e, &facts, ri->reg, addr + facts.len);
+		break;
+	default:
+		emit(e, ri->insn);
+	}
+}
+
+static void emit_entry(struct emitter *e)
+{
+	u32 call[2];
+
+	emit(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
+	emit(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
+	if (!make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
+		e->failed = true;
+	emit(e, call[0]);
+	emit(e, call[1] | T0 << 7);
+	emit(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
+	emit(e, insn_addi(SP, SP, FRAME_SIZE));
+}
+
+/**
+ * make_site_jump() - make what a detour ends in that is at an ftrace site
+ * @jump: where to
+ * @from: where it will be
+ * @site: address of the site
+ * @insns: what ftrace has there: two NOPs, or a call that links in t0
+ *
+ * In front of it t0 has been set to behind the site. ftrace_caller() uses t1.
+ *
+ * Context: Any.
+ * Return: whether it can reach that.
+ */
+bool make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns)
+{
+	struct insn_facts auipc, jalr;
+
+	get_insn_facts(insns[0], &auipc);
+	get_insn_facts(insns[1], &jalr);
+	if (auipc.flow != FLOW_ADDRESS || jalr.flow != FLOW_CALL_REGISTER)
+		return make_jump(jump, T0, from, site + 2 * sizeof(u32));
+
+	return make_jump(jump, T0 + 1, from, site + auipc.disp + jalr.disp);
+}
+
+NOKPROBE_SYMBOL(make_site_jump);
+
+static void emit_site(struct emitter *e, const struct region *region)
+{
+	const u32 insns[2] = { region->insns[0].insn, region->insns[1].insn };
+	u32 jump[2];
+
+	emit_address(e, T0, region->addr + region->len);
+	if (!make_site_jump(jump, emitter_addr(e), region->addr, insns))
+		e->failed = true;
+	emit(e, jump[0]);
+	emit(e, jump[1]);
+}
+
+static void emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
+{
+	const struct region_insn *ri;
+
+	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
+		copy_at[ri->at / 2] = e->pos;
+		emit_insn(e, ri, region->addr + ri->at);
+	}
+	if (region->out)
+		emit_jump(e, region->out, region->addr + region->len);
+}
+
+/**
+ * make_detour() - make what the jump of a probe leads to
+ * @image: where to, the probe is filled in
+ * @copy_at: set for each parcel that an instruction starts at to where in the
+ *	code its copy is
+ * @region: what the jump covers
+ * @slot: where the detour will be
+ *
+ * Context: Process context.
+ * Return: whether there is room, and all that it refers to is in reach.
+ */
+bool make_detour(struct detour *image, u8 *copy_at, const struct region *region,
+		 unsigned long slot)
+{
+	struct emitter e = {
+		.code = image->code,
+		.at = slot + offsetof(struct detour, code),
+	};
+
+	static_assert(FRAME_SIZE <= 2047);
+	emit_entry(&e);
+	if (region->site)
+		emit_site(&e, region);
+	else
+		emit_region(&e, copy_at, region);
+
+	return !e.failed;
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jumps in place of breakpoints: when they are written, and what happens when
+ * one is taken.
+ *
+ * A jump is not one instruction, but nobody can be inside of it or of what it
+ * covers, see region.c. So all of it is written at once, while all CPUs stand
+ * still, and so is the breakpoint that comes in its place.
+ *
+ * A detour is entered with preemption and interrupts as they are in the probed
+ * code. From the handlers it goes on to the copies. A handler that wants to go on
+ * elsewhere, or has changed what no detour can restore, is obeyed by a breakpoint:
+ * the return from a trap loads all there is.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cleanup.h>
+#include <linux/execmem.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/set_memory.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/cacheflush.h>
+#include <asm/patch.h>
+
+#include "common.h"
+
+/* What entry.S knows. */
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+static_assert(offsetof(struct detour, code) == sizeof(long));
+
+static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
+{
+	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+}
+
+static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
+{
+	return (struct detour *)optinsn->insn;
+}
+
+NOKPROBE_SYMBOL(detour_of);
+
+/* From the module area there is a way to all text, and from all text to there. */
+void *alloc_optinsn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_DEFAULT, PAGE_SIZE);
+
+	if (!page)
+		return NULL;
+
+	/* No instruction. */
+	memset(page, 0, PAGE_SIZE);
+	if (set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+
+	return page;
+}
+
+static const char * const obstacles[] = {
+	[DETOUR_POSSIBLE]	= "-",
+	[DETOUR_NO_FUNCTION]	= "not in a function",
+	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
+	[DETOUR_TOO_SHORT]	= "too short",
+	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
+	[DETOUR_RESERVED]	= "rewritten by others",
+	[DETOUR_JUMP_INTO]	= "jump into the region",
+	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
+	[DETOUR_RETURN_INTO]	= "call inside the region",
+	[DETOUR_FAULT_INSIDE]	= "may sleep inside the region",
+	[DETOUR_NO_REGISTER]	= "no register is free",
+	[DETOUR_OUT_OF_REACH]	= "out of reach",
+	[DETOUR_NO_ROOM]	= "no memory in reach",
+};
+
+static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
+
+int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+
+	if (!optinsn->why_at)
+		return scnprintf(buf, size, "%s", obstacles[optinsn->why]);
+
+	return scnprintf(buf, size, "%s at +%u", obstacles[optinsn->why], optinsn->why_at);
+}
+
+static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
+{
+	op->optinsn = (struct arch_optimized_insn){ .why = why, .why_at = at };
+
+	return -EOPNOTSUPP;
+}
+
+/* The bytes that the jump replaces. Any of the instructions may be probed. */
+static void keep_originals(struct arch_optimized_insn *optinsn, const struct region *region)
+{
+	u16 originals[REGION_INSNS + 1];
+	const struct region_insn *ri;
+
+	for (ri = region->insns; ri < region->insns + region->nr; ri++)
+		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));
+	memcpy(optinsn->original, originals, sizeof(optinsn->original));
+}
+
+static int write_detour(struct optimized_kprobe *op, const struct region *region)
+{
+	unsigned long slot = (unsigned long)op->optinsn.insn;
+	struct detour image = { .kp = &op->kp };
+
+	if (!make_detour(&image, op->optinsn.copy_at, region, slot))
+		return -ERANGE;
+	if (patch_insn_write((void *)slot, &image, sizeof(image)))
+		return -EFAULT;
+	flush_icache_range(slot, slot + sizeof(image));
+
+	return 0;
+}
+
+/* With text_mutex held, and what keeps the reservations of others as they are. */
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	enum detour_obstacle obstacle;
+	struct region region;
+
+	obstacle = plan_region(&region, (unsigned long)op->kp.addr);
+	if (obstacle)
+		return obstruct(op, obstacle, region.why_at);
+
+	*optinsn = (struct arch_optimized_insn){
+		.reg = region.in,
+		.extable = region.extable,
+		.site = region.site,
+	};
+	keep_originals(optinsn, &region);
+	optinsn->insn = get_optinsn_slot();
+	if (!optinsn->insn)
+		return obstruct(op, DETOUR_NO_ROOM, 0);
+	if (write_detour(op, &region)) {
+		free_optinsn_slot(optinsn->insn, 0);
+		return obstruct(op, DETOUR_OUT_OF_REACH, 0);
+	}
+
+	return 0;
+}
+
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	if (!op->optinsn.insn)
+		return;
+
+	free_optinsn_slot(op->optinsn.insn, 1);
+	op->optinsn.insn = NULL;
+}
+
+int arch_check_optimized_kprobe(struct optimized_kprobe *op)
+{
+	return 0;
+}
+
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
+{
+	return addr >= op->kp.addr && (void *)addr < (void *)op->kp.addr + MAX_OPTIMIZED_LENGTH;
+}
+
+static bool fill_jump(struct kprobe *p, u32 *jump)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+
+	return make_jump(jump, optinsn->reg, (unsigned long)p->addr,
+			 (unsigned long)detour_of(optinsn)->code);
+}
+
+NOKPROBE_SYMBOL(fill_jump);
+
+/* The breakpoint of the probe, and behind it what the jump has replaced. */
+static void fill_breakpoint(struct kprobe *p, u16 *parcels)
+{
+	u32 ebreak = ebreak_for(p->opcode);
+
+	memcpy(parcels, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
+	memcpy(parcels, &ebreak, insn_len(ebreak));
+}
+
+/* All CPUs stand still. */
+static void write_jumps(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+	u32 jump[2];
+
+	list_for_each_entry(op, oplist, list) {
+		if (WARN_ON_ONCE(!fill_jump(&op->kp, jump)))
+			continue;
+		WARN_ON_ONCE(patch_insn_write(op->kp.addr, jump, sizeof(jump)));
+		WRITE_ONCE(op->optinsn.jump, true);
+	}
+}
+
+/* The same. */
+static void write_breakpoints(struct list_head *oplist)
+{
+	u16 parcels[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, oplist, list) {
+		fill_breakpoint(&op->kp, parcels);
+		WARN_ON_ONCE(patch_insn_write(op->kp.addr, parcels, sizeof(parcels)));
+		WRITE_ONCE(op->optinsn.jump, false);
+	}
+}
+
+void arch_optimize_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op, *next;
+
+	write_text(write_jumps, oplist);
+	list_for_each_entry_safe(op, next, oplist, list)
+		list_del_init(&op->list);
+}
+
+/* Leaves the breakpoints of the probes in place. */
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
+{
+	write_text(write_breakpoints, oplist);
+	list_splice_tail_init(oplist, done_list);
+}
+
+/* The probe whose jump covers @addr, which is not its first byte. */
+static struct kprobe *covering_probe(unsigned long addr)
+{
+	struct kprobe *p;
+	unsigned int at;
+
+	for (at = 2; at < MAX_OPTIMIZED_LENGTH; at += 2) {
+		p = get_kprobe((kprobe_opcode_t *)(addr - at));
+		if (p && READ_ONCE(optinsn_of(p)->jump))
+			return p;
+	}
+
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(covering_probe);
+
+#define AUIPC_MASK	0x7f
+#define AUIPC_MATCH	0x17
+
+/* May one of the three parcels in front of @addr be the start of a jump? */
+static bool may_be_covered(unsigned long addr)
+{
+	u16 parcels[3];
+
+	if (copy_from_kernel_nofault(parcels, (void *)addr - sizeof(parcels), sizeof(parcels)))
+		return true;
+
+	return (parcels[0] & AUIPC_MASK) == AUIPC_MATCH ||
+	       (parcels[1] & AUIPC_MASK) == AUIPC_MATCH ||
+	       (parcels[2] & AUIPC_MASK) == AUIPC_MATCH;
+}
+
+/**
+ * read_covered() - read an instruction that a jump has replaced
+ * @insn: set to it
+ * @addr: where it was, not the first one
+ *
+ * Context: Process context, text_mutex held.
+ * Return: whether there is a jump.
+ */
+bool read_covered(u32 *insn, unsigned long addr)
+{
+	const u16 *parcel;
+	struct kprobe *p;
+	unsigned int at;
+
+	if (!may_be_covered(addr))
+		return false;
+
+	guard(preempt_notrace)();
+	p = covering_probe(addr);
+	if (!p)
+		return false;
+
+	at = (addr - (unsigned long)p->addr) / sizeof(u16);
+	parcel = &optinsn_of(p)->original[at];
+	*insn = *parcel;
+	if (insn_len(*insn) == 2)
+		return true;
+	/* The last one may have its second half behind the jump. */
+	if (++at == ARRAY_SIZE(optinsn_of(p)->original))
+		parcel = (u16 *)addr;
+	*insn |= (u32)parcel[1] << 16;
+
+	return true;
+}
+
+/* A handler may want to go on inside of what a jump covers: the copy of that. */
+void detour_follow(struct pt_regs *regs)
+{
+	struct kprobe *p = covering_probe(regs->epc);
+	unsigned int at, copy;
+
+	if (likely(!p))
+		return;
+
+	at = (regs->epc - (unsigned long)p->addr) / sizeof(u16);
+	copy = optinsn_of(p)->copy_at[at];
+	if (optinsn_of(p)->site && at == 2)
+		copy = DETOUR_ENTRY;
+	if (copy)
+		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
+}
+
+NOKPROBE_SYMBOL(detour_follow);
+
+/* A breakpoint trap may be that of a detour that has to be left for elsewhere. */
+bool detour_elsewhere(struct pt_regs *regs)
+{
+	if (regs->epc != (unsigned long)kprobe_detour_trap)
+		return false;
+
+	*regs = *(struct pt_regs *)regs->sp;
+	detour_follow(regs);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(detour_elsewhere);
+
+/*
+ * A fault in a copy whose original is in an exception table is moved there: it
+ * may sleep, and it may be fixed up. Coming back it finds the jump. All other
+ * faults are fatal, or are over at once and come back to the copy.
+ */
+void detour_leave_copy(struct pt_regs *regs)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(regs->epc);
+
+	if (likely(!detour) || !optinsn_of(detour->kp)->extable)
+		return;
+
+	if (regs->epc == (unsigned long)detour->code + DETOUR_ENTRY)
+		regs->epc = (unsigned long)detour->kp->addr;
+}
+
+NOKPROBE_SYMBOL(detour_leave_copy);
+
+/* What ftrace would find at its site if there were no jump. */
+void detour_site_read(struct kprobe *p, u32 *insns)
+{
+	if (optinsn_of(p)->jump)
+		memcpy(insns, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
+}
+
+NOKPROBE_SYMBOL(detour_site_read);
+
+/*
+ * ftrace writes @insns to its site, and nobody is in the detour. Returns whether
+ * the jump is to stay there in place of them, which is in @insns then.
+ */
+bool detour_site_write(struct kprobe *p, u32 *insns)
+{
+	struct arch_optimized_insn *optinsn = optinsn_of(p);
+	u8 *end;
+	u32 jump[2];
+
+	if (!optinsn->site || !optinsn->insn)
+		return false;
+
+	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
+	end = detour_of(optinsn)->code + SITE_JUMP;
+	WARN_ON_ONCE(!make_site_jump(jump, (unsigned long)end, (unsigned long)p->addr, insns));
+	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
+	if (!optinsn->jump)
+		return false;
+
+	fill_jump(p, insns);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(detour_site_write);
+
+/* While another hit is handled on this CPU. */
+static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	int ret;
+
+	if (!hit_interrupt(p, 0)) {
+		kprobes_inc_nmissed_count(p);
+		return 0;
+	}
+
+	ret = hit_pre_handler(p, regs);
+	hit_resume();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(nested_detour_hit);
+
+/* From kprobe_detour_entry(). Returns 0 to go on in the detour. */
+__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	int ret;
+
+	guard(preempt_notrace)();
+	if (unlikely(kprobe_running()))
+		return nested_detour_hit(p, regs);
+
+	hit_begin(p);
+	ret = hit_pre_handler(p, regs);
+	reset_current_kprobe();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_hit);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Places for probes, one for each rule of region.c and liveness.c. This is never
+ * run. ECALL stands for something that reads all registers.
+ */
+#include <linux/linkage.h>
+#include <asm/asm.h>
+#include <asm/asm-extable.h>
+
+.pushsection .data
+.balign 8
+SYM_DATA_START(opt_rules)
+.popsection
+
+/* A function of its own; PROBE is where in it. */
+.macro RULE name, why
+	.balign	16
+	.type	opt_\name, @function
+opt_\name:
+	.pushsection .rodata.str, "a"
+.Lname_\name:
+	.asciz	"\name"
+.Lwhy_\name:
+	.asciz	"\why"
+	.popsection
+	.pushsection .data
+	RISCV_PTR	.Lprobe_\name, .Lname_\name, .Lwhy_\name
+	.popsection
+.endm
+
+.macro PROBE name
+.Lprobe_\name:
+.endm
+
+	.text
+	.option	push
+	.option	norvc
+
+SYM_FUNC_START_LOCAL(opt_callee)
+	ret
+SYM_FUNC_END(opt_callee)
+
+RULE straight, "-"
+PROBE straight
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	ret
+
+RULE to_the_end, "-"
+PROBE to_the_end
+	addi	a0, a0, 1
+	ret
+
+RULE behind_the_end, "too short at +4"
+	addi	a0, a0, 1
+PROBE behind_the_end
+	ret
+
+RULE no_register, "no register is free"
+PROBE no_register
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	ecall
+	ret
+
+RULE register_comes_free, "-"
+PROBE register_comes_free
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	li	a5, 0
+	ecall
+	ret
+
+RULE no_register_behind, "no register is free at +8"
+PROBE no_register_behind
+	addi	a0, a0, 1
+	li	a5, 0
+	ecall
+	ret
+
+/* Where the branch goes. */
+RULE no_register_at_target, "no register is free at +4"
+PROBE no_register_at_target
+	addi	a0, a0, 1
+	beqz	a0, 1f
+	ret
+1:	ecall
+	ret
+
+/* Nor here, for what reads it may be come to. */
+RULE read_after_branch, "no register is free"
+PROBE read_after_branch
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	beqz	a0, 1f
+	ret
+1:	ecall
+	ret
+
+RULE branch_into, "jump into the region at +4"
+PROBE branch_into
+	addi	a0, a0, 1
+1:	addi	a0, a0, 2
+	bnez	a0, 1b
+	ret
+
+/* From the next function, as assembly code does. */
+RULE branch_across, "jump into the region at +4"
+PROBE branch_across
+	addi	a0, a0, 1
+.Lacross:
+	addi	a0, a0, 2
+	ret
+	.type	opt_across, @function
+opt_across:
+	bnez	a0, .Lacross
+	ret
+
+RULE branch_to_probe, "-"
+PROBE branch_to_probe
+1:	addi	a0, a0, -1
+	bnez	a0, 1b
+	ret
+
+RULE branch_behind, "-"
+PROBE branch_behind
+	addi	a0, a0, -1
+	addi	a0, a0, -1
+1:	addi	a0, a0, -1
+	bnez	a0, 1b
+	ret
+
+RULE fixup_into, "jump into the region at +4"
+PROBE fixup_into
+	addi	a0, a0, 1
+1:	addi	a0, a0, 2
+2:	lw	a0, 0(a0)
+	_asm_extable 2b, 1b
+	ret
+
+RULE jump_table, "indirect jump at +4"
+PROBE jump_table
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	jr	a5
+
+RULE jump_by_two, "-"
+PROBE jump_by_two
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+1:	auipc	t1, %pcrel_hi(opt_callee)
+	jalr	zero, %pcrel_lo(1b)(t1)
+
+RULE branch_by_two, "jump into the region at +4"
+PROBE branch_by_two
+	addi	a0, a0, 1
+2:	addi	a0, a0, 2
+1:	auipc	ra, %pcrel_hi(2b)
+	jalr	zero, %pcrel_lo(1b)(ra)
+
+RULE call_inside, "call inside the region at +4"
+PROBE call_inside
+	jal	ra, opt_callee
+	addi	a0, a0, 2
+	ret
+
+RULE call_at_end, "-"
+PROBE call_at_end
+	addi	a0, a0, 1
+	jal	ra, opt_callee
+	ret
+
+RULE call_by_two, "-"
+PROBE call_by_two
+1:	auipc	ra, %pcrel_hi(opt_callee)
+	jalr	ra, %pcrel_lo(1b)(ra)
+	ret
+
+/* Nobody knows what such a function expects. */
+RULE call_with_other_link, "no register is free at +4"
+PROBE call_with_other_link
+	addi	a0, a0, 1
+	jal	t0, opt_callee
+	ret
+
+RULE fault_inside, "may sleep inside the region at +4"
+PROBE fault_inside
+	addi	a0, a0, 1
+1:	lw	a0, 0(a0)
+2:	ret
+	_asm_extable 1b, 2b
+
+RULE fault_first, "-"
+PROBE fault_first
+1:	lw	a0, 0(a0)
+	addi	a0, a0, 1
+2:	ret
+	_asm_extable 1b, 2b
+
+RULE trap_inside, "not relocatable at +4"
+PROBE trap_inside
+	addi	a0, a0, 1
+	ecall
+	ret
+
+RULE reservation_inside, "not relocatable at +4"
+PROBE reservation_inside
+	addi	a0, a0, 1
+	lr.w	a1, (a0)
+	sc.w	a1, a1, (a0)
+	ret
+
+	.option	pop
+
+#ifdef CONFIG_RISCV_ISA_C
+	.option	push
+	.option	rvc
+
+RULE c_straight, "-"
+	c.nop
+PROBE c_straight
+	c.addi	a0, 1
+	c.addi	a0, 2
+	c.addi	a0, 3
+	c.jr	ra
+
+RULE c_across_the_end, "-"
+PROBE c_across_the_end
+	c.addi	a0, 1
+	c.addi	a0, 2
+	c.addi	a0, 3
+	.option	norvc
+	addi	a0, a0, 4
+	.option	rvc
+	c.jr	ra
+
+RULE c_branch_into, "jump into the region at +6"
+PROBE c_branch_into
+	c.addi	a0, 1
+	c.addi	a0, 2
+	c.addi	a0, 3
+1:	c.addi	a0, 4
+	c.bnez	a0, 1b
+	c.jr	ra
+
+RULE c_branches, "-"
+PROBE c_branches
+	c.beqz	a0, 1f
+	c.beqz	a1, 1f
+	c.beqz	a2, 1f
+	c.bnez	a3, 1f
+	c.nop
+1:	c.jr	ra
+
+	.option	pop
+#endif
+
+.pushsection .data
+SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
+.balign 8
+SYM_DATA_START(opt_freedoms)
+.popsection
+
+/* By number: the registers that are free at the next instruction. */
+.macro FREE dead:vararg
+	.pushsection .data
+	RISCV_PTR	.Lfree_\@, \dead
+	.popsection
+.Lfree_\@:
+.endm
+
+#define T	0xf00000e0
+#define A(n)	(1 << (10 + (n)))
+#define RA	(1 << 1)
+#define S1	(1 << 9)
+
+	.option	push
+	.option	norvc
+SYM_FUNC_START_LOCAL(opt_free)
+	FREE	T | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	ret
+SYM_FUNC_END(opt_free)
+
+SYM_FUNC_START_LOCAL(opt_free_at_call)
+	FREE	T | A(0) | RA
+	mv	a0, s1
+	FREE	T | S1 | RA
+	jal	ra, opt_callee
+	FREE	T | S1 | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	mv	s1, a0
+	FREE	T | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	ret
+SYM_FUNC_END(opt_free_at_call)
+
+/* Read on one of two ways, and around a loop. */
+SYM_FUNC_START_LOCAL(opt_free_in_loop)
+	FREE	T & ~(1 << 6) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	li	t2, 1
+1:	FREE	T & ~(3 << 6) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	beqz	a1, 2f
+	FREE	T & ~(1 << 7) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	mv	t1, t2
+	j	1b
+2:	FREE	T & ~(1 << 6) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	add	a0, a0, t1
+	ret
+SYM_FUNC_END(opt_free_in_loop)
+
+SYM_FUNC_START_LOCAL(opt_free_at_fixup)
+1:	FREE	T | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	lw	a0, 0(a0)
+2:	FREE	T | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	ret
+	_asm_extable 1b, 2b
+SYM_FUNC_END(opt_free_at_fixup)
+	.option	pop
+
+.pushsection .data
+SYM_DATA_END_LABEL(opt_freedoms, SYM_L_GLOBAL, opt_freedoms_end)
+.popsection

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which places can have a jump, what it looks like there, and why others have
+ * none; which registers are free; and what is known of single instructions and
+ * made of them, each form at the limits of its reach.
+ */
+#define pr_fmt(fmt) "kprobes_riscv_opt: " fmt
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "common.h"
+#include "opt_test.h"
+
+/* -- one row after the other -- */
+
+/* A probe, and the text from there on as it was before. */
+struct subject {
+	struct kprobe kp;
+	u8 text[MAX_OPTIMIZED_LENGTH];
+	int err;
+};
+
+static struct subject *subjects;
+
+static int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct optimized_kprobe *op_of(const struct subject *s)
+{
+	return container_of(get_kprobe(s->kp.addr), struct optimized_kprobe, kp);
+}
+
+static u32 read_u32(const void *addr)
+{
+	u32 value;
+
+	memcpy(&value, addr, sizeof(value));
+
+	return value;
+}
+
+/* Where the two instructions go that are in @text and would be at @at. */
+static unsigned long jump_target(const void *text, unsigned long at)
+{
+	struct insn_facts auipc, jalr;
+
+	get_insn_facts(read_u32(text), &auipc);
+	get_insn_facts(read_u32(text + sizeof(u32)), &jalr);
+	if (auipc.flow != FLOW_ADDRESS || jalr.flow != FLOW_JUMP_REGISTER ||
+	    auipc.writes != BIT(jalr.base))
+		return 0;
+
+	return at + auipc.disp + jalr.disp;
+}
+
+static void expect_jump(struct kunit *test, const struct subject *s)
+{
+	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
+	char text[64] = "";
+
+	if (!optinsn->insn)
+		arch_explain_optimized_kprobe(op_of(s), text, sizeof(text));
+	KUNIT_ASSERT_STREQ(test, text, "");
+	KUNIT_EXPECT_TRUE(test, op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED);
+	KUNIT_EXPECT_EQ(test, (unsigned long)optinsn->insn + sizeof(long),
+			jump_target(s->kp.addr, (unsigned long)s->kp.addr));
+}
+
+static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
+{
+	u8 text[MAX_OPTIMIZED_LENGTH];
+	u32 ebreak = ebreak_for(s->kp.opcode);
+	char reason[64] = "";
+
+	memcpy(text, s->text, sizeof(text));
+	memcpy(text, &ebreak, insn_len(ebreak));
+	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, text, sizeof(text));
+	KUNIT_EXPECT_FALSE(test, op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED);
+	arch_explain_optimized_kprobe(op_of(s), reason, sizeof(reason));
+	KUNIT_EXPECT_STREQ(test, reason, why);
+}
+
+static void opt_rule(struct kunit *test)
+{
+	const struct rule *rule = test->param_value;
+	struct subject *s = &subjects[rule - opt_rules];
+
+	KUNIT_ASSERT_EQ(test, s->err, 0);
+	if (strcmp(rule->why, "-"))
+		expect_breakpoint(test, s, rule->why);
+	else
+		expect_jump(test, s);
+
+	unregister_kprobe(&s->kp);
+	s->err = -ENOENT;
+	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, s->text, sizeof(s->text));
+}
+
+static const void *next_rule(const void *prev, char *desc)
+{
+	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
+
+	if (rule >= opt_rules_end)
+		return NULL;
+	strscpy(desc, rule->name, KUNIT_PARAM_DESC_SIZE);
+
+	return rule;
+}
+
+/* -- which registers are free -- */
+
+static void opt_free_registers(struct kunit *test)
+{
+	const struct freedom *f;
+
+	for (f = opt_freedoms; f < opt_freedoms_end; f++) {
+		unsigned long dead = 0;
+
+		mutex_lock(&text_mutex);
+		dead = map_dead_regs(map_function((unsigned long)f->addr), (unsigned long)f->addr);
+		mutex_unlock(&text_mutex);
+		KUNIT_EXPECT_EQ_MSG(test, f->dead, dead, "%pS", f->addr);
+	}
+}
+
+/* -- what is known of single instructions -- */
+
+#define R(n)	BIT(n)
+
+static const struct {
+	u32 insn;
+	struct insn_facts facts;
+} known[] = {
+	/* lui a0; auipc a1, the most and the least */
+	{ 0x12345537, { .flow = FLOW_ON, .len = 4, .writes = R(10) } },
+	{ 0x7ffff597, { .flow = FLOW_ADDRESS, .len = 4, .writes = R(11), .disp = 0x7ffff000 } },
+	{ 0x80000597, { .flow = FLOW_ADDRESS, .len = 4, .writes = R(11), .disp = S32_MIN } },
+	/* jal zero, the most and the least; jal ra */
+	{ 0x7ffff06f, { .flow = FLOW_JUMP, .len = 4, .disp = SZ_1M - 2 } },
+	{ 0x8000006f, { .flow = FLOW_JUMP, .len = 4, .disp = -SZ_1M } },
+	{ 0x008000ef, { .flow = FLOW_CALL, .len = 4, .writes = R(1), .link = 1, .disp = 8 } },
+	/* jalr zero, 2047(a0); jalr ra, -2048(ra); ret */
+	{ 0x7ff50067, { .flow = FLOW_JUMP_REGISTER, .len = 4, .reads = R(10), .base = 10,
+			.disp = 2047 } },
+	{ 0x800080e7, { .flow = FLOW_CALL_REGISTER, .len = 4, .reads = R(1), .writes = R(1),
+			.link = 1, .base = 1, .disp = -2048 } },
+	{ 0x00008067, { .flow = FLOW_JUMP_REGISTER, .len = 4, .reads = R(1), .base = 1 } },
+	/* beq a0, a1, the most; bgeu t1, zero, the least */
+	{ 0x7eb50fe3, { .flow = FLOW_BRANCH, .len = 4, .reads = R(10) | R(11), .disp = 4094 } },
+	{ 0x80037063, { .flow = FLOW_BRANCH, .len = 4, .reads = R(6), .disp = -4096 } },
+	/* ld a0, 0(a1); sd a0, 0(a1); addi; add; sraiw; mulw */
+	{ 0x0005b503, { .flow = FLOW_ON, .len = 4, .reads = R(11), .writes = R(10) } },
+	{ 0x00a5b023, { .flow = FLOW_ON, .len = 4, .reads = R(10) | R(11) } },
+	{ 0x00158513, { .flow = FLOW_ON, .len = 4, .reads = R(11), .writes = R(10) } },
+	{ 0x00c58533, { .flow = FLOW_ON, .len = 4, .reads = R(11) | R(12), .writes = R(10) } },
+	{ 0x4055d51b, { .flow = FLOW_ON, .len = 4, .reads = R(11), .writes = R(10) } },
+	{ 0x02c5853b, { .flow = FLOW_ON, .len = 4, .reads = R(11) | R(12), .writes = R(10) } },
+	/* amoadd.w a0, a1, (a2); fence; csrr a0, sstatus; csrw sstatus, a0; csrsi */
+	{ 0x00b6252f, { .flow = FLOW_ON, .len = 4, .reads = R(11) | R(12), .writes = R(10) } },
+	{ 0x0ff0000f, { .flow = FLOW_ON, .len = 4 } },
+	{ 0x10002573, { .flow = FLOW_ON, .len = 4, .writes = R(10) } },
+	{ 0x10051073, { .flow = FLOW_ON, .len = 4, .reads = R(10) } },
+	{ 0x10016073, { .flow = FLOW_ON, .len = 4 } },
+	/* sfence.vma a0, a1; ecall; amocas.w; a vector addition */
+	{ 0x12b50073, { .flow = FLOW_ON, .len = 4, .reads = R(10) | R(11) } },
+	{ 0x00000073, { .flow = FLOW_UNKNOWN, .len = 4, .reads = ALL_REGS } },
+	{ 0x28b6252f, { .flow = FLOW_UNKNOWN, .len = 4, .reads = ALL_REGS } },
+	{ 0x022180d7, { .flow = FLOW_UNKNOWN, .len = 4, .reads = ALL_REGS } },
+	/* c.addi4spn a0; c.lw a0, 0(a1); c.sw a0, 0(a1) */
+	{ 0x0808, { .flow = FLOW_ON, .len = 2, .reads = R(2), .writes = R(10) } },
+	{ 0x4188, { .flow = FLOW_ON, .len = 2, .reads = R(11), .writes = R(10) } },
+	{ 0xc188, { .flow = FLOW_ON, .len = 2, .reads = R(10) | R(11) } },
+	/* c.addi a0; c.nop; c.li a0; c.lui a0; c.addi16sp */
+	{ 0x0505, { .flow = FLOW_ON, .len = 2, .reads = R(10), .writes = R(10) } },
+	{ 0x0001, { .flow = FLOW_ON, .len = 2 } },
+	{ 0x4505, { .flow = FLOW_ON, .len = 2, .writes = R(10) } },
+	{ 0x6505, { .flow = FLOW_ON, .len = 2, .writes = R(10) } },
+	{ 0x7179, { .flow = FLOW_ON, .len = 2, .reads = R(2), .writes = R(2) } },
+	/* c.srli a0; c.and a0, a1 */
+	{ 0x8105, { .flow = FLOW_ON, .len = 2, .reads = R(10), .writes = R(10) } },
+	{ 0x8d6d, { .flow = FLOW_ON, .len = 2, .reads = R(10) | R(11), .writes = R(10) } },
+	/* c.j, the most and the least; c.beqz a0, the most; c.bnez a0, the least */
+	{ 0xaffd, { .flow = FLOW_JUMP, .len = 2, .disp = 2046 } },
+	{ 0xb001, { .flow = FLOW_JUMP, .len = 2, .disp = -2048 } },
+	{ 0xcd7d, { .flow = FLOW_BRANCH, .len = 2, .reads = R(10), .disp = 254 } },
+	{ 0xf101, { .flow = FLOW_BRANCH, .len = 2, .reads = R(10), .disp = -256 } },
+	/* c.slli t1; c.lwsp a0; c.swsp a0 */
+	{ 0x0306, { .flow = FLOW_ON, .len = 2, .reads = R(6), .writes = R(6) } },
+	{ 0x4502, { .flow = FLOW_ON, .len = 2, .reads = R(2), .writes = R(10) } },
+	{ 0xc02a, { .flow = FLOW_ON, .len = 2, .reads = R(2) | R(10) } },
+	/* c.jr a5; c.jalr a5; c.mv a0, t1; c.add a0, t1 */
+	{ 0x8782, { .flow = FLOW_JUMP_REGISTER, .len = 2, .reads = R(15), .base = 15 } },
+	{ 0x9782, { .flow = FLOW_CALL_REGISTER, .len = 2, .reads = R(15), .writes = R(1),
+		    .link = 1, .base = 15 } },
+	{ 0x851a, { .flow = FLOW_ON, .len = 2, .reads = R(6), .writes = R(10) } },
+	{ 0x951a, { .flow = FLOW_ON, .len = 2, .reads = R(6) | R(10), .writes = R(10) } },
+	/* no instruction; one that a later extension may define */
+	{ 0x0000, { .flow = FLOW_UNKNOWN, .len = 2, .reads = ALL_REGS } },
+	{ 0x9c61, { .flow = FLOW_UNKNOWN, .len = 2, .reads = ALL_REGS } },
+};
+
+static void opt_facts(struct kunit *test)
+{
+	struct insn_facts facts;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		get_insn_facts(known[i].insn, &facts);
+		KUNIT_EXPECT_EQ_MSG(test, facts.flow, known[i].facts.flow, "%08x", known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.len, known[i].facts.len, "%08x", known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.reads, known[i].facts.reads, "%08x",
+				    known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.writes, known[i].facts.writes, "%08x",
+				    known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.disp, known[i].facts.disp, "%08x", known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.link, known[i].facts.link, "%08x", known[i].insn);
+		KUNIT_EXPECT_EQ_MSG(test, facts.base, known[i].facts.base, "%08x", known[i].insn);
+	}
+}
+
+/* -- what is made of them -- */
+
+/* Somewhere that all else is in reach of. */
+#define HERE		((unsigned long)opt_rules[0].addr)
+#define CODE_AT		(HERE - SZ_16M)
+
+static void expect_reach(struct kunit *test, long distance, bool reached)
+{
+	u32 jump[2];
+
+	KUNIT_EXPECT_EQ_MSG(test, make_jump(jump, 6, HERE, HERE + distance), reached, "%ld",
+			    distance);
+	if (reached)
+		KUNIT_EXPECT_EQ(test, jump_target(jump, HERE), HERE + distance);
+}
+
+static void opt_jump_reach(struct kunit *test)
+{
+	expect_reach(test, 0, true);
+	expect_reach(test, 2046, true);
+	expect_reach(test, 2048, true);
+	expect_reach(test, -2048, true);
+	expect_reach(test, -2050, true);
+#ifdef CONFIG_64BIT
+	expect_reach(test, (long)SZ_2G - 2050, true);
+	expect_reach(test, (long)SZ_2G - 2048, false);
+	expect_reach(test, -(long)SZ_2G - 2048, true);
+	expect_reach(test, -(long)SZ_2G - 2050, false);
+#endif
+}
+
+/* What a detour does for one instruction, and the jump behind it. */
+static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
+{
+	static struct detour image;
+	u8 copy_at[REGION_INSNS] = {};
+	struct region region = {
+		.addr = HERE,
+		.insns = { { .insn = insn, .reg = 7 } },
+		.nr = 1,
+		.len = insn_len(insn),
+		.in = 6,
+		.out = 28,
+	};
+
+	KUNIT_EXPECT_EQ_MSG(test, make_detour(&image, copy_at, &region,
+					      CODE_AT - offsetof(struct detour, code)),
+			    fits, "%08x", insn);
+	KUNIT_EXPECT_EQ(test, copy_at[0], DETOUR_ENTRY);
+
+	return image.code + DETOUR_ENTRY;
+}
+
+static void expect_way_back(struct kunit *test, const u8 *copy, unsigned int at, u32 insn)
+{
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + at, CODE_AT + DETOUR_ENTRY + at),
+			    HERE + insn_len(insn), "%08x", insn);
+}
+
+static void opt_copies(struct kunit *test)
+{
+	const u8 *copy;
+
+	copy = copy_of(test, 0x00158513, true);		/* addi a0, a1, 1 */
+	KUNIT_EXPECT_EQ(test, read_u32(copy), 0x00158513);
+	expect_way_back(test, copy, 4, 0x00158513);
+}
+
+/* AUIPC and ADDI make what the one AUIPC did. */
+static void expect_address(struct kunit *test, const u8 *copy, unsigned int at, unsigned int reg,
+			   unsigned long addr)
+{
+	u32 auipc = read_u32(copy + at), addi = read_u32(copy + at + sizeof(u32));
+
+	KUNIT_EXPECT_EQ(test, auipc & 0xfff, 0x17 | reg << 7);
+	KUNIT_EXPECT_EQ(test, addi & 0xfffff, 0x13 | reg << 7 | reg << 15);
+	KUNIT_EXPECT_EQ(test, addr, CODE_AT + DETOUR_ENTRY + at + (s32)(auipc & ~0xfff) +
+				    ((s32)addi >> 20));
+}
+
+static void opt_address(struct kunit *test)
+{
+	const u8 *copy;
+
+	copy = copy_of(test, 0x00000517, true);		/* auipc a0, 0 */
+	expect_address(test, copy, 0, 10, HERE);
+	expect_way_back(test, copy, 8, 0x00000517);
+	copy = copy_of(test, 0x80000517, true);		/* the least */
+	expect_address(test, copy, 0, 10, HERE - SZ_2G);
+	/* The most is too far, as seen from the detour. */
+	copy_of(test, 0x7ffff517, !IS_ENABLED(CONFIG_64BIT));
+}
+
+/* The opposite branch over a jump, and behind that the way back. */
+static void expect_branch(struct kunit *test, u32 insn, u32 over, long disp)
+{
+	const u8 *copy = copy_of(test, insn, true);
+
+	KUNIT_EXPECT_EQ_MSG(test, read_u32(copy), over, "%08x", insn);
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + 4, CODE_AT + DETOUR_ENTRY + 4), HERE + disp,
+			    "%08x", insn);
+	KUNIT_EXPECT_EQ(test, read_u32(copy + 4) >> 7 & 31, 7);
+	expect_way_back(test, copy, 12, insn);
+}
+
+static void opt_branches(struct kunit *test)
+{
+	expect_branch(test, 0x7eb50fe3, 0x00b51663, 4094);	/* beq a0, a1: bne */
+	expect_branch(test, 0x80037063, 0x00036663, -4096);	/* bgeu t1, zero: bltu */
+	expect_branch(test, 0xcd7d, 0x00051663, 254);		/* c.beqz a0: bne */
+	expect_branch(test, 0xf101, 0x00050663, -256);		/* c.bnez a0: beq */
+}
+
+static void expect_jump_copy(struct kunit *test, u32 insn, long disp)
+{
+	const u8 *copy = copy_of(test, insn, true);
+
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy, CODE_AT + DETOUR_ENTRY), HERE + disp, "%08x",
+			    insn);
+}
+
+static void opt_jumps(struct kunit *test)
+{
+	const u8 *copy;
+
+	expect_jump_copy(test, 0x7ffff06f, SZ_1M - 2);
+	expect_jump_copy(test, 0x8000006f, -SZ_1M);
+	expect_jump_copy(test, 0xaffd, 2046);
+	expect_jump_copy(test, 0xb001, -2048);
+	copy = copy_of(test, 0x8782, true);			/* c.jr a5 */
+	KUNIT_EXPECT_EQ(test, *(const u16 *)copy, 0x8782);
+}
+
+/* The link is what it would be at the original. */
+static void opt_calls(struct kunit *test)
+{
+	const u8 *copy;
+
+	copy = copy_of(test, 0x008000ef, true);			/* jal ra, 8 */
+	expect_address(test, copy, 0, 1, HERE + 4);
+	KUNIT_EXPECT_EQ(test, jump_target(copy + 8, CODE_AT + DETOUR_ENTRY + 8), HERE + 8);
+
+	copy = copy_of(test, 0x800780e7, true);			/* jalr ra, -2048(a5) */
+	expect_address(test, copy, 0, 1, HERE + 4);
+	KUNIT_EXPECT_EQ(test, read_u32(copy + 8), 0x80078067);
+
+	copy = copy_of(test, 0x800080e7, true);			/* jalr ra, -2048(ra) */
+	KUNIT_EXPECT_EQ(test, read_u32(copy), 0x00008393);	/* mv t2, ra */
+	expect_address(test, copy, 4, 1, HERE + 4);
+	KUNIT_EXPECT_EQ(test, read_u32(copy + 12), 0x80038067);
+
+	copy = copy_of(test, 0x9782, true);			/* c.jalr a5 */
+	expect_address(test, copy, 0, 1, HERE + 2);
+	KUNIT_EXPECT_EQ(test, read_u32(copy + 8), 0x00078067);
+}
+
+/* -- all of that together -- */
+
+static int opt_suite_init(struct kunit_suite *suite)
+{
+	unsigned int i, nr = opt_rules_end - opt_rules;
+
+	subjects = kcalloc(nr, sizeof(*subjects), GFP_KERNEL);
+	if (!subjects)
+		return -ENOMEM;
+
+	for (i = 0; i < nr; i++) {
+		struct subject *s = &subjects[i];
+
+		s->kp.addr = opt_rules[i].addr;
+		s->kp.pre_handler = ignore_hit;
+		memcpy(s->text, s->kp.addr, sizeof(s->text));
+		s->err = register_kprobe(&s->kp);
+	}
+	wait_for_kprobe_optimizer();
+
+	return 0;
+}
+
+static void opt_suite_exit(struct kunit_suite *suite)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt_rules_end - opt_rules; i++) {
+		if (!subjects[i].err)
+			unregister_kprobe(&subjects[i].kp);
+	}
+	kfree(subjects);
+}
+
+static struct kunit_case opt_cases[] = {
+	KUNIT_CASE_PARAM(opt_rule, next_rule),
+	KUNIT_CASE(opt_free_registers),
+	KUNIT_CASE(opt_facts),
+	KUNIT_CASE(opt_jump_reach),
+	KUNIT_CASE(opt_copies),
+	KUNIT_CASE(opt_address),
+	KUNIT_CASE(opt_branches),
+	KUNIT_CASE(opt_jumps),
+	KUNIT_CASE(opt_calls),
+	{}
+};
+
+static struct kunit_suite opt_suite = {
+	.name = "kprobes_riscv_opt",
+	.suite_init = opt_suite_init,
+	.suite_exit = opt_suite_exit,
+	.test_cases = opt_cases,
+};
+
+kunit_test_suite(opt_suite);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What opt_test.c and opt_snippets.S agree on.
+ */
+#ifndef _RISCV_PROBES_OPT_TEST_H
+#define _RISCV_PROBES_OPT_TEST_H
+
+#ifndef __ASSEMBLY__
+
+#include <linux/types.h>
+
+/* A place for a probe, and what keeps it from having a jump, if anything does. */
+struct rule {
+	void *addr;
+	const char *name;
+	const char *why;
+};
+
+/* A place, and which registers are free there. */
+struct freedom {
+	void *addr;
+	unsigned long dead;
+};
+
+extern struct rule opt_rules[], opt_rules_end[];
+extern struct freedom opt_freedoms[], opt_freedoms_end[];
+
+#endif /* __ASSEMBLY__ */
+#endif /* _RISCV_PROBES_OPT_TEST_H */

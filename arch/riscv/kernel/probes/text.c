@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writing the text of probes: breakpoints, and what they have replaced.
+ */
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/list.h>
+#include <linux/memory.h>
+#include <linux/stop_machine.h>
+#include <asm/cacheflush.h>
+#include <asm/patch.h>
+
+#include "common.h"
+
+/* The breakpoint that has the length of @insn. */
+u32 ebreak_for(u32 insn)
+{
+	return insn_len(insn) == 2 ? __BUG_INSN_16 : __BUG_INSN_32;
+}
+
+/**
+ * struct text_round - text of several probes, written while all CPUs stand still
+ * @write: writes it
+ * @list: the probes
+ * @arrived: CPUs that stand still
+ * @done: 1 when the last of them has written the text
+ */
+struct text_round {
+	void (*write)(struct list_head *list);
+	struct list_head *list;
+	atomic_t arrived;
+	u32 done;
+};
+
+/* On every CPU. An instruction may lie across cache lines, so they all empty theirs. */
+static int write_text_stopped(void *data)
+{
+	struct text_round *round = data;
+
+	if (atomic_inc_return(&round->arrived) == num_online_cpus()) {
+		round->write(round->list);
+		/* Pairs with the wait of the others: they fetch what was written. */
+		smp_store_release(&round->done, 1);
+	} else {
+		smp_cond_load_acquire(&round->done, VAL);
+	}
+	local_flush_icache_all();
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(write_text_stopped);
+
+/* Have @write called for @list, by patch_insn_write(), with all CPUs standing still. */
+void write_text(void (*write)(struct list_head *list), struct list_head *list)
+{
+	struct text_round round = { .write = write, .list = list };
+
+	lockdep_assert_held(&text_mutex);
+
+	/* Says that the caller of stop_machine() holds text_mutex. */
+	riscv_patch_in_stop_machine = true;
+	stop_machine_cpuslocked(write_text_stopped, &round, cpu_online_mask);
+	riscv_patch_in_stop_machine = false;
+}
+
+static void write_insn(struct kprobe *p, u32 insn)
+{
+	WARN_ON_ONCE(patch_insn_write(p->addr, &insn, insn_len(insn)));
+}
+
+static void write_breakpoints(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		write_insn(p, ebreak_for(p->opcode));
+}
+
+static void write_originals(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		write_insn(p, p->opcode);
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	write_text(write_breakpoints, kps);
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	write_text(write_originals, kps);
+}
+
+static void write_one(struct kprobe *p, void (*write)(struct list_head *list))
+{
+	LIST_HEAD(kps);
+
+	list_add(&p->list, &kps);
+	write_text(write, &kps);
+	list_del_init(&p->list);
+}
+
+void arch_arm_kprobe(struct kprobe *p)
+{
+	write_one(p, write_breakpoints);
+}
+
+void arch_disarm_kprobe(struct kprobe *p)
+{
+	write_one(p, write_originals);
+}
