@@ -928,7 +928,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, fellow);
 		fellow->kp.addr = w->kp.addr;
-	memcpy(fellow->text, w->text, sizeof(fellow->text));
+		memcpy(fellow->text, w->text, sizeof(fellow->text));
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;
 		watch_register(test, fellow);

@@ -204,9 +204,12 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 }
 
 /* None of what is probed here begins like a jump itself. */
-static bool begins_jump(u8 byte)
+static bool begins_jump(const u8 *at)
 {
-	return IS_ENABLED(CONFIG_RISCV) ? (byte & 0x7f) == 0x17 : byte == 0xe9;
+	if (IS_ENABLED(CONFIG_ARM64))
+		return (READ_ONCE(*(const u32 *)at) & 0xfc000000) == 0x14000000;
+
+	return IS_ENABLED(CONFIG_RISCV) ? (READ_ONCE(*at) & 0x7f) == 0x17 : READ_ONCE(*at) == 0xe9;
 }
 
 static int wait_for_jump(const u8 *at)
@@ -215,7 +218,7 @@ static int wait_for_jump(const u8 *at)
 	unsigned int i;
 
 	for (i = 0; i < 1000; i++) {
-		if (begins_jump(READ_ONCE(*at)))
+		if (begins_jump(at))
 			return 0;
 		usleep_range(1000, 2000);
 	}

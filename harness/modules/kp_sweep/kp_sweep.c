@@ -310,6 +310,8 @@ static bool is_jump(const struct kprobe *kp)
 {
 #if defined(CONFIG_X86)
 	return *kp->addr == JMP32_INSN_OPCODE;
+#elif defined(CONFIG_ARM64)
+	return aarch64_insn_is_b(*kp->addr);
 #elif defined(CONFIG_RISCV)
 	/* AUIPC, which was not there. */
 	return (*(u16 *)kp->addr & 0x7f) == 0x17 && *(u32 *)kp->addr != kp->opcode;
