@@ -1105,6 +1105,7 @@ static int __init register_at_boot(void)
 
 	return 0;
 }
+
 /* Some architectures have no executable memory before. */
 #ifdef CONFIG_ARCH_WANTS_EXECMEM_LATE
 postcore_initcall(register_at_boot);
