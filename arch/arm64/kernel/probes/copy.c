@@ -28,6 +28,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -162,6 +163,8 @@ static int write_slot(struct slot *slot, struct kprobe *p)
 	for (i = 0; !ret && i < len / sizeof(u64); i++)
 		ret = aarch64_insn_write_literal_u64((u64 *)slot + i, ((u64 *)&image)[i]);
 	caches_clean_inval_pou((unsigned long)slot, (unsigned long)(slot + 1));
+	if (!ret)
+		perf_event_text_poke(slot, NULL, 0, &image, len);
 
 	return ret;
 }

@@ -17,6 +17,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
 #include <linux/rcupdate.h>
@@ -52,6 +53,15 @@ struct text_round {
 static void write_text(struct kprobe *p, bool arm)
 {
 	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
+}
+
+/* Not while the machine is stopped. */
+static void tell_perf(struct kprobe *p, bool arm)
+{
+	__le32 brk = cpu_to_le32(BRK64_OPCODE_KPROBES), insn = cpu_to_le32(p->opcode);
+
+	perf_event_text_poke(p->addr, arm ? &insn : &brk, sizeof(insn), arm ? &brk : &insn,
+			     sizeof(insn));
 }
 
 /*
@@ -109,23 +119,27 @@ static void write_round(struct list_head *kps, bool arm)
 
 	if (stop)
 		stop_machine_cpuslocked(write_stopped, &round, cpu_online_mask);
+	list_for_each_entry(p, kps, list)
+		tell_perf(p, arm);
 }
 
-static void write_one(struct kprobe *p, u32 insn)
+static void write_one(struct kprobe *p, bool arm)
 {
+	u32 insn = arm ? BRK64_OPCODE_KPROBES : p->opcode;
 	void *addr = p->addr;
 
 	aarch64_insn_patch_text(&addr, &insn, 1);
+	tell_perf(p, arm);
 }
 
 void arch_arm_kprobe(struct kprobe *p)
 {
-	write_one(p, BRK64_OPCODE_KPROBES);
+	write_one(p, true);
 }
 
 void arch_disarm_kprobe(struct kprobe *p)
 {
-	write_one(p, p->opcode);
+	write_one(p, false);
 }
 
 void arch_arm_kprobes(struct list_head *kps)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What perf is told of the kernel's text, which decoders of hardware traces follow: each
+# breakpoint and each jump, in their order, until the original is there again.
+. /kp/lib
+
+case "$(uname -m)" in
+aarch64)	;;
+*)		skip "perf follows the text # not tried on this architecture"; exit ;;
+esac
+if [ ! -e /proc/sys/kernel/perf_event_paranoid ]; then
+	skip "perf follows the text # this kernel has none"
+	exit
+fi
+insmod /lib/kp/kp_prober.ko || exit 1
+insmod /lib/kp/kp_victim.ko || exit 1
+
+ADDRESS=$(symbol kp_victim_plain)
+CALL=/sys/module/kp_victim/parameters/call
+
+# A breakpoint, a jump, a breakpoint, nothing.
+cat >/tmp/probe_comes_and_goes <<EOF
+echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB && sleep 1 &&
+	echo 1 >$CALL && echo 0 >$KNOB && echo "del probe" >$PROBER/command
+EOF
+
+follows()	# KIND CHANGES
+{
+	text_events "$ADDRESS" "sh /tmp/probe_comes_and_goes $1" >/tmp/changes 2>&1 &&
+		grep -qx "$2 changes" /tmp/changes
+}
+
+knob 0
+for kind in "" post ret; do
+	check "perf follows the text, $kind" follows "$kind" 4
+	tell "out: " </tmp/changes
+done
+knob 1
+rmmod kp_prober
+rmmod kp_victim
