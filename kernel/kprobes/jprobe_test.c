@@ -240,7 +240,7 @@ static void jprobe_wide_arguments(struct kunit *test)
 	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, ASK(take_wide, expected[0], expected[1], expected[2], expected[3],
-				  expected[4], expected[5]), sum);
+				  (s16)expected[4], expected[5]), sum);
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_EQ(test, calls, 1);
 	KUNIT_EXPECT_MEMEQ(test, wide, expected, sizeof(expected));

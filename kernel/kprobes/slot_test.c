@@ -118,7 +118,8 @@ static int read_slot(void *data)
 			if (found && copy_from_kernel_nofault(&byte, reader->slot, 1))
 				reader->faults++;
 		}
-		cond_resched();
+		/* The text goes a grace period of RCU-tasks after the slot is free. */
+		cond_resched_tasks_rcu_qs();
 	}
 	while (!kthread_should_stop())
 		msleep(20);
