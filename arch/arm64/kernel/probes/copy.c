@@ -287,7 +287,11 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (pc == (unsigned long)slot->post) {
 		restore_daif(regs);
 		hit_end(true);
-		/* The exception began with the copy's mask, not the code's. */
+		/*
+		 * The exception began with the copy's mask, not the code's. That was not
+		 * by priority, which is what lockdep looks at where there is one.
+		 */
+		local_daif_mask();
 		local_daif_inherit(regs);
 	}
 }
