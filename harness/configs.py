@@ -42,6 +42,7 @@ class Config:
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
     qemu: tuple = ()        # more for the command line, and for the machine
+    args: tuple = ()        # for the kernel's
     threads: str = "multi"      # of the emulator, for the guest's CPUs
     llvm: str = ""          # built by the clang of this suffix
     without: tuple = ()     # of the architecture's suites
@@ -140,8 +141,10 @@ CONFIGS = [
     Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests")),
     Config(ARM64, "none", slow=2, parts=ALL, racing=(15, 10), qemu=("-cpu", "cortex-a57")),
-    Config(ARM64, "preempt", slow=4, qemu=("-cpu", "max,pauth-impdef=on"),
-           parts=("kunit", "scripts", "toggle"), options="kprobes-core"),
+    # Interrupts are masked by their priority.
+    Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
+           args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle"),
+           options="kprobes-core"),
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
            options="kprobes-core", llvm="-19"),

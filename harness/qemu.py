@@ -71,7 +71,8 @@ def pack(config, build, modules, order, extra=()):
 
 def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False):
     """@count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
-    words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on", *args]
+    words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
+             *config.args, *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
             "-smp", str(cpus or config.cpus),

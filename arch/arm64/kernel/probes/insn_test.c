@@ -260,7 +260,10 @@ static noinline void run_world(void)
 	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
 
-/* Lockdep must know when the snippet starts with interrupts off. */
+/*
+ * Lockdep must know when the snippet starts with interrupts off. That is by PSTATE, even
+ * where interrupts are masked by their priority.
+ */
 static noinline void run_in_task(void)
 {
 	unsigned long flags = 0;
@@ -268,10 +271,10 @@ static noinline void run_in_task(void)
 
 	kernel_neon_begin();
 	if (off)
-		local_irq_save(flags);
+		flags = local_daif_save();
 	run_world();
 	if (off)
-		local_irq_restore(flags);
+		local_daif_restore(flags);
 	kernel_neon_end();
 }
 
