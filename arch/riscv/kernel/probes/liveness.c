@@ -377,12 +377,17 @@ static u32 live_behind(const struct function_map *map, const struct walk *walk)
 	}
 }
 
-static u32 live_at_other(const struct function_map *map, u32 other)
+/* Where a fixup or a static key may lead to; with the key off the branch is a NOP. */
+static u32 live_at_other(const struct function_map *map, const struct walk *walk)
 {
+	u32 other = map->other[parcel_of(map, walk->at)];
+
 	if (!other)
 		return 0;
+	if (other == ELSEWHERE)
+		return ALL_REGS;
 
-	return other == ELSEWHERE ? ALL_REGS : map->live[other - 1];
+	return map->live[other - 1] | live_at(map, walk->addr);
 }
 
 /* From the last to the first, for most have their successor behind them. */
@@ -402,7 +407,7 @@ static bool spread_liveness(struct function_map *map)
 		walk_on(&walk, map->insns[parcel]);
 		live = live_behind(map, &walk) & ~walk.facts.writes;
 		live |= walk.facts.reads;
-		live |= live_at_other(map, map->other[parcel]);
+		live |= live_at_other(map, &walk);
 		changed |= live != map->live[parcel];
 		map->live[parcel] = live;
 	}

@@ -313,6 +313,23 @@ SYM_FUNC_START_LOCAL(opt_free_at_fixup)
 	ret
 	_asm_extable 1b, 2b
 SYM_FUNC_END(opt_free_at_fixup)
+
+#ifdef CONFIG_JUMP_LABEL
+/* The branch is there, for the key is on. Without it the CPU goes on behind it. */
+SYM_FUNC_START_LOCAL(opt_free_at_key)
+1:	FREE	T & ~(3 << 6) | A(0) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	jal	zero, 2f
+	mv	a0, t1
+	ret
+2:	mv	a0, t2
+	ret
+	.pushsection __jump_table, "aw"
+	.balign	8
+	.long	1b - ., 2b - .
+	RISCV_PTR	opt_key - .
+	.popsection
+SYM_FUNC_END(opt_free_at_key)
+#endif
 	.option	pop
 
 .pushsection .data

@@ -116,6 +116,8 @@ static const void *next_rule(const void *prev, char *desc)
 
 /* -- which registers are free -- */
 
+DEFINE_STATIC_KEY_TRUE(opt_key);
+
 static void opt_free_registers(struct kunit *test)
 {
 	const struct freedom *f;

@@ -7,6 +7,7 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/jump_label.h>
 #include <linux/types.h>
 
 /* A place for a probe, and what keeps it from having a jump, if anything does. */
@@ -24,6 +25,9 @@ struct freedom {
 
 extern struct rule opt_rules[], opt_rules_end[];
 extern struct freedom opt_freedoms[], opt_freedoms_end[];
+
+/* On, and stays so. */
+DECLARE_STATIC_KEY_TRUE(opt_key);
 
 #endif /* __ASSEMBLY__ */
 #endif /* _RISCV_PROBES_OPT_TEST_H */
