@@ -775,8 +775,10 @@ static noinline notrace void hit_me(void)
 	barrier();
 }
 
+/* By jump it is called with interrupts on, one of which would break a reservation. */
 static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 {
+	guard(irqsave)();
 	run_world();
 	return 0;
 }
