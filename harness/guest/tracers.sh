@@ -46,6 +46,25 @@ unprobed()	{ work && ! grep -q "vfs_read: (" /tmp/trace; }
 traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 
+settled()	{ ! grep -qE ' (optimizing|unoptimizing) |not tried yet' $KPROBES/points; }
+
+settle()
+{
+	local i=0
+	until settled || [ $i -ge 100 ]; do
+		usleep 50000
+		i=$((i + 1))
+	done
+}
+
+# Jumps are where ftrace's call is only if a probe can be there, and ftrace does not call it.
+jumps()
+{
+	settle
+	[ "$(uname -m)" != riscv64 ] || [ ! -e $KNOB ] ||
+		[ "$(grep -c ' optimized ' $KPROBES/points)" = "$(echo $FUNCTIONS | wc -w)" ]
+}
+
 echo $FUNCTIONS | tr ' ' '\n' >$TRACE/set_ftrace_filter
 for name in function function_graph; do
 	tracer $name
@@ -55,13 +74,16 @@ cat /sys/kernel/debug/kp_text >/tmp/before
 
 for name in function function_graph; do
 	add_probes
+	check "$name: probes alone are jumps, where there are any" jumps
 	check "$name: probes alone" probed
 	tracer $name
 	check "$name: comes to probes" traced
 	check "$name: probes go on" probed
+	check "$name: jumps stay" jumps
 	tracer nop
 	check "$name: leaves" untraced
 	check "$name: probes stay" probed
+	check "$name: jumps stay without it" jumps
 	tracer $name
 	drop_probes
 	check "$name: probes leave" unprobed
@@ -69,7 +91,17 @@ for name in function function_graph; do
 	add_probes
 	check "$name: probes come to it" probed
 	check "$name: goes on" traced
+	check "$name: jumps come to it" jumps
+	check "$name: jumps come to it, probes go on" probed
+	check "$name: jumps come to it, goes on" traced
+	knob 0
+	check "$name: jumps leave it, probes go on" probed
+	check "$name: jumps leave it, goes on" traced
+	knob 1
+	check "$name: jumps come back" jumps
 	tracer nop
+	check "$name: leaves jumps" untraced
+	check "$name: leaves jumps, probes stay" probed
 	drop_probes
 	check "$name: both have left" unprobed
 	check "$name: and nothing is traced" untraced
