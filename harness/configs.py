@@ -27,6 +27,7 @@ class Arch:
     releases: tuple = ("",)     # of Debian that have this architecture, when the host's has not
     packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
     boots: int = 1          # tries, until the kernel says anything at all
+    race_threads: str = "single"    # of the emulator, when text changes all the time
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,9 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
                        "qemu-system-data"),
+             # While text is written all CPUs wait for that, and translate nothing. In one thread
+             # each of them would wait for a tenth of a second.
+             race_threads="multi",
              # The firmware sometimes starts a second CPU where the first one started, which
              # clears what that has in memory.
              boots=3)
@@ -148,7 +152,7 @@ CONFIGS = [
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),
            options="kprobes-core", llvm="-19"),
-    Config(RISCV, "none", slow=3, parts=ALL),
+    Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, parts=("kunit", "scripts", "toggle")),
 ]

@@ -212,13 +212,13 @@ def sweep(config, made, modules, results, seed=None):
 def race(config, made, modules, what, seconds, seed, results):
     """Probes that change while four CPUs hit them; @seconds: for how long, by the script.
 
-    The CPUs share a thread of the emulator: with threads of their own one may go on
+    Mostly the CPUs share a thread of the emulator: with threads of their own one may go on
     with its translation of a text that another has changed while it was translated.
     Then hits get lost, and what is in a slot may be what was there before.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
     outcome = boot(config, made, modules, what, order, 120 + 2 * sum(seconds.values()),
-                   args=QUIET, cpus=4, threads="single")
+                   args=QUIET, cpus=4, threads=config.arch.race_threads)
     judge(config, what, outcome, results)
     for script in seconds:
         count_script(config, outcome, script, results)

@@ -64,10 +64,29 @@ move_cpu()
 	echo >>/tmp/cpus
 }
 
-for name in preys prey_bad cpus cpu_bad; do : >/tmp/$name; done
+# Half of the functions have an ftrace site.
+switch_tracer()
+{
+	echo function >$TRACE/current_tracer
+	a_while 500
+	[ -s /tmp/traced ] || head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced
+	echo nop >$TRACE/current_tracer
+	a_while 1000
+	echo >>/tmp/switches
+}
+
+for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
 jobs=
-for what in switch_knob switch_all read_files load_prey move_cpu; do
+for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
 	[ $what = switch_knob ] && [ ! -e $KNOB ] && skip "jumps # not in this kernel" && continue
+	# Only there do a probe and ftrace write to the same place.
+	if [ $what = switch_tracer ]; then
+		[ "$(uname -m)" = riscv64 ] || continue
+		if ! echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter; then
+			skip "a tracer comes and goes # this kernel has none"
+			continue
+		fi
+	fi
 	if [ $what = move_cpu ] && [ ! -e $CPU3 ]; then
 		skip "CPUs leave # they cannot in this kernel"
 		continue
@@ -76,6 +95,7 @@ for what in switch_knob switch_all read_files load_prey move_cpu; do
 	jobs="$jobs $!"
 done
 wait $jobs
+[ ! -s /tmp/switches ] || : >$TRACE/set_ftrace_filter
 
 end
 came_and_went()	# FILE FILE-OF-FAILURES
@@ -83,8 +103,9 @@ came_and_went()	# FILE FILE-OF-FAILURES
 	[ -s "$1" ] && [ ! -s "$2" ]
 }
 
-say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus)"
+say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus) tracers $(wc -l </tmp/switches)"
 check "functions returned to handlers" [ "$(number returns)" -gt 50 ]
 check "the module came and went" came_and_went /tmp/preys /tmp/prey_bad
+[ ! -s /tmp/switches ] || check "functions were traced" [ -s /tmp/traced ]
 [ ! -e $CPU3 ] || check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
 cat /tmp/prey_bad /tmp/cpu_bad | head -n 10 | tell "out: "
