@@ -226,8 +226,11 @@ static void unregister_faulty(void)
 
 static bool is_jump(const kprobe_opcode_t *text)
 {
-#ifdef CONFIG_ARM64
+#if defined(CONFIG_ARM64)
 	return aarch64_insn_is_b(READ_ONCE(*text));
+#elif defined(CONFIG_RISCV)
+	/* AUIPC, which these functions do not begin with. */
+	return (READ_ONCE(*(const u8 *)text) & 0x7f) == 0x17;
 #else
 	return READ_ONCE(*(const u8 *)text) == 0xe9;
 #endif
