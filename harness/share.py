@@ -3,6 +3,7 @@
 
 In each of the two kernels the same number of instructions is drawn with the same seed.
 """
+import itertools
 import random
 import re
 import subprocess
@@ -15,12 +16,16 @@ ROUND = 500             # probes at a time
 DISTANCE = 32           # bytes between two probes: no other one is in the way of a jump
 SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
 INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
-# By architecture, as its disassembler calls them, but for jcc and b.cond.
+# By architecture, as its disassembler calls them, but for those that it has many names for.
 KINDS = {
     "x86_64": ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"],
     "arm64": ["bl", "blr", "br", "ret", "b", "b.cond", "cbz", "cbnz", "tbz", "tbnz", "adr", "ldr", "ldp",
               "str", "stp", "mov", "other"],
+    "riscv": ["jal", "jalr", "ret", "j", "jr", "branch", "auipc", "lui", "li", "mv", "addi", "load", "store",
+              "other"],
 }
+RISCV_BRANCH = re.compile(r"b(eq|ne|lt|ge|gt|le)[uz]?$")
+RISCV_MEMORY = re.compile(r"(l|s)[bhwd]u?$")
 PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", "ss", "gs", "fs", "data16")
 
 
@@ -52,8 +57,17 @@ def kind_arm64(words):
     return name if name in KINDS["arm64"] else "other"
 
 
+def kind_riscv(words):
+    name = words[0] if words else "other"
+    if RISCV_BRANCH.match(name):
+        return "branch"
+    if RISCV_MEMORY.match(name):
+        return "load" if name.startswith("l") else "store"
+    return name if name in KINDS["riscv"] else "other"
+
+
 def kind(text, arch):
-    return {"x86_64": kind_x86, "arm64": kind_arm64}[arch](text.split())
+    return {"x86_64": kind_x86, "arm64": kind_arm64, "riscv": kind_riscv}[arch](text.split())
 
 
 def functions(vmlinux, cross):
@@ -85,7 +99,8 @@ def within(insns):
     """Of one function: what is neither its first instruction, nor ftrace's, nor filling behind it."""
     while insns and is_filling(insns[-1][1]):
         insns.pop()
-    return [insn for insn in insns[1:] if not is_entry(insn[1])]
+    behind = itertools.dropwhile(lambda insn: is_entry(insn[1]) or insn[1].strip() == "nop", insns[1:])
+    return list(behind)
 
 
 def draw(vmlinux, count, seed, arch):

@@ -31,6 +31,19 @@ class ShareTest(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(share.kind(text, "arm64"), kind)
 
+    def test_kinds_of_riscv(self):
+        for text, kind in [("jal\tra,ffffffff80002000 <f>", "jal"), ("beqz\ta0,ffffffff80002000 <f>", "branch"),
+                           ("bgeu\ta0,a1,ffffffff80002000 <f>", "branch"), ("bset\ta0,a0,a1", "other"),
+                           ("lbu\ta0,0(a1)", "load"), ("sd\ta0,0(sp)", "store"), ("sll\ta0,a0,a1", "other"),
+                           ("ret", "ret"), ("", "other")]:
+            with self.subTest(text):
+                self.assertEqual(share.kind(text, "riscv"), kind)
+
+    def test_within_behind_site_of_nops(self):
+        site = [(0xffffffff80002000 + 2 * i, "nop") for i in range(4)]
+        body = [(0xffffffff80002008, "addi\tsp,sp,-16"), (0xffffffff8000200c, "nop"), (0xffffffff8000200e, "ret")]
+        self.assertEqual(share.within(site + body), body)
+
     def test_within(self):
         self.assertEqual([address & 0xff for address, _ in share.within(list(FUNCTION))],
                          [0x19, 0x1a, 0x1e])
