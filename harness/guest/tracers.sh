@@ -119,6 +119,20 @@ for name in function function_graph; do
 	check "$name on all functions: probes go on" probed
 	tracer nop
 done
+# By these text is written, and so they are hit while the tracer comes and goes. They are
+# jumps first, so that there are detours to write to as well.
+for f in __set_fixmap vmalloc_to_page p4d_offset core_kernel_text; do
+	! grep -qx "$f" $TRACE/available_filter_functions || echo "p:kp/p_$f $f" >>$EVENTS
+done
+echo 1 >$TRACE/events/kp/enable
+for on in 1 0; do
+	settle
+	knob $on
+	tracer function
+	check "function on what writes it, jumps $on: probes go on" probed
+	tracer nop
+done
+knob 1
 echo 0 >$BUFFER/events/kp/enable
 drop_probes
 rmdir $BUFFER

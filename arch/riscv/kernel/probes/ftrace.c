@@ -10,6 +10,10 @@
  * the first instruction as it is at that time, nop or auipc, and goes on at the
  * second. So each of the two can come and go while the other is there.
  *
+ * What writes text may be probed itself, and then it is hit while it does that. Half
+ * of the call that was there must not meet half of the one to come: in between the
+ * second instruction is a nop.
+ *
  * A probe's jump takes both. Then both are kept with its detour, which ends in
  * what ftrace wants there.
  */
@@ -18,6 +22,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <asm/patch.h>
 
 #include "common.h"
 
@@ -43,6 +48,16 @@ notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 
 NOKPROBE_SYMBOL(arch_kprobe_site_read);
 
+/* Leave the second instruction of a site without effect. */
+static notrace void clear_second(unsigned long site)
+{
+	const u32 nop = 0x00000013;
+
+	WARN_ON_ONCE(patch_insn_write((void *)site + sizeof(nop), &nop, sizeof(nop)));
+}
+
+NOKPROBE_SYMBOL(clear_second);
+
 /**
  * arch_kprobe_site_write() - what ftrace is to write to a site with the probe
  * @site: address of the site
@@ -53,6 +68,7 @@ NOKPROBE_SYMBOL(arch_kprobe_site_read);
  */
 notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 {
+	const u32 first = insns[0];
 	struct kprobe *p;
 
 	guard(preempt_notrace)();
@@ -60,9 +76,12 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 	if (likely(!p))
 		return;
 
-	WRITE_ONCE(p->opcode, insns[0]);
-	if (!detour_site_write(p, insns) && text_is_ebreak(site))
+	if (!detour_site_write(p, insns) && text_is_ebreak(site)) {
+		clear_second(site);
 		insns[0] = __BUG_INSN_32;
+	}
+	/* Hits see it from here on. */
+	WRITE_ONCE(p->opcode, first);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_write);
