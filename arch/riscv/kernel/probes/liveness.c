@@ -28,6 +28,8 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/bug.h>
 #include <asm/extable.h>
 
 #include "common.h"
@@ -143,17 +145,101 @@ static unsigned long walk_target(const struct walk *walk)
 	return walk->at + walk->facts.disp;
 }
 
+/* Parcels in front of an instruction at which a jump may begin that covers it. */
+#define COVER		(MAX_OPTIMIZED_LENGTH / 2 - 1)
+
+/**
+ * struct window - a piece of text, for instructions that are read one after the other
+ * @start: where it begins
+ * @nr: how many parcels it has
+ * @parcels: these
+ */
+struct window {
+	unsigned long start;
+	unsigned int nr;
+	u16 parcels[64];
+};
+
+/* The instruction at @addr, in front of which there are others, or NULL. */
+static const u16 *window_at(struct window *window, unsigned long addr, unsigned long end)
+{
+	unsigned int at = (addr - window->start) / 2;
+	size_t size;
+
+	if (window->nr && at + 1 < window->nr)
+		return &window->parcels[at];
+
+	window->start = addr - COVER * 2;
+	window->nr = 0;
+	size = min(sizeof(window->parcels), end - window->start);
+	if (copy_from_kernel_nofault(window->parcels, (void *)window->start, size))
+		return NULL;
+	window->nr = size / 2;
+
+	return window->nr > COVER + 1 ? &window->parcels[COVER] : NULL;
+}
+
+static bool may_be_probed(const u16 *parcels)
+{
+	unsigned int i;
+
+	if (parcels[0] == __BUG_INSN_16 || parcels[0] == (__BUG_INSN_32 & U16_MAX))
+		return true;
+	for (i = 0; i <= COVER; i++) {
+		if ((parcels[-(int)i] & 0x7f) == 0x17)		/* auipc */
+			return true;
+	}
+
+	return false;
+}
+
+/* As read_original() does. That is slow, and most of the text is as it has always been. */
+static int read_next(u32 *insn, struct window *window, unsigned long addr, unsigned long end)
+{
+	const u16 *parcels = window_at(window, addr, end);
+
+	if (!parcels || may_be_probed(parcels))
+		return read_original(insn, addr);
+
+	*insn = parcels[0];
+	if (insn_len(*insn) == 4)
+		*insn |= (u32)parcels[1] << 16;
+
+	return 0;
+}
+
+/* Is @insn one of those that lead elsewhere, or make the address for them? */
+static bool may_branch(u32 insn)
+{
+	switch (insn & 3) {
+	case 0:
+		return false;
+	case 1:			/* c.j, c.beqz, c.bnez; c.jal */
+		return (insn >> 13 & 7) >= 5 || (insn >> 13 & 7) == 1;
+	case 2:			/* c.jr and its like */
+		return (insn >> 13 & 7) == 4;
+	default:		/* beq and its like, jalr, jal, auipc */
+		return (insn & 0x70) == 0x60 || (insn & 0x7f) == 0x17;
+	}
+}
+
 /* Note where the code in [start, end) branches to in the function. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
 	struct walk walk = { .addr = start };
+	struct window window = {};
 	u32 insn;
 
 	while (walk.addr < end) {
-		int ret = read_original(&insn, walk.addr);
+		int ret = read_next(&insn, &window, walk.addr, end);
 
 		if (ret)
 			return ret;
+		if (!may_branch(insn)) {
+			walk.facts.flow = FLOW_ON;
+			walk.addr += insn_len(insn);
+			continue;
+		}
 		walk_on(&walk, insn);
 		if (walk.facts.flow == FLOW_BRANCH || walk.facts.flow == FLOW_JUMP ||
 		    walk.facts.flow == FLOW_CALL)
@@ -180,11 +266,12 @@ static bool is_return(const struct insn_facts *facts)
 static int read_function(struct function_map *map)
 {
 	struct walk walk = { .addr = map->start };
+	struct window window = {};
 	u32 insn;
 	int ret;
 
 	while (walk.addr < map->end) {
-		ret = read_original(&insn, walk.addr);
+		ret = read_next(&insn, &window, walk.addr, map->end);
 		if (ret)
 			return ret;
 		if (walk.addr + insn_len(insn) > map->end)
