@@ -7,7 +7,9 @@
  * before it is read. What functions expect of each other is the calling
  * convention: a call reads its arguments and leaves the temporary registers
  * undefined, a return leaves undefined all that the caller does not keep. Where
- * the way is not known every register is taken to be read.
+ * the way is not known every register is taken to be read. A compiler that had
+ * callers rely on what a callee happens to leave alone would break this, as it
+ * would break ftrace; GCC's -fipa-ra does no such thing on this architecture.
  *
  * A branch may come from the function itself, from the part of it that the
  * compiler has moved to the section of cold code, and from assembly code nearby
@@ -31,6 +33,7 @@
 #include <linux/uaccess.h>
 #include <asm/bug.h>
 #include <asm/extable.h>
+#include <asm/sections.h>
 
 #include "common.h"
 
@@ -223,8 +226,9 @@ static bool may_branch(u32 insn)
 	}
 }
 
-/* Note where the code in [start, end) branches to in the function. */
-static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
+/* Have @note called for each address that the code in [start, end) branches to. */
+static int each_branch(unsigned long start, unsigned long end,
+		       void (*note)(void *data, unsigned long target), void *data)
 {
 	struct walk walk = { .addr = start };
 	struct window window = {};
@@ -243,10 +247,21 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 		walk_on(&walk, insn);
 		if (walk.facts.flow == FLOW_BRANCH || walk.facts.flow == FLOW_JUMP ||
 		    walk.facts.flow == FLOW_CALL)
-			note_target(map, walk_target(&walk));
+			note(data, walk_target(&walk));
 	}
 
 	return 0;
+}
+
+static void note_branch(void *map, unsigned long target)
+{
+	note_target(map, target);
+}
+
+/* Note where the code in [start, end) branches to in the function. */
+static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
+{
+	return each_branch(start, end, note_branch, map);
 }
 
 /* Assembly code may call a part of its own, of which nothing is known. */
@@ -381,8 +396,86 @@ static void other_part_name(char *other, const char *name)
 		strlcat(other, COLD, KSYM_NAME_LEN);
 }
 
+/**
+ * struct surroundings - where the kernel's functions in a piece of text branch to
+ * @start: where it begins
+ * @end: where it ends, and another function begins
+ * @symbol: the function that is being looked at
+ * @symbol_end: its end
+ * @nr: how many branches lead out of their function
+ * @targets: where these lead to
+ *
+ * Functions are asked for in the order of their addresses, mostly.
+ */
+static struct surroundings {
+	unsigned long start;
+	unsigned long end;
+	unsigned long symbol;
+	unsigned long symbol_end;
+	unsigned int nr;
+	unsigned long targets[1024];
+} surroundings;
+
+/* Nearly all lead to the start of a function, or into their own. */
+static void note_leaving(void *data, unsigned long target)
+{
+	struct surroundings *s = data;
+
+	if (target >= s->symbol && target < s->symbol_end)
+		return;
+	if (s->nr < ARRAY_SIZE(s->targets))
+		s->targets[s->nr] = target;
+	s->nr++;
+}
+
+/* Look at one more function, behind the others. */
+static int extend(struct surroundings *s)
+{
+	unsigned long size, offset;
+	int ret;
+
+	if (!kallsyms_lookup_size_offset(s->end, &size, &offset) || size <= offset)
+		return -ENOENT;
+
+	s->symbol = s->end;
+	s->symbol_end = s->end - offset + size;
+	ret = each_branch(s->symbol, s->symbol_end, note_leaving, s);
+	s->end = s->symbol_end;
+
+	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
+}
+
+static int begin_at(struct surroundings *s, unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -ENOENT;
+
+	s->start = addr - offset;
+	s->end = s->start;
+	s->nr = 0;
+
+	return 0;
+}
+
+/* The kernel's text from @first to @last, and more of it. */
+static int look_around(struct surroundings *s, unsigned long first, unsigned long last)
+{
+	int ret = 0;
+
+	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
+		ret = begin_at(s, first);
+	while (!ret && s->end < last)
+		ret = extend(s);
+	if (ret)
+		s->end = s->start;
+
+	return ret;
+}
+
 /* Whatever is within the reach of a branch before and behind the function. */
-static int find_branches_nearby(struct function_map *map)
+static int find_branches_around(struct function_map *map)
 {
 	unsigned long size, offset, start = map->start, end = map->end;
 	int ret = 0;
@@ -399,6 +492,24 @@ static int find_branches_nearby(struct function_map *map)
 	}
 
 	return ret;
+}
+
+/* The same from what is known of the kernel's text. */
+static int find_branches_nearby(struct function_map *map)
+{
+	unsigned long first = max(map->start - BRANCH_REACH, (unsigned long)_stext);
+	unsigned long last = min(map->end + BRANCH_REACH, (unsigned long)_etext);
+	struct surroundings *s = &surroundings;
+	unsigned int i;
+
+	if (map->start < (unsigned long)_stext || map->end > (unsigned long)_etext ||
+	    look_around(s, first, last))
+		return find_branches_around(map);
+
+	for (i = 0; i < s->nr; i++)
+		note_target(map, s->targets[i]);
+
+	return 0;
 }
 
 static int find_targets(struct function_map *map, const char *name)
@@ -419,7 +530,7 @@ static int find_targets(struct function_map *map, const char *name)
 }
 
 /* Outside of the function there is the start of another, or anything. */
-static u32 live_outside(unsigned long addr)
+static u32 look_outside(unsigned long addr)
 {
 	static char name[KSYM_NAME_LEN];
 	unsigned long size, offset;
@@ -429,6 +540,24 @@ static u32 live_outside(unsigned long addr)
 		return ALL_REGS;
 
 	return ALL_REGS & ~T_REGS;
+}
+
+/* What has been found out about that for the present function. It takes long. */
+static struct {
+	unsigned long addr;
+	u32 live;
+} outsides[64];
+
+static u32 live_outside(unsigned long addr)
+{
+	unsigned int i = addr / 2 % ARRAY_SIZE(outsides);
+
+	if (outsides[i].addr != addr) {
+		outsides[i].live = look_outside(addr);
+		outsides[i].addr = addr;
+	}
+
+	return outsides[i].live;
 }
 
 /* Registers that are not free at @addr, as far as that is known by now. */
@@ -531,6 +660,7 @@ static void draw_map(struct function_map *map, const struct kprobe_function *fn)
 	map->end = fn->end;
 	map->parcels = (fn->end - fn->start) / 2;
 	map->indirect = false;
+	memset(outsides, 0, sizeof(outsides));
 	map->err = map_clear(map);
 	map->err = map->err ?: find_targets(map, fn->name);
 	while (!map->err && spread_liveness(map))
