@@ -24,7 +24,6 @@
 #include <linux/set_memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/cacheflush.h>
 #include <asm/patch.h>
 
 #include "common.h"
@@ -109,6 +108,7 @@ static void keep_originals(struct arch_optimized_insn *optinsn, const struct reg
 	memcpy(optinsn->original, originals, sizeof(optinsn->original));
 }
 
+/* Other CPUs see it when they get to see the jump. */
 static int write_detour(struct optimized_kprobe *op, const struct region *region)
 {
 	unsigned long slot = (unsigned long)op->optinsn.insn;
@@ -118,7 +118,6 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 		return -ERANGE;
 	if (patch_insn_write((void *)slot, &image, sizeof(image)))
 		return -EFAULT;
-	flush_icache_range(slot, slot + sizeof(image));
 
 	return 0;
 }
