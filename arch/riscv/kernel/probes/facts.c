@@ -282,3 +282,5 @@ void get_insn_facts(u32 insn, struct insn_facts *facts)
 	}
 	facts->len = insn_len(insn);
 }
+
+NOKPROBE_SYMBOL(get_insn_facts);

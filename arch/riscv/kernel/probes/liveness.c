@@ -93,8 +93,13 @@ static void note_target(const struct function_map *map, unsigned long addr)
 		__set_bit(parcel_of(map, addr), map->targets);
 }
 
-/* The CPU may go from @from to @to although the instruction does not say so. */
-static void note_other(const struct function_map *map, unsigned long from, unsigned long to)
+/*
+ * The CPU may go from @from to @to although the instruction does not say so. This and
+ * others below are called thousands of times for a function: a probe on each function
+ * of the kernel must not find a function in them.
+ */
+static __always_inline void note_other(const struct function_map *map, unsigned long from,
+				       unsigned long to)
 {
 	note_target(map, to);
 	if (map_holds(map, from))
@@ -132,7 +137,7 @@ static void join_pair(struct insn_facts *facts, const struct insn_facts *before)
 }
 
 /* @insn is the one at @walk->addr. */
-static void walk_on(struct walk *walk, u32 insn)
+static __always_inline void walk_on(struct walk *walk, u32 insn)
 {
 	struct insn_facts before = walk->facts;
 
@@ -164,7 +169,8 @@ struct window {
 };
 
 /* The instruction at @addr, in front of which there are others, or NULL. */
-static const u16 *window_at(struct window *window, unsigned long addr, unsigned long end)
+static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
+					    unsigned long end)
 {
 	unsigned int at = (addr - window->start) / 2;
 	size_t size;
@@ -197,7 +203,8 @@ static bool may_be_probed(const u16 *parcels)
 }
 
 /* As read_original() does. That is slow, and most of the text is as it has always been. */
-static int read_next(u32 *insn, struct window *window, unsigned long addr, unsigned long end)
+static __always_inline int read_next(u32 *insn, struct window *window, unsigned long addr,
+				     unsigned long end)
 {
 	const u16 *parcels = window_at(window, addr, end);
 
@@ -561,7 +568,7 @@ static u32 live_outside(unsigned long addr)
 }
 
 /* Registers that are not free at @addr, as far as that is known by now. */
-static u32 live_at(const struct function_map *map, unsigned long addr)
+static __always_inline u32 live_at(const struct function_map *map, unsigned long addr)
 {
 	if (addr == map->end)
 		return ALL_REGS;
