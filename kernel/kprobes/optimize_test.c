@@ -89,7 +89,8 @@ struct watch {
 	unsigned int hits;
 	unsigned int late;
 	bool over;
-	kprobe_opcode_t text[WINDOW];
+	const kprobe_opcode_t *start;
+	kprobe_opcode_t text[WINDOW];	/* from @start on, before there was a probe */
 };
 
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
@@ -111,7 +112,8 @@ static void watch_init(struct watch *w, unsigned int n)
 	memset(w, 0, sizeof(*w));
 	w->kp.addr = text_of(n);
 	w->kp.pre_handler = count_hit;
-	memcpy(w->text, w->kp.addr, sizeof(w->text));
+	w->start = w->kp.addr;
+	memcpy(w->text, w->start, sizeof(w->text));
 }
 
 static void watch_leave(void *data)
@@ -153,6 +155,7 @@ static struct watch *watch_join(struct kunit *test, const struct watch *w,
 
 	KUNIT_ASSERT_NOT_NULL(test, fellow);
 	fellow->kp.addr = w->kp.addr;
+	fellow->start = w->start;
 	memcpy(fellow->text, w->text, sizeof(fellow->text));
 	fellow->kp.pre_handler = count_hit;
 	fellow->kp.post_handler = post;
@@ -207,7 +210,8 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		.plain = *point->op.kp.addr == w->text[0],
+		/* The probe is behind a landing pad that @w may start with. */
+		.plain = *point->op.kp.addr == w->text[point->op.kp.addr - w->start],
 	};
 }
 
@@ -468,6 +472,7 @@ static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 		ret = register_kprobe(&next->kp);
 	}
 	KUNIT_ASSERT_EQ(test, ret, 0);
+	next->start = next->kp.addr;
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, next), 0);
 
 	return next;
@@ -935,6 +940,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, fellow);
 		fellow->kp.addr = w->kp.addr;
+		fellow->start = w->start;
 		memcpy(fellow->text, w->text, sizeof(fellow->text));
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;

@@ -43,12 +43,14 @@ static u64 literal = 0x8badf00dcafef00d;
  * @away: how far behind its own place the other one is
  * @obstacle: why it cannot be done, or %DETOUR_POSSIBLE
  */
-static const struct place {
+struct place {
 	const char *name;
 	u32 insn;
 	long away;
 	enum detour_obstacle obstacle;
-} places[] = {
+};
+
+static const struct place places[] = {
 	{ "add", 0x91000400, SZ_64M },
 	{ "add, farthest behind", 0x91000400, SZ_128M },
 	{ "add, too far behind", 0x91000400, SZ_128M + 4, DETOUR_OUT_OF_REACH },
