@@ -17,6 +17,7 @@
 
 #include <kunit/test.h>
 #include <linux/ftrace.h>
+#include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -672,8 +673,10 @@ static noinline notrace void hit_me(void)
 	barrier();
 }
 
+/* By jump it is called with interrupts on, one of which would break a reservation. */
 static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 {
+	guard(irqsave)();
 	run_world();
 	return 0;
 }
