@@ -214,15 +214,13 @@ static bool begins_jump(const u8 *at)
 
 static int wait_for_jump(const u8 *at)
 {
-#ifdef CONFIG_OPTPROBES
 	unsigned int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; IS_ENABLED(CONFIG_OPTPROBES) && i < 1000; i++) {
 		if (begins_jump(at))
 			return 0;
 		usleep_range(1000, 2000);
 	}
-#endif
 	return -ETIME;
 }
 
