@@ -70,8 +70,8 @@ class Config:
 
     @property
     def fragments(self):
-        names = ["guest", self.options, *["kprobes-clients"][:self.clients], self.arch.name,
-                 f"{self.arch.name}-{self.name}"]
+        clients = ["kprobes-clients"] if self.clients else []
+        names = ["guest", self.options, *clients, self.arch.name, f"{self.arch.name}-{self.name}"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
