@@ -8,11 +8,30 @@
  * post_handler. A point's ftrace_ops says which of the two holds its site, and
  * is the only record of it: nothing is inferred from its members later, when
  * they may have changed.
+ *
+ * A site moves to the other ftrace_ops while it is hit, and no hit may be lost or
+ * handled twice. For as long as both have the site in their filters, ftrace calls
+ * both of them for each hit, one after the other with preemption disabled. Then
+ * the first of the two calls decides which of them handles the hit, and records it
+ * for the second:
+ *
+ *	ftrace_ops	calls come		who handles a hit
+ *	old		by old			old
+ *	old		by old, or by both	old
+ *	  all calls come by both
+ *	old, moving	by both			old, and the first call records that
+ *	  all first calls record
+ *	new, moving	by both			what the first call has recorded
+ *	  all first calls have recorded new
+ *	new		by both, or by new	new
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "ftrace.h"
@@ -23,26 +42,82 @@
  * @ops: registered while @nr is not 0, for an empty filter would mean every
  *	function
  * @nr: sites in its filter
+ * @registration: when @ops was registered, as a number that grows; ftrace calls the
+ *	ftrace_ops registered last first
  */
 struct ftrace_user {
 	struct ftrace_ops ops;
 	unsigned int nr;
+	unsigned int registration;
 };
+
+/* Set in a point's ftrace_ops while both users have the site in their filters. */
+#define MOVING	1UL
+
+/**
+ * struct site_hit - the last hit of a moving site in one context of a CPU
+ * @point: whose site it is
+ * @move: number of the move
+ * @holder: the ftrace_ops that handles the hit
+ */
+struct site_hit {
+	const struct kprobe_point *point;
+	unsigned long move;
+	const struct ftrace_ops *holder;
+};
+
+/* Indexed by interrupt_context_level(): ftrace does not nest the calls of one level. */
+static DEFINE_PER_CPU(struct site_hit [4], site_hits);
+
+/* Number of the current move, or of the last one. Changed while no site is moving. */
+static unsigned long move_nr;
+
+static struct ftrace_ops *ops_moving(struct ftrace_ops *ops, bool moving)
+{
+	return (struct ftrace_ops *)((unsigned long)ops | (moving ? MOVING : 0));
+}
+
+static bool notrace ops_called_first(const struct ftrace_ops *ops);
+
+/* Decide at the first of two calls; see the table at the top. */
+static noinline notrace bool moving_site_claims(const struct kprobe_point *point,
+						const struct ftrace_ops *ops,
+						const struct ftrace_ops *holder)
+{
+	struct site_hit *hit = this_cpu_ptr(&site_hits[interrupt_context_level()]);
+
+	if (ops_called_first(ops))
+		*hit = (struct site_hit){ point, move_nr, holder };
+
+	/* Without a record the first call came before the site began to move. */
+	if (hit->point != point || hit->move != move_nr)
+		return holder == ops;
+
+	return hit->holder == ops;
+}
+
+NOKPROBE_SYMBOL(moving_site_claims);
 
 /**
  * kprobe_ftrace_claims() - is this call from ftrace the hit of a probe?
  * @p: the probe that get_kprobe() found for the site
  * @ops: the ftrace_ops that ftrace calls
  *
- * While a site moves from one ftrace_ops to another both of them call, and a hit that
- * comes just as it does may be claimed by both, or by none.
+ * While a site moves from one ftrace_ops to another both of them call for each hit; then
+ * one of the two calls claims it.
  *
- * Context: An ftrace callback.
- * Return: true when @ops is the one that holds the site.
+ * Context: An ftrace callback, preemption disabled. To be asked once in each call.
+ * Return: true when @ops is the one that handles the hit.
  */
 bool notrace kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops)
 {
-	return READ_ONCE(point_of(p)->ftrace_ops) == ops;
+	unsigned long holder = (unsigned long)READ_ONCE(point_of(p)->ftrace_ops);
+
+	if (likely(holder == (unsigned long)ops))
+		return true;
+
+	return (holder & MOVING) &&
+	       moving_site_claims(point_of(p), ops, (struct ftrace_ops *)(holder & ~MOVING));
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_claims);
@@ -84,6 +159,16 @@ static struct ftrace_user modify_user = {
 	},
 };
 
+static bool notrace ops_called_first(const struct ftrace_ops *ops)
+{
+	if (ops == &plain_user.ops)
+		return plain_user.registration > modify_user.registration;
+
+	return modify_user.registration > plain_user.registration;
+}
+
+NOKPROBE_SYMBOL(ops_called_first);
+
 /* Set once ftrace has shut itself down; read by architectures. */
 bool kprobe_ftrace_disabled __read_mostly;
 
@@ -104,6 +189,7 @@ static struct ftrace_user *wanted_user(const struct kprobe_point *point)
 
 static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
+	static unsigned int registrations;
 	int ret;
 
 	if (READ_ONCE(kprobe_ftrace_disabled))
@@ -118,6 +204,7 @@ static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int
 		return ret;
 
 	if (!user->nr) {
+		user->registration = ++registrations;
 		ret = register_ftrace_function(&user->ops);
 		if (ret) {
 			ftrace_set_filter_ips(&user->ops, sites, nr, 1, 0);
@@ -156,12 +243,11 @@ static void points_set_ops(struct list_head *kps, struct ftrace_ops *ops)
 		WRITE_ONCE(point_of(p)->ftrace_ops, ops);
 }
 
-static int users_points_add(struct ftrace_user *user, struct list_head *kps)
+static int user_take_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
 	unsigned int nr = 0, max = list_count_nodes(kps);
 	struct kprobe *p;
-	int ret;
 
 	if (!max)
 		return 0;
@@ -172,14 +258,11 @@ static int users_points_add(struct ftrace_user *user, struct list_head *kps)
 	list_for_each_entry(p, kps, list)
 		sites[nr++] = (unsigned long)p->addr;
 
-	ret = user_add(user, sites, nr);
-	if (!ret)
-		points_set_ops(kps, &user->ops);
-
-	return ret;
+	return user_add(user, sites, nr);
 }
 
-static void users_points_del(struct ftrace_user *user, struct list_head *kps)
+/* Their ftrace_ops has been changed before. */
+static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
 	unsigned int nr = 0, max = list_count_nodes(kps);
@@ -188,7 +271,6 @@ static void users_points_del(struct ftrace_user *user, struct list_head *kps)
 	if (!max)
 		return;
 
-	points_set_ops(kps, NULL);
 	sites = kvmalloc_array(max, sizeof(*sites), GFP_KERNEL);
 	list_for_each_entry(p, kps, list) {
 		if (sites)
@@ -198,6 +280,22 @@ static void users_points_del(struct ftrace_user *user, struct list_head *kps)
 	}
 	if (sites)
 		user_del(user, sites, nr);
+}
+
+static int user_add_points(struct ftrace_user *user, struct list_head *kps)
+{
+	int ret = user_take_points(user, kps);
+
+	if (!ret)
+		points_set_ops(kps, &user->ops);
+
+	return ret;
+}
+
+static void user_del_points(struct ftrace_user *user, struct list_head *kps)
+{
+	points_set_ops(kps, NULL);
+	user_forget_points(user, kps);
 }
 
 /* Take the sites of all points, or of none on failure. */
@@ -212,11 +310,11 @@ int ftrace_arm_points(struct list_head *kps)
 			list_move_tail(&p->list, &modify);
 	}
 
-	ret = users_points_add(&plain_user, kps);
+	ret = user_add_points(&plain_user, kps);
 	if (!ret) {
-		ret = users_points_add(&modify_user, &modify);
+		ret = user_add_points(&modify_user, &modify);
 		if (ret)
-			users_points_del(&plain_user, kps);
+			user_del_points(&plain_user, kps);
 	}
 	list_splice_tail(&modify, kps);
 
@@ -233,8 +331,8 @@ void ftrace_disarm_points(struct list_head *kps)
 			list_move_tail(&p->list, &modify);
 	}
 
-	users_points_del(&plain_user, kps);
-	users_points_del(&modify_user, &modify);
+	user_del_points(&plain_user, kps);
+	user_del_points(&modify_user, &modify);
 	list_splice_tail(&modify, kps);
 }
 
@@ -244,20 +342,54 @@ bool ftrace_point_misplaced(struct kprobe_point *point)
 	return point->ftrace_ops && point->ftrace_ops != &wanted_user(point)->ops;
 }
 
-/* Move an armed point to the other ftrace_ops; on failure it stays. */
-int ftrace_retarget_point(struct kprobe_point *point)
+/* No CPU acts on what it read of these points' ftrace_ops before. */
+static void points_switch_ops(struct list_head *kps, struct ftrace_ops *ops)
 {
-	struct ftrace_user *new = wanted_user(point);
-	struct ftrace_user *old = new == &plain_user ? &modify_user : &plain_user;
-	unsigned long site = point_addr(point);
+	points_set_ops(kps, ops);
+	synchronize_rcu();
+}
+
+static int points_move(struct list_head *kps, struct ftrace_user *old, struct ftrace_user *new)
+{
 	int ret;
 
-	ret = user_add(new, &site, 1);
+	if (list_empty(kps))
+		return 0;
+
+	ret = user_take_points(new, kps);
 	if (ret)
 		return ret;
 
-	WRITE_ONCE(point->ftrace_ops, &new->ops);
-	user_del(old, &site, 1);
+	/* A call may have been preempted on its way to the old ftrace_ops alone. */
+	synchronize_rcu_tasks();
+	move_nr++;
+	points_switch_ops(kps, ops_moving(&old->ops, true));
+	points_switch_ops(kps, ops_moving(&new->ops, true));
+	points_set_ops(kps, &new->ops);
+	user_forget_points(old, kps);
 
 	return 0;
+}
+
+/*
+ * Move armed points to the other ftrace_ops, without losing a hit: grace periods are
+ * waited for. On failure those that should have moved to the IPMODIFY user stay; the
+ * others always may.
+ */
+int ftrace_move_points(struct list_head *kps)
+{
+	struct kprobe *p, *next;
+	LIST_HEAD(modify);
+	int ret;
+
+	list_for_each_entry_safe(p, next, kps, list) {
+		if (wanted_user(point_of(p)) == &modify_user)
+			list_move_tail(&p->list, &modify);
+	}
+
+	points_move(kps, &modify_user, &plain_user);
+	ret = points_move(&modify, &plain_user, &modify_user);
+	list_splice_tail(&modify, kps);
+
+	return ret;
 }

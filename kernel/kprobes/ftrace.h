@@ -13,7 +13,7 @@ struct list_head;
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int ftrace_arm_points(struct list_head *kps);
 void ftrace_disarm_points(struct list_head *kps);
-int ftrace_retarget_point(struct kprobe_point *point);
+int ftrace_move_points(struct list_head *kps);
 bool ftrace_point_misplaced(struct kprobe_point *point);
 #else
 static inline int ftrace_arm_points(struct list_head *kps)
@@ -25,7 +25,7 @@ static inline void ftrace_disarm_points(struct list_head *kps)
 {
 }
 
-static inline int ftrace_retarget_point(struct kprobe_point *point)
+static inline int ftrace_move_points(struct list_head *kps)
 {
 	return 0;
 }

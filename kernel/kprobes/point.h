@@ -36,7 +36,8 @@
  *	  the locks of ftrace (never with text_mutex held)
  *	  chunks_mutex
  *
- * No grace period is waited for with any of them held.
+ * No grace period is waited for with any of them held, but for the rare one of an
+ * ftrace site that moves, with kprobe_mutex.
  */
 #ifndef _KERNEL_KPROBES_POINT_H
 #define _KERNEL_KPROBES_POINT_H
@@ -57,7 +58,8 @@
  * @callees: the members that are enabled and have a pre_handler, linked by their
  *	hlist in order of registration, and callees_end behind them
  * @members: the users' probes at this address, in order of registration
- * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
+ * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks
+ *	a site that moves
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only

@@ -125,6 +125,11 @@ static bool point_is_to_arm(struct kprobe_point *point)
 	return point->state == POINT_DISARMED && point_next_state(point) == POINT_ARMED;
 }
 
+static bool point_is_to_move(struct kprobe_point *point)
+{
+	return ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED;
+}
+
 /* Move the points for which @is_one() is true from @work to @some. */
 static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
 			struct list_head *some)
@@ -158,28 +163,6 @@ static void points_drop_breakpoints(struct list_head *work,
 	disarm_points(&some);
 	points_set_state(&some, POINT_DISARMED);
 	list_splice_tail(&some, work);
-}
-
-/*
- * Failing to move a site away from the IPMODIFY user is harmless; failing to move it
- * there is not.
- */
-static int points_retarget(struct list_head *work)
-{
-	struct kprobe *p;
-	int ret = 0, err;
-
-	list_for_each_entry(p, work, list) {
-		struct kprobe_point *point = point_of(p);
-
-		if (!ftrace_point_misplaced(point) || point_next_state(point) != POINT_ARMED)
-			continue;
-		err = ftrace_retarget_point(point);
-		if (point->post)
-			ret = ret ?: err;
-	}
-
-	return ret;
 }
 
 /* The text satisfies the point, but a jump may come or stay. */
@@ -219,7 +202,9 @@ int points_reconcile(struct list_head *work)
 	lockdep_assert_held(&kprobe_mutex);
 
 	optimize_add_outer(work);
-	ret = points_retarget(work);
+	points_pick(work, point_is_to_move, &some);
+	ret = ftrace_move_points(&some);
+	list_splice_tail_init(&some, work);
 
 	/* A jump goes before a breakpoint comes into what it covers. */
 	points_drop_jumps(work, point_loses_jump);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A site that moves between the two ftrace_ops while two tasks hit it.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/processor.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "ftrace.h"
+#include "point.h"
+
+#define NR_CALLERS	2
+#define MOVES		8
+
+/**
+ * struct caller - a task that keeps calling moving_target()
+ * @task: the task
+ * @hits: hits of the call under way
+ * @calls: calls so far
+ * @wrong: those that have not been hit exactly once
+ */
+struct caller {
+	struct task_struct *task;
+	unsigned int hits;
+	unsigned int calls;
+	unsigned int wrong;
+};
+
+static struct caller callers[NR_CALLERS];
+
+static noinline void moving_target(void)
+{
+	barrier();
+}
+
+/* Keep a site in each of the ftrace_ops, so that ftrace calls them in the same order. */
+static noinline void plain_anchor(void)
+{
+	barrier();
+}
+
+static noinline void post_anchor(void)
+{
+	barrier();
+}
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	struct caller *c;
+
+	for (c = callers; c < callers + NR_CALLERS; c++)
+		c->hits += READ_ONCE(c->task) == current;
+
+	return 0;
+}
+
+static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* Called between the two: a site is likely to move while a hit is here. */
+static void notrace take_time(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			      struct ftrace_regs *fregs)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10000; i++)
+		cpu_relax();
+}
+
+static struct ftrace_ops slow_tracer = { .func = take_time };
+
+static struct kprobe plain_probe = {
+	.addr = (kprobe_opcode_t *)plain_anchor,
+};
+
+static struct kprobe post_probe = {
+	.addr = (kprobe_opcode_t *)post_anchor,
+	.post_handler = ignore_post,
+};
+
+static struct kprobe hit_probe = {
+	.addr = (kprobe_opcode_t *)moving_target,
+	.pre_handler = count_hit,
+};
+
+static struct kprobe moving_probe = {
+	.addr = (kprobe_opcode_t *)moving_target,
+	.post_handler = ignore_post,
+};
+
+static int keep_calling(void *data)
+{
+	struct caller *c = data;
+
+	WRITE_ONCE(c->task, current);
+	while (!kthread_should_stop()) {
+		c->hits = 0;
+		moving_target();
+		c->wrong += c->hits != 1;
+		c->calls++;
+		cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void caller_stop(void *data)
+{
+	struct caller *c = data;
+
+	kthread_stop(c->task);
+}
+
+static void probe_unregister(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+static void probe_add(struct kunit *test, struct kprobe *kp)
+{
+	kprobe_opcode_t *addr = kp->addr;
+
+	*kp = (struct kprobe){
+		.addr = addr,
+		.pre_handler = kp->pre_handler,
+		.post_handler = kp->post_handler,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, probe_unregister, kp), 0);
+	if (!kprobe_ftrace(kp))
+		kunit_skip(test, "no ftrace site there");
+}
+
+static void tracer_remove(void *unused)
+{
+	unregister_ftrace_function(&slow_tracer);
+	ftrace_set_filter_ip(&slow_tracer, ftrace_location((unsigned long)moving_target), 1, 0);
+}
+
+static void tracer_add(struct kunit *test)
+{
+	unsigned long site = ftrace_location((unsigned long)moving_target);
+
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&slow_tracer, site, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&slow_tracer), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, tracer_remove, NULL), 0);
+}
+
+static void callers_start(struct kunit *test)
+{
+	struct task_struct *task;
+	struct caller *c;
+
+	memset(callers, 0, sizeof(callers));
+	for (c = callers; c < callers + NR_CALLERS; c++) {
+		task = kthread_run(keep_calling, c, "kprobes_caller");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		WRITE_ONCE(c->task, task);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_stop, c), 0);
+	}
+}
+
+static void keep_moving(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOVES; i++) {
+		KUNIT_EXPECT_EQ(test, register_kprobe(&moving_probe), 0);
+		usleep_range(5000, 10000);
+		unregister_kprobe(&moving_probe);
+		usleep_range(5000, 10000);
+	}
+}
+
+/* ftrace calls the ftrace_ops that was registered last first. */
+struct order {
+	const char *name;
+	struct kprobe *first;
+	struct kprobe *last;
+};
+
+static const struct order orders[] = {
+	{ "plain site first", &plain_probe, &post_probe },
+	{ "post_handler first", &post_probe, &plain_probe },
+};
+
+static void order_describe(const struct order *o, char *desc)
+{
+	strscpy(desc, o->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(order, orders, order_describe);
+
+static void ftrace_moving_site(struct kunit *test)
+{
+	const struct order *o = test->param_value;
+	struct caller *c;
+
+	probe_add(test, o->first);
+	tracer_add(test);
+	probe_add(test, o->last);
+	probe_add(test, &hit_probe);
+
+	callers_start(test);
+	keep_moving(test);
+	for (c = callers; c < callers + NR_CALLERS; c++) {
+		kunit_release_action(test, caller_stop, c);
+		KUNIT_EXPECT_GT(test, c->calls, MOVES);
+		KUNIT_EXPECT_EQ(test, c->wrong, 0);
+	}
+}
+
+static struct kunit_case ftrace_cases[] = {
+	KUNIT_CASE_PARAM(ftrace_moving_site, order_gen_params),
+	{}
+};
+
+static struct kunit_suite ftrace_suite = {
+	.name = "kprobes_ftrace",
+	.test_cases = ftrace_cases,
+};
+
+kunit_test_suite(ftrace_suite);
