@@ -19,7 +19,6 @@
 
 #include "blacklist.h"
 #include "check.h"
-#include "optimize.h"
 #include "request.h"
 
 static bool outside_text(struct probe_request *req)
@@ -86,21 +85,6 @@ bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 #else
 	return false;
 #endif
-}
-
-/**
- * kprobe_keeps_text() - do probes decide what stands at an address?
- * @addr: an address of kernel text
- *
- * Who writes there without them, as a debugger does while all others are
- * stopped, must not: the probe's change or its own would be lost.
- *
- * Context: Any in which RCU readers may be, the stopped kernel of a debugger too.
- * Return: true when a probe is there, armed or not, or the rest of its jump.
- */
-bool kprobe_keeps_text(unsigned long addr)
-{
-	return get_kprobe((void *)addr) || optimize_covers(addr);
 }
 
 /*

@@ -21,6 +21,7 @@
 #include "reconcile.h"
 #include "return.h"
 #include "table.h"
+#include "want.h"
 
 static char member_type(const struct kprobe *kp)
 {

@@ -7,10 +7,10 @@
 #include <linux/rculist.h>
 #include <linux/uaccess.h>
 
+#include "detour.h"
 #include "fault.h"
 #include "hit.h"
 #include "members.h"
-#include "optimize.h"
 #include "point.h"
 #include "return.h"
 #include "return_pool.h"
@@ -159,7 +159,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	if (!kp->pre_handler)
 		return;
 
-	if (kp->post_handler && !optimize_calls_post(point) && point_may_be_visited(point))
+	if (kp->post_handler && !point_detour_calls_post(point) && point_may_be_visited(point))
 		return;
 	point_add_callee(point, kp);
 }

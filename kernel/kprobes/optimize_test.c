@@ -16,6 +16,7 @@
 #include <linux/kthread.h>
 #include <linux/string.h>
 
+#include "detour.h"
 #include "optimize.h"
 #include "point.h"
 #include "reconcile.h"
@@ -250,7 +251,7 @@ static void expect_with_post(struct kunit *test, const struct watch *w)
 	bool calls_post;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		calls_post = optimize_calls_post(point_find((unsigned long)w->kp.addr));
+		calls_post = point_detour_calls_post(point_find((unsigned long)w->kp.addr));
 	if (calls_post)
 		expect_jump(test, w);
 	else

@@ -11,8 +11,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "detour.h"
 #include "hit.h"
-#include "optimize.h"
 #include "point.h"
 #include "state.h"
 #include "table.h"
@@ -69,7 +69,7 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	INIT_LIST_HEAD(&point->members);
 	point->callees.first = &callees_end.hlist;
 	INIT_LIST_HEAD(&point->op.kp.list);
-	optimize_init(point);
+	point_init_detour(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
 	point->op.kp.pre_handler = hit_pre_handlers;
 	point->op.kp.callee = &point->op.kp;
@@ -110,7 +110,7 @@ static void free_left_points(struct work_struct *work)
 	struct kprobe_point *point, *next;
 
 	llist_for_each_entry_safe(point, next, llist_del_all(&left_points), left) {
-		optimize_remove(point);
+		point_remove_detour(point);
 		kfree_rcu(point, rcu);
 	}
 }

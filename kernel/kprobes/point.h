@@ -13,7 +13,10 @@
  *	optimize
  *	lifetime, oops
  *	reconcile
+ *	jumps
  *	arm, ftrace
+ *	neighbours
+ *	want
  *	point, members
  *	return_entry
  *	return_trampoline, return_pool, return_rethook
@@ -45,6 +48,7 @@
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -118,6 +122,12 @@ static inline bool point_has_jump(struct kprobe_point *point)
 {
 	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
 	       point->state == POINT_UNOPTIMIZING;
+}
+
+static inline void point_queue(struct kprobe_point *point, struct list_head *work)
+{
+	if (list_empty(&point->op.kp.list))
+		list_add_tail(&point->op.kp.list, work);
 }
 
 int points_init(void);

@@ -7,11 +7,11 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 
+#include "detour.h"
 #include "fault.h"
 #include "ftrace.h"
 #include "hit.h"
 #include "members.h"
-#include "optimize.h"
 #include "point.h"
 #include "reconcile.h"
 #include "state.h"
@@ -383,7 +383,7 @@ static struct kprobe_point *publish_fake(struct kunit *test, kprobe_opcode_t *ad
 	struct kprobe_point *point = kunit_kzalloc(test, sizeof(*point), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, point);
-	optimize_init(point);
+	point_init_detour(point);
 	INIT_LIST_HEAD(&point->members);
 	INIT_LIST_HEAD(&point->op.kp.list);
 	point->op.kp.addr = addr;

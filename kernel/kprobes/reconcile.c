@@ -10,56 +10,24 @@
 #include <linux/sched.h>
 
 #include "arm.h"
+#include "detour.h"
 #include "ftrace.h"
-#include "optimize.h"
+#include "jumps.h"
+#include "neighbours.h"
 #include "point.h"
 #include "reconcile.h"
 #include "state.h"
 #include "table.h"
-
-/* Debugfs "enabled" is 0. */
-static bool all_off;
-
-void point_queue(struct kprobe_point *point, struct list_head *work)
-{
-	if (list_empty(&point->op.kp.list))
-		list_add_tail(&point->op.kp.list, work);
-}
-
-static bool point_ignores_all_off(struct kprobe_point *point)
-{
-	/* Some ports read the probed text here. */
-	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
-	       arch_trampoline_kprobe(&point->op.kp);
-}
-
-static struct point_inputs point_inputs(struct kprobe_point *point)
-{
-	return (struct point_inputs){
-		.enabled = point->enabled,
-		.post = optimize_calls_post(point) ? 0 : point->post,
-		.all_off = all_off && !point_ignores_all_off(point),
-		.may_jump = optimize_allowed(),
-		.detour = optimize_has_detour(point),
-	};
-}
-
-/* Does the point want anything but the original text at its address? */
-bool point_wants_text(struct kprobe_point *point)
-{
-	struct point_inputs in = point_inputs(point);
-
-	return point_wants(&in) != POINT_PLAIN;
-}
+#include "want.h"
 
 static enum point_text point_wanted(struct kprobe_point *point)
 {
-	struct point_inputs in = point_inputs(point);
+	struct point_inputs in = point_read_inputs(point);
 	enum point_text wanted = point_wants(&in);
 
 	/* Search for a neighbour only if a jump depends on it. */
 	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LATER) {
-		in.blocked = optimize_blocked(point);
+		in.blocked = point_is_blocked(point);
 		wanted = point_wants(&in);
 	}
 
@@ -69,7 +37,7 @@ static enum point_text point_wanted(struct kprobe_point *point)
 /* Would the point be reached by a jump if it had a detour? */
 bool point_wants_detour(struct kprobe_point *point)
 {
-	struct point_inputs in = point_inputs(point);
+	struct point_inputs in = point_read_inputs(point);
 
 	in.detour = true;
 
@@ -148,7 +116,7 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 	LIST_HEAD(some);
 
 	points_pick(work, is_one, &some);
-	optimize_cancel(&some);
+	jumps_cancel(&some);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
 }
@@ -173,16 +141,16 @@ static void point_reconsider(struct kprobe_point *point)
 
 	if (next == point->state || step_is_deferred(point->state, wanted)) {
 		if (point_wants_detour(point))
-			optimize_queue(point);
+			jump_queue(point);
 		return;
 	}
 
 	/* The next state is OPTIMIZING, UNOPTIMIZING, or OPTIMIZED again. */
 	point_set_state(point, next);
 	if (next == POINT_OPTIMIZED)
-		optimize_forget(point);
+		jump_forget(point);
 	else
-		optimize_queue(point);
+		jump_queue(point);
 }
 
 /*
@@ -201,7 +169,7 @@ int points_reconcile(struct list_head *work)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	optimize_add_outer(work);
+	points_add_outer(work);
 	points_pick(work, point_is_to_move, &some);
 	ret = ftrace_move_points(&some);
 	list_splice_tail_init(&some, work);
@@ -279,7 +247,7 @@ void points_bury(struct list_head *work, struct list_head *dead)
 		if (!list_empty(&point->members))
 			continue;
 		table_del(point);
-		optimize_forget(point);
+		jump_forget(point);
 		point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
@@ -298,7 +266,7 @@ void points_free(struct list_head *dead)
 			continue;
 		}
 		arch_remove_kprobe(p);
-		if (optimize_has_detour(point))
+		if (point_has_detour(point))
 			point_free_with_detour(point);
 		else
 			point_free(point);
@@ -345,14 +313,24 @@ void points_forget_text(unsigned long start, unsigned long end, bool can_write)
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
 		table_set_gone(point_of(p));
-		optimize_forget(point_of(p));
+		jump_forget(point_of(p));
 		point_set_state(point_of(p), POINT_GONE);
 	}
 }
 
-bool points_all_off(void)
+/**
+ * kprobe_keeps_text() - do probes decide what stands at an address?
+ * @addr: an address of kernel text
+ *
+ * Who writes there without them, as a debugger does while all others are
+ * stopped, must not: the probe's change or its own would be lost.
+ *
+ * Context: Any in which RCU readers may be, the stopped kernel of a debugger too.
+ * Return: true when a probe is there, armed or not, or the rest of its jump.
+ */
+bool kprobe_keeps_text(unsigned long addr)
 {
-	return all_off;
+	return get_kprobe((void *)addr) || points_cover(addr);
 }
 
 static int queue_point(struct kprobe_point *point, void *work)
@@ -391,9 +369,7 @@ int points_reconcile_all(void)
 /* Disarm every point regardless of its members, or arm them again. */
 int points_set_all_off(bool off)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
-	all_off = off;
+	want_all_off(off);
 
 	return points_reconcile_all();
 }

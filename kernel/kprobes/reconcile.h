@@ -10,16 +10,13 @@
 
 struct kprobe_point;
 
-void point_queue(struct kprobe_point *point, struct list_head *work);
 int points_reconcile(struct list_head *work);
 int points_reconcile_most(struct list_head *work);
 int points_reconcile_all(void);
 void points_bury(struct list_head *work, struct list_head *dead);
 void points_free(struct list_head *dead);
 void points_forget_text(unsigned long start, unsigned long end, bool can_write);
-bool point_wants_text(struct kprobe_point *point);
 bool point_wants_detour(struct kprobe_point *point);
-bool points_all_off(void);
 int points_set_all_off(bool off);
 
 #endif /* _KERNEL_KPROBES_RECONCILE_H */

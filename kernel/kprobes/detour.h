@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The detour of a point, which the architecture prepares.
+ */
+#ifndef _KERNEL_KPROBES_DETOUR_H
+#define _KERNEL_KPROBES_DETOUR_H
+
+#include <linux/kprobes.h>
+#include <linux/list.h>
+
+#include "point.h"
+
+#ifdef CONFIG_OPTPROBES
+static inline void point_init_detour(struct kprobe_point *point)
+{
+	INIT_LIST_HEAD(&point->op.list);
+}
+
+static inline bool point_has_detour(struct kprobe_point *point)
+{
+	return arch_prepared_optinsn(&point->op.optinsn);
+}
+
+/* Can the point keep its jump although it has a post_handler? */
+static inline bool point_detour_calls_post(struct kprobe_point *point)
+{
+	return arch_detour_calls_post(&point->op.kp.ainsn);
+}
+
+/* Called with the original text restored, when no new hit can find the detour. */
+static inline void point_remove_detour(struct kprobe_point *point)
+{
+	arch_remove_optimized_kprobe(&point->op);
+}
+#else
+static inline void point_init_detour(struct kprobe_point *point)
+{
+}
+
+static inline bool point_has_detour(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline bool point_detour_calls_post(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline void point_remove_detour(struct kprobe_point *point)
+{
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_DETOUR_H */

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Points on their way to a jump or back, and the text that is written there.
+ *
+ * A point is on at most one of the lists below, by its op.list. The worker keeps
+ * no list of its own while it holds no lock, so taking a point off its list is
+ * all it takes to stop it.
+ */
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+
+#include "arm.h"
+#include "jumps.h"
+#include "point.h"
+#include "state.h"
+
+/* ARMED, and not yet known whether there can be a detour. */
+static LIST_HEAD(candidates);
+
+/* OPTIMIZING, for the next grace period. */
+static LIST_HEAD(queued);
+
+/* OPTIMIZING, guarded, with a grace period under way. */
+static LIST_HEAD(waiting);
+
+/* UNOPTIMIZING. */
+static LIST_HEAD(reverting);
+
+/* Delay of the worker, so that one grace period serves many points. */
+#define OPTIMIZE_DELAY	2	/* jiffies */
+
+/**
+ * arch_guard_kprobes() - keep CPUs from running into what a jump will cover
+ * @oplist: struct optimized_kprobe, linked by their list, to be kept so
+ *
+ * A grace period will follow, and then arch_optimize_kprobes(). Once that begins
+ * no task may come into the middle of the instructions that the jump replaces,
+ * be it from a copy of an instruction, from a branch, or from a call. It is not
+ * called for jumps of which arch_jump_is_single() is true.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_guard_kprobes(struct list_head *oplist)
+{
+}
+
+/**
+ * arch_unguard_kprobes() - undo arch_guard_kprobes()
+ * @oplist: struct optimized_kprobe, guarded or not
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_unguard_kprobes(struct list_head *oplist)
+{
+}
+
+static void optimizer_kick(void)
+{
+	queue_delayed_work(system_unbound_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
+}
+
+/* The first of the points that are to get a detour, or NULL. */
+struct kprobe_point *jump_candidate(void)
+{
+	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);
+}
+
+/* The state of @point selects the list. */
+void jump_queue(struct kprobe_point *point)
+{
+	struct list_head *head = &candidates;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (point->state == POINT_OPTIMIZING)
+		head = &queued;
+	else if (point->state == POINT_UNOPTIMIZING)
+		head = &reverting;
+
+	list_move_tail(&point->op.list, head);
+	optimizer_kick();
+}
+
+void jump_forget(struct kprobe_point *point)
+{
+	list_del_init(&point->op.list);
+}
+
+static void empty_list(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list)
+		list_del_init(&op->list);
+}
+
+/* Replace the jumps of @ops by breakpoints, and empty the list. */
+static void unoptimize(struct list_head *ops)
+{
+	LIST_HEAD(done);
+
+	arch_unoptimize_kprobes(ops, &done);
+	empty_list(&done);
+}
+
+static void unguard(struct list_head *ops)
+{
+	arch_unguard_kprobes(ops);
+	empty_list(ops);
+}
+
+/* Replace jumps by breakpoints, and cancel the jumps that are pending. */
+void jumps_cancel(struct list_head *kps)
+{
+	struct kprobe *p;
+	LIST_HEAD(jumps);
+	LIST_HEAD(plans);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(p, kps, list) {
+		struct kprobe_point *point = point_of(p);
+		bool planned = point->state == POINT_OPTIMIZING;
+
+		list_move_tail(&point->op.list, planned ? &plans : &jumps);
+	}
+	text_write_chunks(&jumps, unoptimize);
+	text_write_chunks(&plans, unguard);
+}
+
+/* The architecture empties @ops, so remember the points in another list. */
+static void list_points(struct list_head *ops, struct list_head *points)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, ops, list)
+		point_queue(container_of(op, struct kprobe_point, op), points);
+}
+
+/* Record that the text of @points is what @state stands for. */
+static void finish_points(struct list_head *points, enum point_state state)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, points, list) {
+		list_del_init(&p->list);
+		point_set_state(point_of(p), state);
+	}
+}
+
+static void write_breakpoints(void)
+{
+	LIST_HEAD(points);
+
+	list_points(&reverting, &points);
+	text_write_chunks(&reverting, unoptimize);
+	finish_points(&points, POINT_ARMED);
+}
+
+/* Replace the breakpoints of @ops by jumps, and empty the list. */
+static void write_jumps(struct list_head *ops)
+{
+	LIST_HEAD(points);
+
+	list_points(ops, &points);
+	text_write_chunks(ops, arch_optimize_kprobes);
+	finish_points(&points, POINT_OPTIMIZED);
+}
+
+/* Write those of the queued jumps that need no grace period. */
+static void write_single_jumps(void)
+{
+	struct optimized_kprobe *op, *next;
+	LIST_HEAD(single);
+
+	list_for_each_entry_safe(op, next, &queued, list) {
+		if (arch_jump_is_single(&op->optinsn))
+			list_move_tail(&op->list, &single);
+	}
+	write_jumps(&single);
+}
+
+/*
+ * Write what needs no grace period, and guard what does. Returns whether one has to be
+ * waited for.
+ */
+bool jumps_begin(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	write_breakpoints();
+	write_single_jumps();
+	list_splice_tail_init(&queued, &waiting);
+	text_write_chunks(&waiting, arch_guard_kprobes);
+
+	return !list_empty(&waiting);
+}
+
+/* A grace period after jumps_begin(). */
+void jumps_end(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	write_jumps(&waiting);
+
+	/* A point that was queued in the meantime needs a grace period of its own. */
+	if (!list_empty(&queued))
+		optimizer_kick();
+}
+
+bool jumps_idle(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return list_empty(&candidates) && list_empty(&queued) && list_empty(&waiting) &&
+	       list_empty(&reverting);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Points whose jumps cover one another's instructions.
+ */
+#ifndef _KERNEL_KPROBES_NEIGHBOURS_H
+#define _KERNEL_KPROBES_NEIGHBOURS_H
+
+#include <linux/types.h>
+
+struct kprobe_point;
+struct list_head;
+
+#ifdef CONFIG_OPTPROBES
+struct kprobe_point *point_inner(struct kprobe_point *point);
+bool point_is_blocked(struct kprobe_point *point);
+void points_add_outer(struct list_head *work);
+bool points_cover(unsigned long addr);
+#else
+static inline bool point_is_blocked(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline void points_add_outer(struct list_head *work)
+{
+}
+
+static inline bool points_cover(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+#endif /* _KERNEL_KPROBES_NEIGHBOURS_H */

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a point wants of its text: its members, its detour and the global switches
+ * tell.
+ */
+#include <linux/kprobes.h>
+
+#include "detour.h"
+#include "point.h"
+#include "state.h"
+#include "want.h"
+
+/* Debugfs "enabled" is 0. */
+static bool all_off;
+
+/* Jumps can be written, and the sysctl debug.kprobes-optimization allows them. */
+static bool may_jump;
+
+bool points_all_off(void)
+{
+	return all_off;
+}
+
+/* The caller reconciles all points. */
+void want_all_off(bool off)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	all_off = off;
+}
+
+/* The caller reconciles all points. */
+void want_jumps(bool may)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	may_jump = may;
+}
+
+static bool point_ignores_all_off(struct kprobe_point *point)
+{
+	/* Some ports read the probed text here. */
+	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
+	       arch_trampoline_kprobe(&point->op.kp);
+}
+
+/* All but whether a neighbour is in the way. */
+struct point_inputs point_read_inputs(struct kprobe_point *point)
+{
+	return (struct point_inputs){
+		.enabled = point->enabled,
+		.post = point_detour_calls_post(point) ? 0 : point->post,
+		.all_off = all_off && !point_ignores_all_off(point),
+		.may_jump = may_jump,
+		.detour = point_has_detour(point),
+	};
+}
+
+/* Does the point want anything but the original text at its address? */
+bool point_wants_text(struct kprobe_point *point)
+{
+	struct point_inputs in = point_read_inputs(point);
+
+	return point_wants(&in) != POINT_PLAIN;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a point wants of its text.
+ */
+#ifndef _KERNEL_KPROBES_WANT_H
+#define _KERNEL_KPROBES_WANT_H
+
+#include <linux/types.h>
+
+#include "state.h"
+
+struct kprobe_point;
+
+struct point_inputs point_read_inputs(struct kprobe_point *point);
+bool point_wants_text(struct kprobe_point *point);
+bool points_all_off(void);
+void want_all_off(bool off);
+void want_jumps(bool may);
+
+#endif /* _KERNEL_KPROBES_WANT_H */
