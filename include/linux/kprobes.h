@@ -319,17 +319,18 @@ static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn
 
 /**
  * arch_detour_calls_post() - does a detour call the post_handlers of its probe?
- * @ainsn: the probe's instruction; whether it gets a detour is not known yet
+ * @op: the probe; whether it gets a detour may not be known yet
  *
- * An architecture answers true in its <asm/kprobes.h> when its detours look for a
+ * An architecture answers true in its <asm/kprobes.h> when the detour looks for a
  * post_handler after the pre_handlers have run, as a breakpoint's trap does. Then a
- * post_handler does not keep a probe from being reached by a jump.
+ * post_handler does not keep the probe from being reached by a jump. Of a probe that
+ * has no detour yet it may say that the detour will, and take that back once it has one.
  *
  * Context: Process context.
  * Return: whether it does.
  */
 #ifndef arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct arch_specific_insn *ainsn)
+static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
 	return false;
 }

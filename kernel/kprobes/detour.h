@@ -24,7 +24,7 @@ static inline bool point_has_detour(struct kprobe_point *point)
 /* Can the point keep its jump although it has a post_handler? */
 static inline bool point_detour_calls_post(struct kprobe_point *point)
 {
-	return arch_detour_calls_post(&point->op.kp.ainsn);
+	return arch_detour_calls_post(&point->op);
 }
 
 /* Called with the original text restored, when no new hit can find the detour. */

@@ -13,4 +13,23 @@ bool hit_put_aside(struct kprobe *p);
 int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
 void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
+/*
+ * Do detours look for post_handlers only where the pre_handler of the point is
+ * hit_all_handlers()?
+ */
+#ifdef arch_hit_in_detour
+#define DETOUR_HAS_TO_ASK	1
+int hit_all_handlers(struct kprobe *p, struct pt_regs *regs);
+#else
+#define DETOUR_HAS_TO_ASK	0
+#define hit_all_handlers	hit_pre_handlers
+#endif
+
+/* Is that of a point? */
+static inline bool hit_is_dispatcher(kprobe_pre_handler_t pre_handler)
+{
+	return pre_handler == hit_pre_handlers ||
+	       (DETOUR_HAS_TO_ASK && pre_handler == hit_all_handlers);
+}
+
 #endif /* _KERNEL_KPROBES_HIT_H */

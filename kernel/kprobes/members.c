@@ -87,6 +87,47 @@ bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 	return false;
 }
 
+/* Does a hit that comes by the detour look for post_handlers? */
+bool point_asks_post(struct kprobe_point *point)
+{
+	if (DETOUR_HAS_TO_ASK)
+		return point->op.kp.pre_handler == hit_all_handlers;
+
+	return point_detour_calls_post(point);
+}
+
+/* Have it do so while there are any. */
+static void point_choose_dispatcher(struct kprobe_point *point)
+{
+	bool ask = point->post && point_has_detour(point) && point_detour_calls_post(point);
+
+	if (!DETOUR_HAS_TO_ASK || ask == point_asks_post(point))
+		return;
+
+	/* From now on those who are in the detour may miss them. */
+	if (!ask)
+		point->jumps++;
+	WRITE_ONCE(point->op.kp.pre_handler, ask ? hit_all_handlers : hit_pre_handlers);
+}
+
+/* Let a hit call a single callee directly, without walking the list. */
+void point_update_callee(struct kprobe_point *point)
+{
+	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
+	struct kprobe *callee = &point->op.kp;
+
+	point_choose_dispatcher(point);
+	if (!FAULTS_WATCHED && !(DETOUR_HAS_TO_ASK && point_asks_post(point)) &&
+	    first != end && first->next == end)
+		callee = hlist_entry(first, struct kprobe, hlist);
+
+	/*
+	 * Publish only an initialised probe; pairs with the dependent load in
+	 * hit_pre_handler().
+	 */
+	smp_store_release(&point->op.kp.callee, callee);
+}
+
 /* Account @kp as enabled (@delta 1) or disabled (@delta -1). */
 static void point_count_member(struct kprobe_point *point, const struct kprobe *kp, int delta)
 {
@@ -98,22 +139,7 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 		WRITE_ONCE(point->op.kp.post_handler, hit_post_handler);
 	else if (!POST_HANDLER_STAYS)
 		WRITE_ONCE(point->op.kp.post_handler, NULL);
-}
-
-/* Let a hit call a single callee directly, without walking the list. */
-static void point_update_callee(struct kprobe_point *point)
-{
-	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
-	struct kprobe *callee = &point->op.kp;
-
-	if (!FAULTS_WATCHED && first != end && first->next == end)
-		callee = hlist_entry(first, struct kprobe, hlist);
-
-	/*
-	 * Publish only an initialised probe; pairs with the dependent load in
-	 * hit_pre_handler().
-	 */
-	smp_store_release(&point->op.kp.callee, callee);
+	point_update_callee(point);
 }
 
 /* Find the last callee registered before @kp. */
@@ -140,18 +166,18 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /*
- * May a task be in the detour? The state does not tell: a jump that a neighbour or a
- * switch has removed a moment ago still has tasks on their way behind it, and a task that
- * was preempted there may stay for long.
+ * May a task be in the detour that does not look for post_handlers? The state does not
+ * tell: a jump that a neighbour or a switch has removed a moment ago still has tasks on
+ * their way behind it, and a task that was preempted there may stay for long.
  */
-static bool point_may_be_visited(const struct kprobe_point *point)
+static bool point_may_miss_post(const struct kprobe_point *point)
 {
 	return point->jumps != point->left_jumps;
 }
 
 /*
- * A detour that calls no post_handler must not call the pre_handler that belongs to
- * one either.
+ * A hit that calls no post_handler must not call the pre_handler that belongs to one
+ * either.
  */
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
@@ -159,7 +185,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	if (!kp->pre_handler)
 		return;
 
-	if (kp->post_handler && !point_detour_calls_post(point) && point_may_be_visited(point))
+	if (kp->post_handler && point_may_miss_post(point))
 		return;
 	point_add_callee(point, kp);
 }

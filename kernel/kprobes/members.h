@@ -29,6 +29,8 @@ void probe_has_left(struct kprobe *kp);
 void point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
+void point_update_callee(struct kprobe_point *point);
+bool point_asks_post(struct kprobe_point *point);
 bool member_is_postponed(const struct kprobe *kp);
 void point_include_postponed(struct kprobe_point *point, struct kprobe *kp, unsigned int jumps);
 

@@ -13,6 +13,7 @@
 
 #include "detour.h"
 #include "hit.h"
+#include "members.h"
 #include "point.h"
 #include "state.h"
 #include "table.h"
@@ -33,7 +34,7 @@ void point_set_state(struct kprobe_point *point, enum point_state state)
 		return;
 
 	point->state = state;
-	if (state == POINT_OPTIMIZING || state == POINT_OPTIMIZED)
+	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) && !point_asks_post(point))
 		point->jumps++;
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | point_state_flags(state));
 

@@ -68,7 +68,8 @@
  * @post: members not disabled that have a post_handler
  * @state: written by point_set_state() only
  * @detour: what is known about a detour, see optimize.c
- * @jumps: times that a jump was planned, or written
+ * @jumps: times that a jump was planned, or written, whose hits do not look for
+ *	post_handlers, or that its hits have ceased to
  * @left_jumps: as many of them as no task is inside of any more, see members.c
  * @rcu: delays the freeing of a dead point that has had a detour
  * @left: links such a point when nobody is in its detour any more

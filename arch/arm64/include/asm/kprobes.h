@@ -34,6 +34,7 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 #ifdef CONFIG_KPROBES
 
 struct kprobe;
+struct optimized_kprobe;
 
 /* BRK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
@@ -83,7 +84,7 @@ static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn
 }
 
 #define arch_detour_calls_post arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct arch_specific_insn *ainsn)
+static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
 	return true;
 }
