@@ -51,7 +51,7 @@ static target_t inner[] = {
 	context_test_inner_returns,
 };
 
-enum { BREAK, FTRACE, JUMP, RETURN, NR_INNER };
+enum { POST, FTRACE, JUMP, RETURN, NR_INNER };
 
 static_assert(ARRAY_SIZE(inner) == NR_INNER);
 
@@ -221,10 +221,6 @@ static int pre_is_interrupted(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void post_does_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static void post_is_interrupted(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	pre_is_interrupted(kp, regs);
@@ -272,9 +268,10 @@ struct context_case {
 	{ what " by NMI", pre, post, way, raise_nmi }
 
 static const struct context_case context_cases[] = {
-	CASES("pre_handler", pre_is_interrupted, post_does_nothing, BY_BREAK),
+	CASES("pre_handler", pre_is_interrupted, NULL, BY_BREAK),
 	CASES("post_handler", pre_does_nothing, post_is_interrupted, BY_BREAK),
 	CASES("detour", pre_is_interrupted, NULL, BY_JUMP),
+	CASES("post_handler of a detour", pre_does_nothing, post_is_interrupted, BY_JUMP),
 	CASES("ftrace site", pre_is_interrupted, NULL, BY_FTRACE),
 	CASES("return handler", NULL, NULL, BY_RETURN),
 };
@@ -304,7 +301,7 @@ static void add_probe(struct kunit *test, struct kprobe *kp, target_t function,
 static void add_inner_probes(struct kunit *test)
 {
 	add_probe(test, &innermost_probe, innermost, on_innermost, NULL);
-	add_probe(test, &inner_probes[BREAK], inner[BREAK], on_inner, on_inner_post);
+	add_probe(test, &inner_probes[POST], inner[POST], on_inner, on_inner_post);
 	add_probe(test, &inner_probes[FTRACE], inner[FTRACE], on_inner, NULL);
 	add_probe(test, &inner_probes[JUMP], inner[JUMP], on_inner, NULL);
 	add_probe(test, &inner_probes[RETURN], inner[RETURN], on_inner, on_inner_post);
@@ -349,6 +346,13 @@ static bool is_jump(const struct kprobe *kp)
 	return point_find((unsigned long)kp->addr)->state == POINT_OPTIMIZED;
 }
 
+static void wait_for_jumps(void)
+{
+#ifdef CONFIG_OPTPROBES
+	wait_for_kprobe_optimizer();
+#endif
+}
+
 static void hits_in_context(struct kunit *test)
 {
 	const struct context_case *c = test->param_value;
@@ -367,10 +371,11 @@ static void hits_in_context(struct kunit *test)
 	interrupted = false;
 	raise = c->raise;
 	add_inner_probes(test);
+	wait_for_jumps();
 	add_outer_probe(test, c);
-#ifdef CONFIG_OPTPROBES
-	wait_for_kprobe_optimizer();
-#endif
+	/* Otherwise it has its breakpoint still when it is hit. */
+	if (c->way != BY_BREAK)
+		wait_for_jumps();
 	if (c->way == BY_JUMP && !is_jump(&outer_probe))
 		kunit_skip(test, "no jumps");
 

@@ -34,9 +34,19 @@
 #define DETOUR_COPIES		DETOUR_RETURN
 #endif
 
+/* Bytes of a detour; behind that code are copies, a jump back, and maybe the post way. */
+#define DETOUR_SIZE		((DETOUR_COPIES + 51 + __SIZEOF_POINTER__ - 1) &	\
+				 -__SIZEOF_POINTER__)
+
+/*
+ * The post way is at the end of the slot: a copy of the first instruction, between code
+ * as the detour begins with, and a short jump. Offset of where its call returns to.
+ */
+#define DETOUR_UNFRAME		(DETOUR_COPIES - DETOUR_RETURN)
+#define DETOUR_POST_RETURN	(DETOUR_SIZE - DETOUR_UNFRAME - 2)
+
 #ifndef __ASSEMBLY__
 
-#include <linux/align.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
@@ -47,6 +57,7 @@
 #ifdef CONFIG_KPROBES
 
 struct kprobe;
+struct optimized_kprobe;
 struct task_struct;
 
 typedef u8 kprobe_opcode_t;
@@ -104,8 +115,7 @@ struct arch_specific_insn {
 /* JMP32, and prefixes that do nothing but move its operand. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE + 3)
 
-/* Bytes of a detour; the last of them are copies and a jump back. */
-#define MAX_OPTINSN_SIZE	ALIGN(DETOUR_COPIES + 51, sizeof(long))
+#define MAX_OPTINSN_SIZE	DETOUR_SIZE
 
 /**
  * struct arch_optimized_insn - how to reach one probe by a jump
@@ -116,6 +126,9 @@ struct arch_specific_insn {
  * @size: bytes of the jump
  * @len: bytes of the instructions that it covers
  * @back: where in the slot the jump back is
+ * @post: where in the slot a hit goes on for which there is a post_handler:
+ *	DETOUR_POST_RETURN when the instruction is emulated, else the post way, or 0
+ *	when there is none
  * @traps: bit N: offset N can be branched or returned to, so the jump has a
  *	breakpoint there
  * @extable: bit N: the instruction at offset N has an exception table entry
@@ -131,6 +144,7 @@ struct arch_optimized_insn {
 	u8 size;
 	u8 len;
 	u8 back;
+	u8 post;
 	u8 traps;
 	u8 extable;
 	u8 calls;
@@ -143,6 +157,14 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 {
 	return !!optinsn->insn;
 }
+
+#define arch_detour_calls_post arch_detour_calls_post
+bool arch_detour_calls_post(const struct optimized_kprobe *op);
+
+/* Detours call post_handlers, if the pre_handler asks for that, see hit_all_handlers(). */
+#define arch_hit_in_detour arch_hit_in_detour
+bool arch_hit_in_detour(struct kprobe *p, const struct pt_regs *regs);
+int arch_detour_post(struct kprobe *p, struct pt_regs *regs);
 
 #endif /* CONFIG_OPTPROBES */
 

@@ -109,6 +109,8 @@ bool in_cfi_check(unsigned long addr);
 int prepare_emulation(struct kprobe *p, struct insn *insn);
 bool emulation_needs_copy(const struct kprobe *p);
 bool emulate_ret(struct kprobe *p, struct pt_regs *regs);
+bool emulate_any(struct kprobe *p, struct pt_regs *regs);
+bool emulation_pushes(const struct kprobe *p);
 bool insn_has_prefix(struct insn *insn, u8 wanted);
 bool insn_waits(struct insn *insn);
 bool branch_is_portable(struct insn *insn);
@@ -139,6 +141,12 @@ static __always_inline void restore_if(struct pt_regs *regs)
 static __always_inline bool copy_returns(const u8 *insn)
 {
 	return insn[0] == RET_INSN_OPCODE || insn[0] == 0xc2;
+}
+
+/* Is there no other way to come back from it for a post_handler? */
+static __always_inline bool post_takes_copy(const struct kprobe *p)
+{
+	return !p->ainsn.emulate && !copy_returns(&p->opcode);
 }
 
 bool fits_rel32(long distance);
@@ -307,16 +315,19 @@ unsigned long detour_insn_ip(unsigned long ip);
 unsigned long detour_original_ip(unsigned long ip);
 unsigned long detour_entered_for(unsigned long ret);
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
-void detour_leave(struct pt_regs *regs);
+bool detour_leave(struct pt_regs *regs);
 void detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs);
-void kprobe_detour_elsewhere(struct pt_regs *regs);
+unsigned long kprobe_detour_elsewhere(struct pt_regs *regs, unsigned long ret);
+int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
 void kprobe_detour_preempt(void);
-int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
+void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
+void __noreturn kprobe_detour_leave(struct pt_regs *regs, unsigned long ret);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 {
@@ -337,6 +348,13 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 		return 0;
 
 	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
+}
+
+/* Does a jump cover what follows @p, or is it to? */
+static __always_inline bool detour_is_guarded(struct kprobe *p)
+{
+	/* While this changes either answer will do: a grace period waits for this hit. */
+	return data_race(optinsn_of(p)->guarded);
 }
 
 #else /* !CONFIG_OPTPROBES */
@@ -361,8 +379,9 @@ static inline unsigned long detour_original_sp(unsigned long ip, unsigned long s
 	return sp;
 }
 
-static inline void detour_leave(struct pt_regs *regs)
+static inline bool detour_leave(struct pt_regs *regs)
 {
+	return false;
 }
 
 static inline void detour_undo(u8 *buf, unsigned long addr, size_t len)
@@ -379,6 +398,11 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 	return 0;
 }
 
+static __always_inline bool detour_is_guarded(struct kprobe *p)
+{
+	return false;
+}
+
 #endif /* CONFIG_OPTPROBES */
 
 /* A handler that was given @ip may have sent the CPU to where a jump is. */
@@ -388,12 +412,14 @@ static __always_inline void follow_handler(struct pt_regs *regs, unsigned long i
 		detour_enter(regs->ip, regs);
 }
 
+/* So may the instruction of @p, if the jump is its own. */
 static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	unsigned long ip = regs->ip;
 
 	hit_finish(p, regs, aside);
-	follow_handler(regs, ip);
+	if (unlikely(regs->ip != ip || detour_is_guarded(p)))
+		detour_enter(regs->ip, regs);
 }
 
 /* Address of the instruction behind the probed one. */

@@ -159,6 +159,14 @@ bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_ret);
 
+/* A return may have no emulation of its own, but only for post_handlers. */
+bool emulate_any(struct kprobe *p, struct pt_regs *regs)
+{
+	return p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs);
+}
+
+NOKPROBE_SYMBOL(emulate_any);
+
 static bool emulate_jmp_reg(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = *reg_at(regs, p->ainsn.base);
@@ -575,6 +583,15 @@ int prepare_emulation(struct kprobe *p, struct insn *insn)
 		return 0;
 	}
 }
+
+/* Does the emulation write below the stack pointer? */
+bool emulation_pushes(const struct kprobe *p)
+{
+	return p->ainsn.emulate == emulate_call || p->ainsn.emulate == emulate_call_reg ||
+	       p->ainsn.emulate == emulate_call_mem || p->ainsn.emulate == emulate_pushf;
+}
+
+NOKPROBE_SYMBOL(emulation_pushes);
 
 /* Is there a way for the emulation to fail? Then the copy stands by. */
 bool emulation_needs_copy(const struct kprobe *p)

@@ -122,6 +122,8 @@ SYM_CODE_START(kprobe_detour_entry)
 #else
 	call	*KPROBE_PRE_HANDLER(%rdi)
 #endif
+	testl	%eax, %eax
+	jnz	.Lelsewhere
 	movq	$0, PER_CPU_VAR(current_kprobe)
 .Lover:
 #ifdef CONFIG_PREEMPT_COUNT
@@ -130,10 +132,7 @@ SYM_CODE_START(kprobe_detour_entry)
 #ifdef CONFIG_PREEMPTION
 	jz	.Lreschedule
 #endif
-.Lscheduled:
-	testl	%eax, %eax
-	jnz	.Lelsewhere
-
+.Lback:
 	movq	%rbx, ORIG_RAX(%rsp)
 	POP_REGS
 	UNWIND_HINT_IRET_REGS offset=8
@@ -147,23 +146,29 @@ SYM_CODE_START(kprobe_detour_entry)
 	UNWIND_HINT_REGS
 	movq	%rsp, %rsi
 	call	kprobe_detour_nested
-	jmp	.Lover
+	testl	%eax, %eax
+	jz	.Lover
+	jmp	.Lelsewhere
 
 #ifdef CONFIG_PREEMPTION
 .Lreschedule:
 	UNWIND_HINT_REGS
 	/* By this unwinders see who is preempted here, see arch_kprobe_regs_ip(). */
 	movq	%rbx, ORIG_RAX(%rsp)
-	movl	%eax, %r12d
 	call	kprobe_detour_preempt
-	movl	%r12d, %eax
-	jmp	.Lscheduled
+	jmp	.Lback
 #endif
 
+	/* The hit is not over, and preemption still off. */
 .Lelsewhere:
 	UNWIND_HINT_REGS
 	movq	%rsp, %rdi
+	movq	%rbx, %rsi
 	call	kprobe_detour_elsewhere
+	movq	%rax, %rbx
+	testq	%rax, %rax
+	jnz	.Lback
+.Lleave:
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushq	$X86_EFLAGS_FIXED
 	popfq
@@ -184,6 +189,28 @@ SYM_CODE_START(kprobe_detour_entry)
 .Lroom:
 	UNWIND_HINT_REGS
 	LEAVE_AS_A_TRAP
+
+/*
+ * The same for a post way, behind its copy and with the frame that a detour begins with:
+ * the probe is current and interrupts are off, as at kprobe_post_entry(). The instruction
+ * may have set DF or AC.
+ */
+SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR	/* called directly only */
+	UNWIND_HINT_IRET_REGS offset=8
+	PUSH_REGS
+	ENCODE_FRAME_POINTER
+	movq	$__KERNEL_DS, SS(%rsp)
+	movq	ORIG_RAX(%rsp), %rbx
+	ASM_CLAC
+	cld
+
+	movq	-DETOUR_POST_RETURN(%rbx), %rdi
+	movq	%rsp, %rsi
+	call	kprobe_detour_post
+	testl	%eax, %eax
+	jz	.Lback
+	jmp	.Lleave
 SYM_CODE_END(kprobe_detour_entry)
 _ASM_NOKPROBE(kprobe_detour_entry)
 

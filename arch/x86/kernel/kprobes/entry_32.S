@@ -135,7 +135,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	pushfl
 	pushl	$__KERNEL_CS
 	pushl	$0		/* ip, set below */
-	pushl	$-1		/* orig_ax */
+	pushl	5 * 4(%esp)	/* orig_ax: where to go on, see arch_kprobe_regs_ip() */
 	PUSH_REGS_32
 	ENCODE_FRAME_POINTER
 	addl	$2 * 4, PT_OLDESP(%esp)
@@ -153,13 +153,13 @@ SYM_CODE_START(kprobe_detour_entry)
 
 	movl	%esp, %edx
 	call	kprobe_detour_hit
-	testl	%eax, %eax
-	jnz	.Lelsewhere
 
+.Lback:
 	leal	PTREGS_SIZE + 4(%esp), %eax
 	cmpl	%eax, PT_OLDESP(%esp)
 	jne	.Lmoved
 
+.Lreturn:
 	POP_GPRS_32
 	popl	%eax
 	POP_SEGMENTS
@@ -171,14 +171,53 @@ SYM_CODE_START(kprobe_detour_entry)
 .Lmoved:
 	movl	%ebx, PT_EIP(%esp)
 	jmp	.Lleave_detour
-.Lelsewhere:
-	movl	%esp, %eax
+
+	/* From kprobe_detour_hit(): the hit is not over, and preemption still off. */
+SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
+	movl	%eax, %esp
+	ENCODE_FRAME_POINTER
 	call	kprobe_detour_elsewhere
+	testl	%eax, %eax
+	jz	.Lleave_detour
+	movl	%eax, %ebx
+	leal	PTREGS_SIZE + 4(%esp), %eax
+	cmpl	%eax, PT_OLDESP(%esp)
+	jne	.Lmoved
+	movl	%ebx, PTREGS_SIZE(%esp)
+	jmp	.Lreturn
 .Lleave_detour:
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushl	$X86_EFLAGS_FIXED
 	popfl
 	jmp	.Lleave
+
+/*
+ * The same for a post way, behind its copy: the probe is current and interrupts are off,
+ * as at kprobe_post_entry(). The instruction may have set DF or AC.
+ */
+SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
+	pushl	%ss
+	pushl	%esp		/* sp, corrected below */
+	pushfl
+	pushl	$__KERNEL_CS
+	pushl	$0		/* ip, to be set in C */
+	pushl	5 * 4(%esp)	/* orig_ax, as above */
+	PUSH_REGS_32
+	ENCODE_FRAME_POINTER
+	addl	$2 * 4, PT_OLDESP(%esp)
+
+	SET_C_SEGMENTS
+	ASM_CLAC
+	cld
+
+	/* A handler may push where this is. */
+	movl	PTREGS_SIZE(%esp), %ebx
+	movl	-DETOUR_POST_RETURN(%ebx), %eax
+	movl	%esp, %edx
+	call	kprobe_detour_post
+	testl	%eax, %eax
+	jz	.Lback
+	jmp	.Lleave_detour
 SYM_CODE_END(kprobe_detour_entry)
 _ASM_NOKPROBE(kprobe_detour_entry)
 

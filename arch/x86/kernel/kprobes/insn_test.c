@@ -244,6 +244,18 @@ static void add_probes(struct kunit *test, bool post)
 	register_placed(test);
 }
 
+static void allow_jumps(void *unused)
+{
+	optimize_set_knob(true);
+	wait_for_kprobe_optimizer();
+}
+
+static void forbid_jumps(struct kunit *test)
+{
+	optimize_set_knob(false);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
+}
+
 /* -- a run -- */
 
 static void random_gprs(struct machine *m, struct rnd_state *rnd)
@@ -571,10 +583,6 @@ static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static struct kprobe outer;
 
 static void remove_outer(void *unused)
@@ -583,12 +591,11 @@ static void remove_outer(void *unused)
 }
 
 /* Be it a breakpoint or a jump that is hit, the stack has to stay where it is. */
-static void add_outer(struct kunit *test, bool jump)
+static void add_outer(struct kunit *test)
 {
 	outer = (struct kprobe) {
 		.addr = (kprobe_opcode_t *)hit_me,
 		.pre_handler = run_in_handler,
-		.post_handler = jump ? NULL : ignore_post,
 	};
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
@@ -653,8 +660,9 @@ static void insn_same_when_missed(struct kunit *test)
 		kunit_skip(test, "not within a handler");
 
 	stay_on_cpu(test);
+	forbid_jumps(test);
 	count_hits(test);
-	add_outer(test, false);
+	add_outer(test);
 	for (i = 0; i < NR_STATES; i++) {
 		run_nested(i);
 		lab.result[i].after = lab.world;
@@ -698,9 +706,10 @@ static void insn_post_moves_stack(struct kunit *test)
 
 /* -- jumps in place of breakpoints -- */
 
-/* An event, in short. */
+/* A hit, in short: what its pre_handler and its post_handler saw. */
 struct brief {
 	u32 digest;
+	u32 post;
 	unsigned int index;
 };
 
@@ -708,7 +717,7 @@ struct brief {
 struct standard {
 	struct world after;
 	unsigned int nr;
-	struct brief log[MAX_EVENTS];
+	struct brief log[MAX_EVENTS / 2];
 };
 
 /* A snippet among all of them. Bit N of a mask is for its probe N. */
@@ -718,6 +727,7 @@ struct course {
 	struct standard standard[NR_STATES];
 	u64 chosen;		/* those that have a probe in this round */
 	u64 jumped;		/* those that have had a jump in any */
+	u64 post_jumped;	/* the same with a post_handler */
 	char obstacles[768];	/* why others have none when they are alone */
 };
 
@@ -811,43 +821,72 @@ static const char *set_after(struct course *c, unsigned int state)
 	return NULL;
 }
 
-/* What happens at breakpoints: post_handlers forbid jumps. */
+/* A post_handler sees where it goes on as well. */
+static u32 digest_post(const struct event *e)
+{
+	return digest_alone(e) ^ jhash(&e->ip, sizeof(e->ip), 0);
+}
+
+/* What happens at breakpoints, all of them with both handlers. */
 static const char *set_log(struct course *c, unsigned int state)
 {
 	struct standard *standard = &c->standard[state];
 	struct brief *brief = standard->log;
-	unsigned int i;
+	const struct event *e, *end = lab.event + lab.nr_events;
 
-	for (i = 0; i < lab.nr_events; i++) {
-		if (lab.event[i].post)
-			continue;
-		brief->digest = digest_alone(&lab.event[i]);
-		brief->index = lab.event[i].index;
+	if (lab.nr_events % 2 || lab.nr_events == MAX_EVENTS)
+		return "log: length";
+
+	for (e = lab.event; e < end; e += 2) {
+		brief->digest = digest_alone(e);
+		brief->post = digest_post(e + 1);
+		brief->index = e->index;
 		brief++;
 	}
 	standard->nr = brief - standard->log;
 
-	return lab.nr_events < MAX_EVENTS ? NULL : "log: length";
+	return NULL;
+}
+
+static const char *check_brief_pre(const struct brief *brief, const struct event *e)
+{
+	if (e->post || e->index != brief->index)
+		return "log: hit of another probe";
+	if (e->ip != event_addr(e) + 1)
+		return "log: ip in a pre_handler";
+	if (digest_alone(e) != brief->digest)
+		return "log: registers or flags in a pre_handler";
+	return NULL;
+}
+
+static const char *check_brief_post(const struct brief *brief, const struct event *e)
+{
+	if (!e->post || e->index != brief->index)
+		return "log: no post_handler after a pre_handler";
+	if (!e->flat)
+		return "log: segment registers of a post_handler";
+	if (digest_post(e) != brief->post)
+		return "log: ip, registers or flags in a post_handler";
+	return NULL;
 }
 
 /* The log must be the standard without the probes that are not there. */
-static const char *check_brief(const struct standard *standard, u64 chosen)
+static const char *check_brief(const struct standard *standard, u64 chosen, bool post)
 {
 	const struct event *e = lab.event, *end = e + lab.nr_events;
 	const struct brief *brief;
+	const char *wrong = NULL;
 
 	for (brief = standard->log; brief < standard->log + standard->nr; brief++) {
 		if (!(chosen & BIT_ULL(brief->index)))
 			continue;
-		if (e == end)
+		if (e + post >= end)
 			return "log: a hit is missing";
-		if (e->index != brief->index)
-			return "log: hit of another probe";
-		if (e->ip != event_addr(e) + 1)
-			return "log: ip in a pre_handler";
-		if (digest_alone(e) != brief->digest)
-			return "log: registers or flags in a pre_handler";
-		e++;
+		wrong = check_brief_pre(brief, e++);
+		if (!wrong && post)
+			wrong = check_brief_post(brief, e++);
+		if (wrong)
+			return wrong;
 	}
 
 	return e == end ? NULL : "log: too many hits";
@@ -857,7 +896,16 @@ static const char *check_hits(struct course *c, unsigned int state)
 {
 	const struct standard *standard = &c->standard[state];
 
-	return check_after(&standard->after, &lab.world) ?: check_brief(standard, c->chosen);
+	return check_after(&standard->after, &lab.world) ?:
+	       check_brief(standard, c->chosen, false);
+}
+
+static const char *check_pairs(struct course *c, unsigned int state)
+{
+	const struct standard *standard = &c->standard[state];
+
+	return check_after(&standard->after, &lab.world) ?:
+	       check_brief(standard, c->chosen, true);
 }
 
 static unsigned long hits_expected(const struct standard *standard, u64 chosen)
@@ -922,14 +970,17 @@ static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point
 /* Who says that there is a jump must be right, and nobody may have one by halves. */
 static bool note_jump(struct kunit *test, struct course *c, unsigned int n, bool alone)
 {
+	bool post = c->probe[n].kp.post_handler;
 	struct kprobe *point = get_kprobe(c->probe[n].kp.addr);
 	bool jump = *c->probe[n].kp.addr != INT3_INSN_OPCODE;
 
 	KUNIT_EXPECT_EQ_MSG(test, jump, !!(point->flags & KPROBE_FLAG_OPTIMIZED), "%s+%td",
 			    lab.snippet->name, c->probe[n].kp.addr - lab.snippet->start);
-	if (jump)
+	if (jump && post)
+		c->post_jumped |= BIT_ULL(n);
+	else if (jump)
 		c->jumped |= BIT_ULL(n);
-	else if (alone)
+	else if (alone && !post)
 		note_obstacle(c, n, point);
 
 	return jump;
@@ -946,22 +997,25 @@ static void note_jumps(struct kunit *test, const struct round *round)
 				jumps += note_jump(test, c, i, stride == MAX_INSNS);
 		}
 	}
-	kunit_info(test, "%u + %u n: %u of %u probes have a jump\n", round->first, stride, jumps,
-		   field.nr_probes);
+	kunit_info(test, "%u + %u n: %u of %u probes have a jump%s\n", round->first, stride, jumps,
+		   field.nr_probes, round->pass->check == check_pairs ? " and post_handlers" : "");
 }
 
 static void run_round(struct kunit *test, const struct round *round)
 {
-	bool bare = !round->pass->stride, post = round->pass->check == set_log;
+	bool bare = !round->pass->stride, traps = round->pass->check == set_log;
+	bool post = traps || round->pass->check == check_pairs;
 	struct course *c = NULL;
 
 	choose_probes(round, post ? log_post : NULL);
 	if (!bare && !field.nr_probes)
 		return;
 
+	if (traps)
+		forbid_jumps(test);
 	if (!bare)
 		add_chosen(test);
-	if (!bare && !post)
+	if (!bare && !traps)
 		note_jumps(test, round);
 	while ((c = next_course(c, round->without))) {
 		if (bare || c->chosen)
@@ -969,6 +1023,8 @@ static void run_round(struct kunit *test, const struct round *round)
 	}
 	if (!bare)
 		kunit_release_action(test, remove_chosen, NULL);
+	if (traps)
+		kunit_release_action(test, allow_jumps, NULL);
 }
 
 /* Up to the pass that checks nothing. */
@@ -993,6 +1049,9 @@ static void insn_same_with_jumps(struct kunit *test)
 		{ 3, false, check_hits },
 		{ 4, false, check_hits },
 		{ MAX_INSNS, false, check_hits },
+		{ 2, false, check_pairs },
+		{ 4, false, check_pairs },
+		{ MAX_INSNS, false, check_pairs },
 		{}
 	};
 
@@ -1015,7 +1074,7 @@ static void insn_same_when_missed_with_jumps(struct kunit *test)
 
 	stay_on_cpu(test);
 	place_in_courses(test);
-	add_outer(test, true);
+	add_outer(test);
 	run_passes(test, passes, NOT_NESTED | SNIPPET_COMPUTED);
 }
 
@@ -1029,18 +1088,21 @@ static void insn_jumped(struct kunit *test)
 	if (!field.done || lab.snippet->needs & SNIPPET_COMPUTED)
 		kunit_skip(test, "there have been no rounds with jumps");
 
-	kunit_info(test, "%u of %u instructions with a jump%s%s\n",
+	kunit_info(test, "%u of %u instructions with a jump, %u with a post_handler%s%s\n",
 		   (unsigned int)hweight64(c->jumped), c->nr_probes,
-		   c->obstacles[0] ? "; without: " : "", c->obstacles);
+		   (unsigned int)hweight64(c->post_jumped), c->obstacles[0] ? "; without: " : "",
+		   c->obstacles);
 	KUNIT_EXPECT_EQ(test, !c->jumped, !!(lab.snippet->needs & SNIPPET_BACKWARDS));
 }
 
 /* Of all instructions, in percent: fewer, and nothing much has been tested. */
 #define MIN_JUMPED	80
+/* Of those that have a jump without a post_handler. */
+#define MIN_POST_JUMPED	95
 
 static void insn_most_jumped(struct kunit *test)
 {
-	unsigned int all = 0, jumped = 0;
+	unsigned int all = 0, jumped = 0, post = 0;
 	struct course *c = NULL;
 
 	if (!field.done)
@@ -1048,10 +1110,13 @@ static void insn_most_jumped(struct kunit *test)
 	while ((c = next_course(c, 0))) {
 		all += c->nr_probes;
 		jumped += hweight64(c->jumped);
+		post += hweight64(c->post_jumped);
 	}
-	kunit_info(test, "%u of %u instructions in %u snippets have had a jump\n", jumped, all,
-		   field.nr);
+	kunit_info(test,
+		   "%u of %u instructions in %u snippets have had a jump, %u with a post_handler\n",
+		   jumped, all, field.nr, post);
 	KUNIT_EXPECT_GE(test, 100 * jumped, MIN_JUMPED * all);
+	KUNIT_EXPECT_GE(test, 100 * post, MIN_POST_JUMPED * jumped);
 }
 
 /* -- what must be refused -- */

@@ -104,9 +104,30 @@ static unsigned int copied_size(const struct region_insn *ri)
 	}
 }
 
-/* Say where each copy will be. Returns false when they need too much room. */
-static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *region)
+/* Frame and call, as the detour begins with. */
+#define POST_CALL_SIZE	(DETOUR_RETURN - sizeof(long))
+
+/*
+ * The post way ends at the end of the slot. Of what is emulated there is nothing but its
+ * end. What leaves the region in another way has none. @end is where the copies end.
+ */
+static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, unsigned int end)
 {
+	unsigned int size = 0;
+
+	if (post_takes_copy(p)) {
+		if (ri->kind != REGION_PLAIN)
+			return 0;
+		size = DETOUR_UNFRAME + ri->len + POST_CALL_SIZE;
+	}
+
+	return end + size <= DETOUR_POST_RETURN ? DETOUR_POST_RETURN - size : 0;
+}
+
+/* Say where each copy will be. Returns false when they need too much room. */
+static bool lay_out(struct optimized_kprobe *op, const struct region *region)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
 	const struct region_insn *ri;
 	unsigned int pos = DETOUR_COPIES;
 
@@ -117,6 +138,7 @@ static bool lay_out(struct arch_optimized_insn *optinsn, const struct region *re
 		pos += copied_size(ri);
 	}
 	optinsn->back = pos;
+	optinsn->post = post_way(&op->kp, region->insns, pos + JMP32_INSN_SIZE);
 	optinsn->len = region->len;
 	optinsn->traps = region->traps;
 	optinsn->extable = region->extable;
@@ -293,6 +315,8 @@ static const u8 frame_size_at[DETOUR_COPIES] = {
 #endif
 	[DETOUR_RETURN + DETOUR_DROPS] = 24, [DETOUR_RETURN + DETOUR_DROPS + 1] = 16,
 };
+
+static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
 #else
 static int emit_frame(struct emitter *e, unsigned long ip)
 {
@@ -319,6 +343,41 @@ static int emit_entry(struct emitter *e, unsigned long ip)
 	return ret;
 }
 
+/* Run the copy, call, and go on with the next. */
+static int emit_post(struct emitter *e, const struct region *region)
+{
+	const struct region_insn *ri = region->insns;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	int ret;
+
+	e->addr = region->addr;
+	emit_unframe(e);
+	ret = decode_original(&insn, buf, e->addr, region->end);
+	ret = ret ?: emit_insn(e, ri, &insn);
+	ret = ret ?: emit_frame(e, e->addr + ri->len);
+	emit_byte(e, CALL_INSN_OPCODE);
+
+	return ret ?: emit_rel32(e, (unsigned long)kprobe_detour_post_entry);
+}
+
+static int emit_post_way(struct emitter *e, const struct region *region, unsigned int post)
+{
+	int ret = 0;
+
+	if (!post)
+		return 0;
+
+	e->pos = post;
+	if (post != DETOUR_POST_RETURN)
+		ret = emit_post(e, region);
+	emit_unframe(e);
+	emit_byte(e, JMP8_INSN_OPCODE);
+	emit_byte(e, DETOUR_COPIES + copied_size(region->insns) - DETOUR_SIZE);
+
+	return ret;
+}
+
 static int write_detour(struct optimized_kprobe *op, const struct region *region)
 {
 	struct emitter e = { .slot = op->optinsn.insn };
@@ -330,6 +389,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 
 	ret = emit_entry(&e, region->addr);
 	ret = ret ?: emit_region(&e, region);
+	ret = ret ?: emit_post_way(&e, region, op->optinsn.post);
 	if (ret)
 		return ret;
 
@@ -498,7 +558,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (obstacle)
 		return obstruct(op, obstacle, region.why_at);
 
-	if (!lay_out(optinsn, &region))
+	if (!lay_out(op, &region))
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
@@ -748,6 +808,44 @@ static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsig
 
 NOKPROBE_SYMBOL(copied_insn);
 
+/* Where the copy of a post way is, if @post is that of a detour which has one. */
+static unsigned int post_copy(unsigned int post)
+{
+	return post && post != DETOUR_POST_RETURN ? post + DETOUR_UNFRAME : 0;
+}
+
+NOKPROBE_SYMBOL(post_copy);
+
+/* The offset from the probe of the instruction that @pos in the slot stands for. */
+static unsigned int original_insn(const struct optimized_kprobe *op, unsigned int pos)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+
+	if (optinsn->post && pos >= optinsn->post)
+		return pos < DETOUR_POST_RETURN - POST_CALL_SIZE ? 0 : op->kp.ainsn.size;
+
+	return pos >= optinsn->back ? optinsn->len : copied_insn(optinsn, pos);
+}
+
+NOKPROBE_SYMBOL(original_insn);
+
+/* Bytes that are on the stack at @pos in the slot. */
+static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	unsigned int post = optinsn->post;
+
+	if (post && pos >= post) {
+		if (pos < post + DETOUR_UNFRAME)
+			pos += DETOUR_RETURN - post;
+		else if (pos >= DETOUR_POST_RETURN - POST_CALL_SIZE)
+			pos += DETOUR_RETURN - DETOUR_POST_RETURN;
+	}
+
+	return pos < DETOUR_COPIES ? frame_size_at[pos] : 0;
+}
+
+NOKPROBE_SYMBOL(frame_size);
+
 /**
  * detour_insn_ip() - which instruction code in a detour is a part of
  * @ip: an instruction pointer
@@ -757,20 +855,15 @@ NOKPROBE_SYMBOL(copied_insn);
  */
 unsigned long detour_insn_ip(unsigned long ip)
 {
-	const struct arch_optimized_insn *optinsn;
 	struct detour *detour;
-	unsigned long addr;
 
 	guard(rcu)();
 	detour = (struct detour *)optinsn_slot_of(ip);
 	if (likely(!detour))
 		return ip;
 
-	optinsn = &detour->op->optinsn;
-	addr = (unsigned long)detour->op->kp.addr;
-	ip -= (unsigned long)detour;
-
-	return addr + (ip >= optinsn->back ? optinsn->len : copied_insn(optinsn, ip));
+	return (unsigned long)detour->op->kp.addr +
+	       original_insn(detour->op, ip - (unsigned long)detour);
 }
 
 NOKPROBE_SYMBOL(detour_insn_ip);
@@ -806,14 +899,23 @@ unsigned long detour_original_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(detour_original_ip);
 
-/* The probe whose detour calls kprobe_detour_entry() and goes on at @ret, or 0. */
+/*
+ * The probe whose detour calls kprobe_detour_entry() and goes on at @ret, without having
+ * done the instruction, or 0.
+ */
 unsigned long detour_entered_for(unsigned long ret)
 {
 	struct detour *detour;
+	unsigned int pos;
 
 	guard(rcu)();
 	detour = (struct detour *)optinsn_slot_of(ret);
-	if (likely(!detour) || ret - (unsigned long)detour != DETOUR_RETURN)
+	if (likely(!detour))
+		return 0;
+
+	pos = ret - (unsigned long)detour;
+	if (pos != DETOUR_RETURN &&
+	    (pos != detour->op->optinsn.post || pos == DETOUR_POST_RETURN))
 		return 0;
 
 	return (unsigned long)detour->op->kp.addr;
@@ -831,35 +933,23 @@ NOKPROBE_SYMBOL(detour_entered_for);
  */
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
 {
-	unsigned long slot;
+	struct detour *detour;
 
 	guard(rcu)();
-	slot = (unsigned long)optinsn_slot_of(ip);
-	if (likely(!slot) || ip - slot >= DETOUR_COPIES)
+	detour = (struct detour *)optinsn_slot_of(ip);
+	if (likely(!detour))
 		return sp;
 
-	return sp + frame_size_at[ip - slot];
+	return sp + frame_size(&detour->op->optinsn, ip - (unsigned long)detour);
 }
 
 NOKPROBE_SYMBOL(detour_original_sp);
 
-/*
- * A fault in a copy whose original is in an exception table is moved there: it
- * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
- * other faults are fatal, or are over at once and come back to the copy.
- */
-void detour_leave(struct pt_regs *regs)
+static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
-	const struct arch_optimized_insn *optinsn;
-	unsigned int at, pos;
+	const struct arch_optimized_insn *optinsn = &detour->op->optinsn;
+	unsigned int at = copied_insn(optinsn, pos);
 
-	if (likely(!detour))
-		return;
-
-	optinsn = &detour->op->optinsn;
-	pos = regs->ip - (unsigned long)detour;
-	at = copied_insn(optinsn, pos);
 	if (!(optinsn->extable & BIT(at)))
 		return;
 
@@ -870,6 +960,34 @@ void detour_leave(struct pt_regs *regs)
 	}
 	if (pos == optinsn->copy_at[at])
 		regs->ip = (unsigned long)detour->op->kp.addr + at;
+}
+
+NOKPROBE_SYMBOL(leave_copy);
+
+/*
+ * A fault in a copy whose original is in an exception table is moved there: it
+ * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
+ * other faults are fatal, or are over at once and come back to the copy.
+ *
+ * That of a post way is always left, for what is waiting behind it. Returns whether it
+ * was that one.
+ */
+bool detour_leave(struct pt_regs *regs)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
+	unsigned int pos;
+
+	if (likely(!detour))
+		return false;
+
+	pos = regs->ip - (unsigned long)detour;
+	if (pos != post_copy(detour->op->optinsn.post)) {
+		leave_copy(detour, regs, pos);
+		return false;
+	}
+	regs->ip = (unsigned long)detour->op->kp.addr;
+
+	return true;
 }
 
 NOKPROBE_SYMBOL(detour_leave);
@@ -888,7 +1006,9 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 	}
 
 	ret = hit_pre_handler(p, regs);
-	hit_resume();
+	/* Else the hit ends elsewhere. */
+	if (!ret)
+		hit_resume();
 
 	return ret;
 }
@@ -915,36 +1035,178 @@ __visible void kprobe_detour_preempt(void)
 NOKPROBE_SYMBOL(kprobe_detour_preempt);
 #endif
 
-/*
- * From kprobe_detour_entry() when a handler wants to go on elsewhere. The flags of a
- * guest of Xen say that interrupts are on, and IRET believes it.
- */
-__visible void kprobe_detour_elsewhere(struct pt_regs *regs)
+bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
+	return !op->optinsn.insn || op->optinsn.post;
+}
+
+/* Did the hit with these registers, before any handler saw them, come by the detour? */
+bool arch_hit_in_detour(struct kprobe *p, const struct pt_regs *regs)
+{
+	return regs->orig_ax == (unsigned long)optinsn_of(p)->insn + DETOUR_RETURN;
+}
+
+NOKPROBE_SYMBOL(arch_hit_in_detour);
+
+/*
+ * A hit for which there is a post_handler goes on in the slot, but elsewhere. Until it
+ * does so its ip is that of the copy of the post way, or of the jump at its end: where it
+ * would go on if the stack pointer was what the registers say.
+ */
+#define DETOUR_POST_END	(DETOUR_POST_RETURN + DETOUR_UNFRAME)
+
+/* Between registers and stack there is one word, which a handler may have taken. */
+static __always_inline bool has_room_to_push(const struct pt_regs *regs)
+{
+	return regs->sp > (unsigned long)&regs->sp + sizeof(long);
+}
+
+/*
+ * Where it is emulated the instruction is done here. If it does not go away the end of the
+ * post way leads behind it, which does not take an IRET.
+ */
+static int emulate_in_detour(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_post_handler_t post;
+
+	if (emulation_pushes(p) && !has_room_to_push(regs))
+		return 0;
+	if (!emulate_any(p, regs)) {
+		enter_fault_copy(p, regs);
+		return 1;
+	}
+
+	regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
+	post = READ_ONCE(p->post_handler);
+	if (post)
+		post(p, regs, 0);
+	if (regs->ip == ip_behind(p))
+		regs->ip = (unsigned long)optinsn_of(p)->insn + DETOUR_POST_END;
+
+	return 1;
+}
+
+NOKPROBE_SYMBOL(emulate_in_detour);
+
+/*
+ * From hit_all_handlers(): choose how to go on when a post_handler is to be called. A
+ * detour without a post way may be hit until its jump is gone; then no pre_handler has
+ * been called that belongs to a post_handler.
+ */
+int arch_detour_post(struct kprobe *p, struct pt_regs *regs)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+
+	if (!optinsn->post)
+		return 0;
+	if (optinsn->post == DETOUR_POST_RETURN)
+		return emulate_in_detour(p, regs);
+	regs->ip = (unsigned long)optinsn->insn + post_copy(optinsn->post);
+
+	return 1;
+}
+
+NOKPROBE_SYMBOL(arch_detour_post);
+
+/* As enter_post_copy(): the probe stays current, and the CPU with it. */
+static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long way = regs->ip - DETOUR_UNFRAME;
+
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	__this_cpu_write(kprobe_ctlblk.saved_if, regs->flags & X86_EFLAGS_IF);
+	regs->flags &= ~X86_EFLAGS_IF;
+	raw_local_irq_disable();
+	preempt_enable_no_resched_notrace();
+
+	return way;
+}
+
+NOKPROBE_SYMBOL(enter_post_way);
+
+/* The rest of the hit of an emulated instruction, and of one that goes anywhere. */
+static unsigned long leave_detour(struct kprobe *p, struct pt_regs *regs, unsigned long end)
+{
+	bool ends = regs->ip == end;
+
+	hit_end(true);
+	if (ends)
+		regs->ip = ip_behind(p);
+	else
+		detour_enter(regs->ip, regs);
+	preempt_enable_notrace();
+
+	return ends ? end - DETOUR_UNFRAME : 0;
+}
+
+NOKPROBE_SYMBOL(leave_detour);
+
+/*
+ * From kprobe_detour_entry(), which goes on at @ret, when a handler wants to go on
+ * elsewhere, or a post_handler is to be called. Returns where in the slot to go on, 0 to
+ * go where @regs say. The flags of a guest of Xen say that interrupts are on, and IRET
+ * believes it.
+ */
+__visible unsigned long kprobe_detour_elsewhere(struct pt_regs *regs, unsigned long ret)
+{
+	struct detour *detour = (struct detour *)(ret - DETOUR_RETURN);
+	unsigned int copy = post_copy(detour->op->optinsn.post);
+	struct kprobe *p = &detour->op->kp;
+
 	if (cpu_feature_enabled(X86_FEATURE_XENPV) && irqs_disabled())
 		regs->flags &= ~X86_EFLAGS_IF;
 
-	guard(preempt_notrace)();
-	detour_enter(regs->ip, regs);
+	if (copy && regs->ip == (unsigned long)detour + copy)
+		return enter_post_way(p, regs);
+
+	return leave_detour(p, regs, (unsigned long)detour + DETOUR_POST_END);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
 
-#ifdef CONFIG_X86_32
-/* All that kprobe_detour_entry() does itself on 64 bits. */
-__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+/*
+ * From kprobe_detour_post_entry(), interrupts off: the same conditions as before the
+ * copy. Returns 0 to go on in the detour, something else to go to where @regs say.
+ */
+__visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 {
-	int ret;
+	unsigned long ip = ip_behind(p);
 
-	guard(preempt_notrace)();
-	if (unlikely(kprobe_running()))
-		return kprobe_detour_nested(p, regs);
+	preempt_disable_notrace();
+	restore_if(regs);
+	if (regs->flags & X86_EFLAGS_IF)
+		raw_local_irq_enable();
 
-	hit_begin(p);
-	ret = hit_pre_handler(p, regs);
-	reset_current_kprobe();
+	regs->ip = ip;
+	hit_finish(p, regs, true);
+	follow_handler(regs, ip);
+	preempt_enable_notrace();
 
-	return ret;
+	return regs->ip != ip;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_post);
+
+#ifdef CONFIG_X86_32
+/* A hit that goes on elsewhere ends there, and does not come back from here. */
+static __always_inline void leave_if(int ret, struct kprobe *p, struct pt_regs *regs)
+{
+	if (unlikely(ret))
+		kprobe_detour_leave(regs, (unsigned long)optinsn_of(p)->insn + DETOUR_RETURN);
+}
+
+/* All that kprobe_detour_entry() does itself on 64 bits. */
+__visible void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	preempt_disable_notrace();
+	if (unlikely(kprobe_running())) {
+		leave_if(kprobe_detour_nested(p, regs), p, regs);
+	} else {
+		hit_begin(p);
+		leave_if(hit_pre_handler(p, regs), p, regs);
+		reset_current_kprobe();
+	}
+	preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);

@@ -20,6 +20,7 @@
 #include <linux/stacktrace.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
@@ -72,16 +73,23 @@ static void subject_leave(void *s)
 	unregister_kprobe(&((struct subject *)s)->kp);
 }
 
-static struct subject *subject_add(struct kunit *test, u8 *addr)
+static struct subject *subject_add_post(struct kunit *test, u8 *addr,
+					kprobe_post_handler_t post)
 {
 	struct subject *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	subject_init(s, addr);
+	s->kp.post_handler = post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, subject_leave, s), 0);
 
 	return s;
+}
+
+static struct subject *subject_add(struct kunit *test, u8 *addr)
+{
+	return subject_add_post(test, addr, NULL);
 }
 
 static void subject_remove(struct kunit *test, struct subject *s)
@@ -315,13 +323,13 @@ static bool becomes_guarded(const struct subject *s)
 }
 
 /* A grace period may be over too soon for us, so try again. */
-static struct subject *add_guarded(struct kunit *test)
+static struct subject *add_guarded(struct kunit *test, kprobe_post_handler_t post)
 {
 	struct subject *s = NULL;
 	unsigned int tries;
 
 	for (tries = 0; tries < 20; tries++) {
-		s = subject_add(test, in_opt_branch(opt_branch_probe));
+		s = subject_add_post(test, in_opt_branch(opt_branch_probe), post);
 		if (becomes_guarded(s))
 			return s;
 		subject_remove(test, s);
@@ -335,7 +343,7 @@ static void opt_removed_while_guarded(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_guarded(test);
+	s = add_guarded(test, NULL);
 	expect_branch(test, 1, 0);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -348,7 +356,7 @@ static void opt_disabled_while_guarded(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_guarded(test);
+	s = add_guarded(test, NULL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
 	expect_original(test, s);
 	expect_branch(test, 0, 0);
@@ -543,8 +551,8 @@ static int skip_with_call(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* From another probe, which has a breakpoint: its post_handler keeps it. */
-static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre)
+/* From another probe, @into, by a breakpoint or, mostly, by a jump. */
+static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre, bool jump)
 {
 	struct kprobe into = {
 		.addr = inside(opt_stack, opt_stack_call_at),
@@ -558,6 +566,10 @@ static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre)
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&into), 0);
+	if (jump) {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_EQ(test, *into.addr, JMP32_INSN_OPCODE);
+	}
 	hits = 0;
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 99);
 	KUNIT_EXPECT_EQ(test, hits, 1);
@@ -568,8 +580,10 @@ static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre)
 
 static void opt_handler_skips_into(struct kunit *test)
 {
-	expect_skip_into(test, skip_with_call);
-	expect_skip_into(test, NULL);
+	expect_skip_into(test, skip_with_call, false);
+	expect_skip_into(test, skip_with_call, true);
+	expect_skip_into(test, NULL, false);
+	expect_skip_into(test, NULL, true);
 }
 
 static void push_word(struct pt_regs *regs)
@@ -613,6 +627,8 @@ static void opt_handler_pushes(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&behind), 0);
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 42);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, opt_stack(5), 42);
 	unregister_kprobe(&behind);
 }
 
@@ -642,6 +658,152 @@ static void opt_handler_moves_stack(struct kunit *test)
 	hits = 0;
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 5 - HIGHER);
 	KUNIT_EXPECT_EQ(test, hits, 1);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+/* -- post_handlers, called from the detour -- */
+
+/* One letter for each call. */
+static char calls[16];
+static unsigned int nr_calls;
+
+struct caller_probe {
+	struct kprobe kp;
+	char pre;
+	char post;
+	kprobe_pre_handler_t then;
+};
+
+static void note_call(char letter)
+{
+	if (nr_calls < sizeof(calls) - 1)
+		calls[nr_calls++] = letter;
+}
+
+static int note_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct caller_probe *c = container_of(kp, struct caller_probe, kp);
+
+	note_call(c->pre);
+
+	return c->then ? c->then(kp, regs) : 0;
+}
+
+static void note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	note_call(container_of(kp, struct caller_probe, kp)->post);
+}
+
+static void caller_leave(void *c)
+{
+	unregister_kprobe(&((struct caller_probe *)c)->kp);
+}
+
+static struct caller_probe *caller_add(struct kunit *test, u8 *addr, char pre, char post)
+{
+	struct caller_probe *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->pre = pre;
+	c->post = post;
+	c->kp.addr = addr;
+	c->kp.pre_handler = note_pre;
+	c->kp.post_handler = post ? note_post : NULL;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&c->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_leave, c), 0);
+
+	return c;
+}
+
+static void expect_calls(struct kunit *test, const struct caller_probe *c, long result,
+			 const char *expected)
+{
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, *c->kp.addr, JMP32_INSN_OPCODE);
+	nr_calls = 0;
+	memset(calls, 0, sizeof(calls));
+	KUNIT_EXPECT_EQ(test, opt_stack(5), result);
+	KUNIT_EXPECT_STREQ(test, calls, expected);
+}
+
+/* In the order of registration, whoever joins the jump, leaves it or is disabled. */
+static void opt_post_members(struct kunit *test)
+{
+	struct caller_probe *a, *b, *c;
+	u8 *addr = behind_endbr(opt_stack_inner);
+
+	a = caller_add(test, addr, 'a', 0);
+	expect_calls(test, a, 5, "a");
+	b = caller_add(test, addr, 'b', 'B');
+	expect_calls(test, a, 5, "abB");
+	c = caller_add(test, addr, 'c', 'C');
+	expect_calls(test, a, 5, "abcBC");
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&b->kp), 0);
+	expect_calls(test, a, 5, "acC");
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&c->kp), 0);
+	expect_calls(test, a, 5, "a");
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&b->kp), 0);
+	expect_calls(test, a, 5, "abB");
+	kunit_release_action(test, caller_leave, a);
+	expect_calls(test, b, 5, "bB");
+	kunit_release_action(test, caller_leave, b);
+}
+
+/* Who goes on elsewhere has the instruction not done, and nobody is to see it done. */
+static void opt_post_after_redirect(struct kunit *test)
+{
+	struct caller_probe *a, *b;
+	u8 *addr = behind_endbr(opt_stack_inner);
+
+	a = caller_add(test, addr, 'a', 'A');
+	b = caller_add(test, addr, 'b', 'B');
+	expect_calls(test, a, 5, "abAB");
+	a->then = return_at_once;
+	expect_calls(test, a, 77, "a");
+	a->then = NULL;
+	b->then = return_at_once;
+	expect_calls(test, a, 77, "ab");
+	b->then = push_only;
+	expect_calls(test, a, 5 + sizeof(long), "abAB");
+}
+
+/* Its instruction is emulated, and pushes where a handler may have pushed. */
+static void opt_post_of_call(struct kunit *test)
+{
+	struct caller_probe *c, *i;
+
+	c = caller_add(test, inside(opt_stack, opt_stack_call_at), 'c', 'C');
+	expect_calls(test, c, 5, "cC");
+	i = caller_add(test, behind_endbr(opt_stack_inner), 'i', 'I');
+	expect_calls(test, i, 5, "cCiI");
+	c->then = push_only;
+	expect_calls(test, i, 5 + sizeof(long), IS_ENABLED(CONFIG_X86_64) ? "ciI" : "cCiI");
+	i->then = return_at_once;
+	c->then = NULL;
+	expect_calls(test, c, 77, "cCi");
+}
+
+static unsigned int posts;
+
+static void count_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	posts += regs->ip == (unsigned long)in_opt_branch(opt_branch_second);
+}
+
+/* By the breakpoint in front of what waits for its jump, and then by that. */
+static void opt_post_while_guarded(struct kunit *test)
+{
+	struct subject *s;
+
+	s = add_guarded(test, count_behind);
+	posts = 0;
+	expect_branch(test, 1, 0);
+	KUNIT_EXPECT_EQ(test, posts, 1);
+	wait_for_kprobe_optimizer();
+	expect_jump(test, s, 5, BIT(3));
+	expect_branch(test, 1, 0);
+	KUNIT_EXPECT_EQ(test, posts, 2);
 	subject_remove(test, s);
 	expect_original(test, s);
 }
@@ -781,6 +943,7 @@ static const u32 place_masks[] = {
 static void expect_slot(struct kunit *test, const struct optinsn_place *place)
 {
 	u8 *slot = get_optinsn_slot_at(place);
+	u8 byte;
 
 	KUNIT_ASSERT_NOT_NULL_MSG(test, slot, "mask %#x", place->mask);
 	KUNIT_EXPECT_TRUE(test, optinsn_place_suits(place, slot));
@@ -789,7 +952,7 @@ static void expect_slot(struct kunit *test, const struct optinsn_place *place)
 	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot), slot);
 	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot + MAX_OPTINSN_SIZE - 1),
 			    slot);
-	KUNIT_EXPECT_EQ(test, slot[MAX_OPTINSN_SIZE - 1], INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, get_kernel_nofault(byte, slot + MAX_OPTINSN_SIZE - 1), 0);
 	free_optinsn_slot(slot, 0);
 }
 
@@ -865,6 +1028,10 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_handler_skips_into),
 	KUNIT_CASE(opt_handler_pushes),
 	KUNIT_CASE(opt_handler_moves_stack),
+	KUNIT_CASE(opt_post_members),
+	KUNIT_CASE(opt_post_after_redirect),
+	KUNIT_CASE(opt_post_of_call),
+	KUNIT_CASE(opt_post_while_guarded),
 #ifdef CONFIG_STACKTRACE
 	KUNIT_CASE(opt_unwound),
 #endif

@@ -42,7 +42,7 @@ void opt_return(void);
 
 /* Of where_test.c itself. */
 int where_read(const void __user *from);
-extern u8 where_read_at[];
+extern u8 where_read_at[], where_load_at[];
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */

@@ -83,9 +83,9 @@ static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
-	if (!p->ainsn.emulate && !copy_returns(&p->opcode)) {
+	if (post_takes_copy(p)) {
 		enter_post_copy(p, regs);
-	} else if (p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs)) {
+	} else if (emulate_any(p, regs)) {
 		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
 		finish_hit(p, regs, true);
 	} else {
@@ -105,14 +105,14 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 		detour_enter(regs->ip, regs);
 		return;
 	}
-	if (try_detour(p, regs)) {
-		hit_end(aside);
-		return;
-	}
 
 	/* A user may add or remove the last post_handler at any time. */
 	if (unlikely(READ_ONCE(p->post_handler))) {
 		do_insn_and_call(p, regs);
+		return;
+	}
+	if (try_detour(p, regs)) {
+		hit_end(aside);
 		return;
 	}
 

@@ -137,6 +137,25 @@ static __always_inline bool is_current_hit(unsigned long addr)
 	return p && p->addr == (kprobe_opcode_t *)addr;
 }
 
+static void leave_post_copy(struct pt_regs *regs)
+{
+	regs->orig_ax = regs->ip;
+	if (is_current_hit(regs->ip)) {
+		restore_if(regs);
+		hit_end(true);
+	}
+}
+
+NOKPROBE_SYMBOL(leave_post_copy);
+
+/* Is a breakpoint of @p's, or a jump, in the text? */
+static bool is_in_text(const struct kprobe *p)
+{
+	return p->flags & KPROBE_FLAG_OPTIMIZED || text_is_int3((unsigned long)p->addr);
+}
+
+NOKPROBE_SYMBOL(is_in_text);
+
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
@@ -151,7 +170,8 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	unsigned long addr, ip = regs->ip;
 
 	if (likely(!is_kprobe_insn_slot(ip))) {
-		detour_leave(regs);
+		if (detour_leave(regs))
+			leave_post_copy(regs);
 		return;
 	}
 
@@ -161,14 +181,8 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 		return;
 
 	regs->ip = addr;
-	if (ip != (unsigned long)slot_at(ip)->post)
-		return;
-
-	regs->orig_ax = addr;
-	if (is_current_hit(addr)) {
-		restore_if(regs);
-		hit_end(true);
-	}
+	if (ip == (unsigned long)slot_at(ip)->post)
+		leave_post_copy(regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
@@ -195,7 +209,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
-	if (unlikely(p) && !kprobe_ftrace(p) && text_is_int3(ip)) {
+	if (unlikely(p) && !kprobe_ftrace(p) && is_in_text(p)) {
 		hit_finish_fixup(p, regs, 0);
 		follow_handler(regs, fixup);
 	}

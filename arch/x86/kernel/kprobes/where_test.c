@@ -86,7 +86,7 @@ static void where_sampled(struct kunit *test)
 
 	addr = (unsigned long)kp.addr;
 	memcpy(&disp, kp.addr + 1, sizeof(disp));
-	for (pos = 0; pos < DETOUR_COPIES; pos++) {
+	for (pos = 0; pos < DETOUR_SIZE - sizeof(long); pos++) {
 		regs.ip = addr + JMP32_INSN_SIZE + disp + pos;
 		named = perf_instruction_pointer(&regs);
 		KUNIT_EXPECT_GE(test, named, addr);
@@ -95,6 +95,48 @@ static void where_sampled(struct kunit *test)
 	/* What a program has for its ip is its own. */
 	regs.cs = __USER_CS;
 	KUNIT_EXPECT_EQ(test, perf_instruction_pointer(&regs), regs.ip);
+}
+
+static void expect_same_stack(struct kunit *test, unsigned long a, unsigned long b,
+			      unsigned int len)
+{
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		KUNIT_EXPECT_EQ(test, arch_kprobe_original_sp(a + i, 0),
+				arch_kprobe_original_sp(b + i, 0));
+}
+
+/* The post way has on the stack what the start of the detour has in the same code. */
+static void where_in_post_way(struct kunit *test)
+{
+	unsigned long slot, post, copy, call, addr;
+	struct kprobe *p;
+
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_pre };
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	if (*kp.addr != JMP32_INSN_OPCODE)
+		kunit_skip(test, "no jump");
+
+	p = get_kprobe(kp.addr);
+	addr = (unsigned long)kp.addr;
+	slot = (unsigned long)optinsn_of(p)->insn;
+	post = slot + optinsn_of(p)->post;
+	copy = post + DETOUR_UNFRAME;
+	call = copy + p->ainsn.size;
+	KUNIT_ASSERT_GT(test, post, slot);
+	expect_same_stack(test, post, slot + DETOUR_RETURN, DETOUR_UNFRAME);
+	expect_same_stack(test, copy, slot + DETOUR_COPIES, call - copy);
+	expect_same_stack(test, call, slot + sizeof(long), DETOUR_COPIES - sizeof(long));
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(post), addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(call - 1), addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(call), addr + p->ainsn.size);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + DETOUR_POST_RETURN),
+			addr + p->ainsn.size);
+	KUNIT_EXPECT_EQ(test, detour_entered_for(slot + DETOUR_RETURN), addr);
+	KUNIT_EXPECT_EQ(test, detour_entered_for(post), addr);
+	KUNIT_EXPECT_EQ(test, detour_entered_for(slot + DETOUR_POST_RETURN), 0);
 }
 
 /* -- fixups -- */
@@ -206,6 +248,70 @@ static void where_armed_in_fault(struct kunit *test)
 	unregister_kprobe(&read_probe);
 }
 
+/* The same without user space: the fixup leads into what a jump covers. */
+static noinline notrace int where_load(const int *from)
+{
+	int value = 0, err = 0;
+
+	asm volatile(".globl where_load_at\n"
+		     "where_load_at:\n"
+		     "1:	movl	%[from], %[value]\n"
+		     "2:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_EFAULT_REG, %[err])
+		     : [err] "+r" (err), [value] "=r" (value)
+		     : [from] "m" (*from));
+
+	return err ?: value;
+}
+
+static unsigned long behind_ip;
+static bool behind_preemptible;
+
+static void note_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	post_hits++;
+	behind_ip = regs->ip;
+	behind_preemptible = preemptible();
+}
+
+/* Nothing of the hit is left when the instruction has faulted, or has not. */
+static void expect_load(struct kunit *test, const int *from, int result)
+{
+	unsigned int preempted = preempt_count();
+
+	pre_hits = 0;
+	post_hits = 0;
+	behind_ip = 0;
+	KUNIT_EXPECT_EQ(test, where_load(from), result);
+	KUNIT_EXPECT_EQ(test, preempt_count(), preempted);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+	KUNIT_EXPECT_EQ(test, post_hits, 1);
+	KUNIT_EXPECT_EQ(test, behind_ip, (unsigned long)kp.addr + 2);
+	KUNIT_EXPECT_FALSE(test, behind_preemptible && IS_ENABLED(CONFIG_PREEMPT_COUNT));
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NULL(test, kprobe_running());
+}
+
+/* A fault in the copy that a detour has for a post_handler. */
+static void where_faulted_in_detour(struct kunit *test)
+{
+	static const int there = 77;
+
+	kp = (struct kprobe){
+		.addr = where_load_at,
+		.pre_handler = count_pre,
+		.post_handler = note_behind,
+	};
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
+	expect_load(test, &there, there);
+	expect_load(test, (const int *)-sizeof(long), -EFAULT);
+	expect_load(test, &there, there);
+	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
+}
+
 /* -- traps of programs -- */
 
 static void where_trap_of_program(struct kunit *test)
@@ -295,7 +401,9 @@ static void where_fred_frame(struct kunit *test)
 
 static struct kunit_case where_test_cases[] = {
 	KUNIT_CASE(where_sampled),
+	KUNIT_CASE(where_in_post_way),
 	KUNIT_CASE(where_armed_in_fault),
+	KUNIT_CASE(where_faulted_in_detour),
 	KUNIT_CASE(where_trap_of_program),
 	KUNIT_CASE(where_return_is_safe),
 	KUNIT_CASE(where_copied_return_is_safe),
