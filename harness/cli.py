@@ -118,7 +118,7 @@ def cmd_share(args):
     if config.arch.name not in share.KINDS:
         raise ui.Failure(f"only instructions of {' and '.join(share.KINDS)} are drawn")
     need_guests([config])
-    return share.run(config, args.count, args.seed)
+    return share.run(config, args.count, args.seed, args.post)
 
 
 def cmd_sweep(args):
@@ -243,6 +243,7 @@ def parse(argv):
     share_verb = verb("share", cmd_share)
     share_verb.add_argument("--count", type=int, default=5000)
     share_verb.add_argument("--seed", type=int, default=1)
+    share_verb.add_argument("--post", action="store_true", help="probes with a post_handler as well")
     share_verb.add_argument("--config", default=configs.default("x86_64").label)
     sweep_verb = verb("sweep", cmd_sweep)
     sweep_verb.add_argument("config", nargs="?", default=configs.default("x86_64").label)

@@ -134,14 +134,14 @@ def count(drawn, lines):
     return share
 
 
-def measure(config, name, made, number, seed):
+def measure(config, name, made, number, seed, post):
     modules = made.kernel()
     with ui.Step(f"draw {number} instructions") as step:
         step.tick()
         drawn = draw(made.folder / "vmlinux", number, seed, config.arch)
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
-    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {ROUND}"], 1200,
+    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {ROUND} post={int(post)}"], 1200,
                              args=[*guesttest.QUIET, "nokaslr"],
                              extra=[("kp/addresses", addresses)])
     lines, status = outcome.script("jobs/share")
@@ -174,8 +174,8 @@ def table(shares, every):
             ui.say(f"  {number:6} {reason}")
 
 
-def run(config, number, seed):
-    shares = {name: measure(config, name, made, number, seed) for name, made in rivals.builds(config)}
-    ui.say(f"\n{config.label}, {number} random instructions, seed {seed}")
+def run(config, number, seed, post):
+    shares = {name: measure(config, name, made, number, seed, post) for name, made in rivals.builds(config)}
+    ui.say(f"\n{config.label}, {number} random instructions, seed {seed}{', with a post_handler' if post else ''}")
     table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

@@ -122,12 +122,19 @@ armed()		# NAME WORK: by_both or works
 	hits "$1"
 }
 
-armed_post()	# NAME
+# With "jumps" also after a while in which those become jumps that can.
+armed_post()	# NAME [jumps]
 {
 	all 0
 	more post
 	check "$1, post: probes are armed" all 1
 	works "$1, post"
+	if [ "$2" ] && [ -e $KNOB ]; then
+		knob 1
+		optimized
+		works "$1, post, jumps"
+		knob 0
+	fi
 	hits "$1, post"
 	all 0
 	more none
@@ -193,7 +200,7 @@ rmmod kp_sweep
 load what=insn count=$COUNT
 told "instructions"
 armed "instructions" by_both
-armed_post "instructions"
+armed_post "instructions" jumps
 rmmod kp_sweep
 
 all 1

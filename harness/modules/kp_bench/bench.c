@@ -343,7 +343,7 @@ static void run_jumps(unsigned int unused)
 {
 	hit_of_jump("hit-o", NULL);
 	/* Where that never is a jump, it would take long to find out. */
-	if (IS_ENABLED(CONFIG_ARM64))
+	if (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_X86))
 		hit_of_jump("hit-ko", on_post);
 
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);

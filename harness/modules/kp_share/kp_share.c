@@ -17,12 +17,22 @@ static struct kprobe *registered[MAX_PROBES];
 static unsigned int nr_registered;
 static DEFINE_MUTEX(probes_lock);
 
+static bool post;
+module_param(post, bool, 0400);
+MODULE_PARM_DESC(post, "the probes have a post_handler as well");
+
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	return 0;
 }
 
 NOKPROBE_SYMBOL(on_pre);
+
+static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+NOKPROBE_SYMBOL(on_post);
 
 static int add_probe(unsigned long addr)
 {
@@ -34,6 +44,7 @@ static int add_probe(unsigned long addr)
 	memset(kp, 0, sizeof(*kp));
 	kp->addr = (kprobe_opcode_t *)addr;
 	kp->pre_handler = on_pre;
+	kp->post_handler = post ? on_post : NULL;
 	err = register_kprobe(kp);
 	if (!err)
 		registered[nr_registered++] = kp;

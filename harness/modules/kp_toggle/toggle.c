@@ -243,9 +243,6 @@ static unsigned int pick_some(struct rnd_state *rnd, struct target *target, bool
 		probe = &target->probes[i];
 		if (probe->registered != registered || one_in(rnd, 3))
 			continue;
-		/* On x86 those with a post_handler are never jumps: let there be fewer. */
-		if (!registered && probe->kp.post_handler && !one_in(rnd, 4))
-			continue;
 		kps[found++] = &probe->kp;
 	}
 	return found;

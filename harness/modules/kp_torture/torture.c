@@ -347,8 +347,7 @@ static void probe_fill(struct disturber *d, struct probe *probe)
 		probe->spot = &target->spots[pick(&d->rnd, target->nr_spots)];
 		probe->rp.kp.addr = probe->spot->addr;
 		probe->rp.kp.pre_handler = on_pre;
-		/* On x86 those with a post_handler are never jumps: let there be fewer. */
-		probe->rp.kp.post_handler = one_in(&d->rnd, 6) ? on_post : NULL;
+		probe->rp.kp.post_handler = one_in(&d->rnd, 3) ? on_post : NULL;
 	} else {
 		probe->rp.kp.addr = (kprobe_opcode_t *)target->function->fn;
 		probe->rp.entry_handler = on_entry;
