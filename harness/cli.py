@@ -11,6 +11,7 @@ from . import (bench, check, configs, guesttest, house, packages, ports, qemu, s
 from .paths import CACHE
 from .results import Results
 
+QUICK = "quick"         # the part of the tests for after a change
 MINUTES = 55            # after which the test of everything begins nothing any more
 
 HELP = """\
@@ -49,6 +50,7 @@ kp - build, boot and test this kprobes subsystem
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
+        quick            a part of the tests of three of them, for after a change
         {by_name}
                          KUnit in a guest of such a port, or of a kernel that checks types
         harness          the tests of this tool
@@ -182,6 +184,8 @@ def cmd_check(args):
 
 def selected(what, kasan):
     """The configurations, ports and the tools' tests that WHAT names."""
+    if what == [QUICK] and not kasan:
+        return [config for config in configs.CONFIGS if config.quick], [], ["harness"]
     archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS if c.name == "debug" or not kasan)
     what = what or ([] if kasan else ["harness", "series", "ports"]) + [*archs]
     guests, ours, tools = [], [], []
@@ -210,7 +214,7 @@ def cmd_test(args):
     if "series" in tools:
         others.append(lambda results: series.test(results, source, builds=bool(args.what)))
     limit = None if args.what or args.kasan else MINUTES
-    schedule.Schedule(source, results, limit).run(guests, ours, others)
+    schedule.Schedule(source, results, limit, args.what == [QUICK]).run(guests, ours, others)
     return results.finish()
 
 

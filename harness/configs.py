@@ -39,6 +39,7 @@ class Config:
     slow: int = 1           # factor on every time limit
     # What of guesttest runs.
     parts: tuple = ("kunit", "scripts", "toggle", "selftests")
+    quick: tuple = ()       # of the parts, those of ./kp test quick
     racing: tuple = (15,)       # seconds for each of guesttest.RACING, or the first
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
@@ -134,7 +135,7 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
-    Config(X86_64, "none", parts=("examples", *ALL), racing=(15, 10),
+    Config(X86_64, "none", parts=("examples", *ALL), quick=("kunit", "scripts", "toggle"), racing=(15, 10),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 60), selftests=("kprobe",)),
@@ -142,9 +143,9 @@ CONFIGS = [
            parts=("kunit", "scripts", "toggle", "faults", "selftests")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 60), parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),
+    Config(I386, "voluntary", quick=("kunit",), racing=(15, 10), parts=("kunit", "scripts", "toggle")),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests")),
-    Config(ARM64, "none", slow=2, parts=ALL, racing=(15, 10), qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "none", slow=2, parts=ALL, quick=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
            args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle"),

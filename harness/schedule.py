@@ -26,8 +26,8 @@ def in_turn(guests):
 class Schedule:
     """Boots a kernel while the next one builds: a guest keeps no two CPUs busy."""
 
-    def __init__(self, source, results, minutes=None):
-        self.source, self.results, self.minutes = source, results, minutes
+    def __init__(self, source, results, minutes=None, quick=False):
+        self.source, self.results, self.minutes, self.quick = source, results, minutes, quick
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
         self.last = collections.deque()     # calls of part() that can wait
@@ -74,7 +74,7 @@ class Schedule:
             self.attempt(f"{config.label} {name}", guesttest.PARTS[name], config, made, modules)
 
     def parts(self, config, made, modules):
-        for name in config.parts:
+        for name in config.quick if self.quick else config.parts:
             if name in LAST:
                 self.last.append((name, config, made, modules))
             else:

@@ -10,7 +10,8 @@ from harness.results import Results
 
 
 def config(arch, name, parts=("kunit", "sweep")):
-    return types.SimpleNamespace(arch=types.SimpleNamespace(name=arch), label=f"{arch}:{name}", parts=parts)
+    return types.SimpleNamespace(arch=types.SimpleNamespace(name=arch), label=f"{arch}:{name}", parts=parts,
+                                 quick=parts[:1])
 
 
 GUESTS = [config("x", "a"), config("x", "b"), config("y", "c"), config("y", "d")]
@@ -72,6 +73,12 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(self.done[4:], ["x:b kunit", "x:b sweep"])
         self.assertEqual(self.results.failures, ["y:d builds"])
         self.assertEqual(self.results.skipped, [])
+
+    def test_quick_runs_what_a_configuration_names(self):
+        self.run_all(quick=True)
+        self.assertEqual(self.done, ["x:a kunit", "y:c kunit", "x:b kunit"])
+        for config in configs.CONFIGS:
+            self.assertLessEqual(set(config.quick), set(config.parts))
 
     def test_what_else_goes_wrong_is_one_failure(self):
         def fails(*_):
