@@ -21,6 +21,7 @@ PROBES = {
     "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",
     "libc6-dev-riscv64-cross": "/usr/riscv64-linux-gnu/lib/libc.a",
     "lib32gcc-12-dev": "/usr/lib/gcc/x86_64-linux-gnu/12/32/libgcc.a",
+    "lib32gcc-14-dev": "/usr/lib/gcc/x86_64-linux-gnu/14/32/libgcc.a",
     "libelf-dev": "/usr/include/gelf.h",
     "libssl-dev": "/usr/include/openssl/opensslv.h",
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
@@ -46,6 +47,19 @@ PROBES = {
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
          "make", "perl"]
 BOOT = ["busybox-static"]
+
+
+# By release, what it has in place of a package of Debian 12.
+RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
+
+
+def here(package):
+    """What the package is called on this machine."""
+    try:
+        release = platform.freedesktop_os_release().get("VERSION_ID")
+    except OSError:
+        release = None
+    return RENAMED.get(release, {}).get(package, package)
 
 
 def tree_packages():
@@ -114,7 +128,7 @@ def apt(packages):
 
 
 def need(packages):
-    missing = sorted({p for p in packages if not present(p)})
+    missing = sorted({p for p in map(here, packages) if not present(p)})
     if not missing:
         return
     if not shutil.which("apt-get") or os.geteuid():

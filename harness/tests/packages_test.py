@@ -55,6 +55,13 @@ class PackagesTest(unittest.TestCase):
             packages.update(step)
         return out.getvalue()
 
+    def test_a_release_has_its_own_names(self):
+        for release, name in (("12", "lib32gcc-12-dev"), ("13", "lib32gcc-14-dev"), ("14", "lib32gcc-12-dev")):
+            with mock.patch.object(packages.platform, "freedesktop_os_release", lambda: {"VERSION_ID": release}):
+                self.assertEqual(packages.here("lib32gcc-12-dev"), name)
+        for names in packages.RENAMED.values():
+            self.assertLessEqual(set(names) | set(names.values()), set(packages.PROBES))
+
     def test_waits_for_the_lock(self):
         self.apt(LOCKED.format(times=3))
         said = self.update()
