@@ -16,11 +16,13 @@
 
 #include <linux/build_bug.h>
 #include <linux/cleanup.h>
+#include <linux/context_tracking.h>
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -404,12 +406,10 @@ static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(nested_detour_hit);
 
-/* From kprobe_detour_entry(). Returns 0 to go on in the detour. */
-__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	int ret;
 
-	guard(preempt_notrace)();
 	if (unlikely(kprobe_running()))
 		return nested_detour_hit(p, regs);
 
@@ -418,6 +418,30 @@ __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 	reset_current_kprobe();
 
 	return ret;
+}
+
+/* RCU takes this CPU for idle, and no trap has told it otherwise. */
+static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
+{
+	int ret;
+
+	ct_nmi_enter();
+	ret = any_detour_hit(p, regs);
+	ct_nmi_exit();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(detour_hit_of_idle);
+
+/* From kprobe_detour_entry(). Returns 0 to go on in the detour. */
+__visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	guard(preempt_notrace)();
+	if (unlikely(!rcu_is_watching_curr_cpu()))
+		return detour_hit_of_idle(p, regs);
+
+	return any_detour_hit(p, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);

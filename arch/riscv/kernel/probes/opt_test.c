@@ -7,8 +7,11 @@
 #define pr_fmt(fmt) "kprobes_riscv_opt: " fmt
 
 #include <kunit/test.h>
+#include <linux/context_tracking.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
+#include <linux/rcupdate.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -383,6 +386,50 @@ static void opt_calls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, read_u32(copy + 8), 0x00078067);
 }
 
+/* -- a hit where RCU does not look -- */
+
+static noinline notrace int in_idle(int n)
+{
+	barrier();
+
+	return n + 1;
+}
+
+static int (*call_in_idle)(int n) = in_idle;
+
+static unsigned int nr_watched;
+
+static int note_watching(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_watched += rcu_is_watching_curr_cpu();
+
+	return 0;
+}
+
+/* A handler may always read under RCU. */
+static void opt_rcu_watches(struct kunit *test)
+{
+	struct subject s = {
+		.kp = { .addr = (kprobe_opcode_t *)in_idle, .pre_handler = note_watching },
+	};
+	unsigned long flags;
+	bool watched;
+
+	nr_watched = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_NOT_NULL(test, op_of(&s)->optinsn.insn);
+	local_irq_save(flags);
+	ct_idle_enter();
+	READ_ONCE(call_in_idle)(1);
+	watched = rcu_is_watching_curr_cpu();
+	ct_idle_exit();
+	local_irq_restore(flags);
+	unregister_kprobe(&s.kp);
+	KUNIT_EXPECT_FALSE(test, watched);
+	KUNIT_EXPECT_EQ(test, nr_watched, 1);
+}
+
 /* -- all of that together -- */
 
 static int opt_suite_init(struct kunit_suite *suite)
@@ -427,6 +474,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_branches),
 	KUNIT_CASE(opt_jumps),
 	KUNIT_CASE(opt_calls),
+	KUNIT_CASE(opt_rcu_watches),
 	{}
 };
 
