@@ -72,9 +72,9 @@ static DEFINE_PER_CPU(struct site_hit [4], site_hits);
 /* Number of the current move, or of the last one. Changed while no site is moving. */
 static unsigned long move_nr;
 
-static struct ftrace_ops *ops_moving(struct ftrace_ops *ops, bool moving)
+static struct ftrace_ops *ops_moving(struct ftrace_ops *ops)
 {
-	return (struct ftrace_ops *)((unsigned long)ops | (moving ? MOVING : 0));
+	return (struct ftrace_ops *)((unsigned long)ops | MOVING);
 }
 
 static bool notrace ops_called_first(const struct ftrace_ops *ops);
@@ -363,8 +363,8 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
 	/* A call may have been preempted on its way to the old ftrace_ops alone. */
 	synchronize_rcu_tasks();
 	move_nr++;
-	points_switch_ops(kps, ops_moving(&old->ops, true));
-	points_switch_ops(kps, ops_moving(&new->ops, true));
+	points_switch_ops(kps, ops_moving(&old->ops));
+	points_switch_ops(kps, ops_moving(&new->ops));
 	points_set_ops(kps, &new->ops);
 	user_forget_points(old, kps);
 
