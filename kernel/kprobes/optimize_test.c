@@ -20,6 +20,7 @@
 #include "optimize.h"
 #include "point.h"
 #include "reconcile.h"
+#include "slot.h"
 #include "state.h"
 #include "table.h"
 
@@ -1042,24 +1043,47 @@ static int no_memory(struct optimized_kprobe *op, struct kprobe *orig)
 	return -ENOMEM;
 }
 
-static void some_memory(void *unused)
+static void want_memory(void)
+{
+	optimize_prepare_detour = no_memory;
+}
+
+static void want_slots(void)
+{
+	WRITE_ONCE(optinsn_slots_withheld, true);
+}
+
+static void want_nothing(void *unused)
 {
 	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+	WRITE_ONCE(optinsn_slots_withheld, false);
 }
+
+static const struct shortage {
+	const char *name;
+	void (*begin)(void);
+} shortages[] = {
+	{ "of memory", want_memory },
+	/* Which the architecture has to tell from the obstacles that stay. */
+	{ "of slots", want_slots },
+};
+
+KUNIT_ARRAY_PARAM_DESC(shortage, shortages, name);
 
 /* That there was no memory once does not keep a point from its jump for good. */
 static void optimize_no_memory(struct kunit *test)
 {
+	const struct shortage *shortage = test->param_value;
 	struct watch *w;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, some_memory, NULL), 0);
-	optimize_prepare_detour = no_memory;
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, want_nothing, NULL), 0);
+	shortage->begin();
 	w = watch_add(test, 0);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_ARMED);
 	expect_hits(test, w, 0, CALLS);
-	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+	want_nothing(NULL);
 	for (i = 0; i < 100 && look_at(w).state != POINT_OPTIMIZED; i++)
 		msleep(100);
 	expect_settled(test, w, POINT_OPTIMIZED);
@@ -1176,7 +1200,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
 	KUNIT_CASE_SLOW(optimize_post_handler_joins),
 	KUNIT_CASE_PARAM(optimize_post_handler_joins_late, drop_gen_params),
-	KUNIT_CASE_SLOW(optimize_no_memory),
+	KUNIT_CASE_PARAM(optimize_no_memory, shortage_gen_params),
 	KUNIT_CASE_SLOW(optimize_never_late),
 	{}
 };

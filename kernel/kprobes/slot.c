@@ -468,8 +468,14 @@ static struct slot_kind optinsn_slots = {
 	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
 };
 
+/* A test has none be handed out. */
+bool optinsn_slots_withheld;
+
 kprobe_opcode_t *get_optinsn_slot(void)
 {
+	if (optinsn_slots_withheld)
+		return NULL;
+
 	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 }
 
@@ -520,6 +526,9 @@ static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place 
  */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 {
+	if (optinsn_slots_withheld)
+		return NULL;
+
 	guard(mutex)(&slot_mutex);
 	optinsn_slots.size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
 

@@ -5,6 +5,12 @@
 #ifndef _KERNEL_KPROBES_SLOT_H
 #define _KERNEL_KPROBES_SLOT_H
 
+#include <linux/types.h>
+
 unsigned int slot_pages_in_use(void);
+
+#ifdef CONFIG_OPTPROBES
+extern bool optinsn_slots_withheld;
+#endif
 
 #endif /* _KERNEL_KPROBES_SLOT_H */

@@ -233,6 +233,8 @@ static enum detour_obstacle prepare_detour(struct optimized_kprobe *op)
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	op->optinsn.why = prepare_detour(op);
+	if (op->optinsn.why == DETOUR_NO_ROOM)
+		return -ENOMEM;
 
 	return op->optinsn.why ? -EOPNOTSUPP : 0;
 }

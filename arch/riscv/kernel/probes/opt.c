@@ -96,7 +96,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 {
 	op->optinsn = (struct arch_optimized_insn){ .why = why, .why_at = at };
 
-	return -EOPNOTSUPP;
+	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;
 }
 
 /* The bytes that the jump replaces. Any of the instructions may be probed. */
