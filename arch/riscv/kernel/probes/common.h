@@ -16,7 +16,8 @@
  * In place of the breakpoint there may be a jump:
  *
  *	facts.c		what instructions read and write, and where they go
- *	liveness.c	of a function: who branches where, and which registers are free
+ *	branches.c	who branches where in a function?
+ *	liveness.c	which registers are free in it
  *	region.c	may a jump cover what follows the probe?
  *	detour.c	the code that the jump leads to
  *	opt.c		jumps written, and detours taken

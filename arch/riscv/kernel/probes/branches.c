@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who branches where: what of a function is come to in another way than by running
+ * on from the instruction before it.
+ *
+ * A branch may come from the function itself, from the part of it that the
+ * compiler has moved to the section of cold code, and from assembly code nearby
+ * that has several symbols in one piece: as far as a branch reaches all is
+ * looked at, unless the function begins with an ftrace site, which assembly code
+ * has none of. An exception fixup may lead anywhere, and so may a static key,
+ * whether it is a branch at the moment or not.
+ */
+#include <linux/bitmap.h>
+#include <linux/extable.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/bug.h>
+#include <asm/extable.h>
+#include <asm/sections.h>
+
+#include "function_map.h"
+
+/* How far a conditional branch reaches. */
+#define BRANCH_REACH	4096
+
+static void note_target(const struct function_map *map, unsigned long addr)
+{
+	if (map_holds(map, addr))
+		__set_bit(parcel_of(map, addr), map->targets);
+}
+
+/*
+ * The CPU may go from @from to @to although the instruction does not say so. This and
+ * others below are called thousands of times for a function: a probe on each function
+ * of the kernel must not find a function in them.
+ */
+static __always_inline void note_other(const struct function_map *map, unsigned long from,
+				       unsigned long to)
+{
+	note_target(map, to);
+	if (map_holds(map, from))
+		map->other[parcel_of(map, from)] = map_holds(map, to) ? parcel_of(map, to) + 1 :
+									ELSEWHERE;
+}
+
+/* Parcels in front of an instruction at which a jump may begin that covers it. */
+#define COVER		(MAX_OPTIMIZED_LENGTH / 2 - 1)
+
+/**
+ * struct window - a piece of text, for instructions that are read one after the other
+ * @start: where it begins
+ * @nr: how many parcels it has
+ * @parcels: these
+ */
+struct window {
+	unsigned long start;
+	unsigned int nr;
+	u16 parcels[64];
+};
+
+/* The instruction at @addr, in front of which there are others, or NULL. */
+static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
+					    unsigned long end)
+{
+	unsigned int at = (addr - window->start) / 2;
+	size_t size;
+
+	if (window->nr && at + 1 < window->nr)
+		return &window->parcels[at];
+
+	window->start = addr - COVER * 2;
+	window->nr = 0;
+	size = min(sizeof(window->parcels), end - window->start);
+	if (copy_from_kernel_nofault(window->parcels, (void *)window->start, size))
+		return NULL;
+	window->nr = size / 2;
+
+	return window->nr > COVER + 1 ? &window->parcels[COVER] : NULL;
+}
+
+static bool may_be_probed(const u16 *parcels)
+{
+	unsigned int i;
+
+	if (parcels[0] == __BUG_INSN_16 || parcels[0] == (__BUG_INSN_32 & U16_MAX))
+		return true;
+	for (i = 0; i <= COVER; i++) {
+		if ((parcels[-(int)i] & 0x7f) == 0x17)		/* auipc */
+			return true;
+	}
+
+	return false;
+}
+
+/* As read_original() does. That is slow, and most of the text is as it has always been. */
+static __always_inline int read_next(u32 *insn, struct window *window, unsigned long addr,
+				     unsigned long end)
+{
+	const u16 *parcels = window_at(window, addr, end);
+
+	if (!parcels || may_be_probed(parcels))
+		return read_original(insn, addr);
+
+	*insn = parcels[0];
+	if (insn_len(*insn) == 4)
+		*insn |= (u32)parcels[1] << 16;
+
+	return 0;
+}
+
+/* Is @insn one of those that lead elsewhere, or make the address for them? */
+static bool may_branch(u32 insn)
+{
+	switch (insn & 3) {
+	case 0:
+		return false;
+	case 1:			/* c.j, c.beqz, c.bnez; c.jal */
+		return (insn >> 13 & 7) >= 5 || (insn >> 13 & 7) == 1;
+	case 2:			/* c.jr and its like */
+		return (insn >> 13 & 7) == 4;
+	default:		/* beq and its like, jalr, jal, auipc */
+		return (insn & 0x70) == 0x60 || (insn & 0x7f) == 0x17;
+	}
+}
+
+/* Have @note called for each address that the code in [start, end) branches to. */
+static int each_branch(unsigned long start, unsigned long end,
+		       void (*note)(void *data, unsigned long target), void *data)
+{
+	struct walk walk = { .addr = start };
+	struct window window = {};
+	u32 insn;
+
+	while (walk.addr < end) {
+		int ret = read_next(&insn, &window, walk.addr, end);
+
+		if (ret)
+			return ret;
+		if (!may_branch(insn)) {
+			walk.facts.flow = FLOW_ON;
+			walk.addr += insn_len(insn);
+			continue;
+		}
+		walk_on(&walk, insn);
+		if (walk.facts.flow == FLOW_BRANCH || walk.facts.flow == FLOW_JUMP ||
+		    walk.facts.flow == FLOW_CALL)
+			note(data, walk_target(&walk));
+	}
+
+	return 0;
+}
+
+static void note_branch(void *map, unsigned long target)
+{
+	note_target(map, target);
+}
+
+/* Note where the code in [start, end) branches to in the function. */
+static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
+{
+	return each_branch(start, end, note_branch, map);
+}
+
+/* The same for the function itself, whose instructions are kept. */
+static int read_function(struct function_map *map)
+{
+	struct walk walk = { .addr = map->start };
+	struct window window = {};
+	u32 insn;
+	int ret;
+
+	while (walk.addr < map->end) {
+		ret = read_next(&insn, &window, walk.addr, map->end);
+		if (ret)
+			return ret;
+		if (walk.addr + insn_len(insn) > map->end)
+			return -EILSEQ;
+		map->insns[parcel_of(map, walk.addr)] = insn;
+		/* Filling, which nobody comes to. */
+		if (!insn)
+			map->live[parcel_of(map, walk.addr)] = ALL_REGS;
+		walk_on(&walk, insn);
+		if (walk.facts.flow == FLOW_BRANCH || walk.facts.flow == FLOW_JUMP)
+			note_target(map, walk_target(&walk));
+		if ((walk.facts.flow == FLOW_JUMP_REGISTER && !is_return(&walk.facts)) ||
+		    calls_inside(map, &walk))
+			map->indirect = true;
+	}
+
+	return 0;
+}
+
+static void find_fixups(struct function_map *map, const struct exception_table_entry *e,
+			const struct exception_table_entry *end)
+{
+	for (; e < end; e++)
+		note_other(map, (unsigned long)&e->insn + e->insn,
+			   (unsigned long)&e->fixup + e->fixup);
+}
+
+#ifdef CONFIG_JUMP_LABEL
+static void find_static_branches(struct function_map *map, const struct jump_entry *e,
+				 const struct jump_entry *end)
+{
+	for (; e < end; e++)
+		note_other(map, jump_entry_code(e), jump_entry_target(e));
+}
+
+static void find_kernel_static_branches(struct function_map *map)
+{
+	find_static_branches(map, __start___jump_table, __stop___jump_table);
+}
+#else
+static void find_kernel_static_branches(struct function_map *map)
+{
+}
+#endif
+
+static int find_branches_from(void *data, unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return 0;
+
+	return find_branches(data, addr - offset, addr - offset + size);
+}
+
+#ifdef CONFIG_MODULES
+static int find_branches_from_name(struct function_map *map, const struct mod_kallsyms *kallsyms,
+				   const char *name)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < kallsyms->num_symtab; i++) {
+		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF &&
+		    !strcmp(kallsyms->strtab + kallsyms->symtab[i].st_name, name))
+			ret = find_branches_from(map,
+						 kallsyms_symbol_value(&kallsyms->symtab[i]));
+	}
+
+	return ret;
+}
+
+/* The same searches in the module that the function is in, if it is in one. */
+static int find_in_module(struct function_map *map, const char *name)
+{
+	struct module *mod;
+
+	guard(preempt)();
+	mod = __module_text_address(map->start);
+	if (!mod)
+		return 0;
+
+	find_fixups(map, mod->extable, mod->extable + mod->num_exentries);
+#ifdef CONFIG_JUMP_LABEL
+	find_static_branches(map, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+#endif
+
+	return find_branches_from_name(map, rcu_dereference_sched(mod->kallsyms), name);
+}
+#else
+static int find_in_module(struct function_map *map, const char *name)
+{
+	return 0;
+}
+#endif
+
+/* NAME and NAME.cold branch into each other. Of those so called all are looked at. */
+static void other_part_name(char *other, const char *name)
+{
+	char *suffix;
+
+	strscpy(other, name, KSYM_NAME_LEN);
+	suffix = strstr(other, COLD);
+	if (suffix)
+		*suffix = '\0';
+	else
+		strlcat(other, COLD, KSYM_NAME_LEN);
+}
+
+/**
+ * struct surroundings - where the kernel's functions in a piece of text branch to
+ * @start: where it begins
+ * @end: where it ends, and another function begins
+ * @symbol: the function that is being looked at
+ * @symbol_end: its end
+ * @nr: how many branches lead out of their function
+ * @targets: where these lead to
+ *
+ * Functions are asked for in the order of their addresses, mostly.
+ */
+static struct surroundings {
+	unsigned long start;
+	unsigned long end;
+	unsigned long symbol;
+	unsigned long symbol_end;
+	unsigned int nr;
+	unsigned long targets[1024];
+} surroundings;
+
+/* Nearly all lead to the start of a function, or into their own. */
+static void note_leaving(void *data, unsigned long target)
+{
+	struct surroundings *s = data;
+
+	if (target >= s->symbol && target < s->symbol_end)
+		return;
+	if (s->nr < ARRAY_SIZE(s->targets))
+		s->targets[s->nr] = target;
+	s->nr++;
+}
+
+/* Look at one more function, behind the others. */
+static int extend(struct surroundings *s)
+{
+	unsigned long size, offset;
+	int ret;
+
+	if (!kallsyms_lookup_size_offset(s->end, &size, &offset) || size <= offset)
+		return -ENOENT;
+
+	s->symbol = s->end;
+	s->symbol_end = s->end - offset + size;
+	ret = each_branch(s->symbol, s->symbol_end, note_leaving, s);
+	s->end = s->symbol_end;
+
+	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
+}
+
+static int begin_at(struct surroundings *s, unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -ENOENT;
+
+	s->start = addr - offset;
+	s->end = s->start;
+	s->nr = 0;
+
+	return 0;
+}
+
+/* The kernel's text from @first to @last, and more of it. */
+static int look_around(struct surroundings *s, unsigned long first, unsigned long last)
+{
+	int ret = 0;
+
+	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
+		ret = begin_at(s, first);
+	while (!ret && s->end < last)
+		ret = extend(s);
+	if (ret)
+		s->end = s->start;
+
+	return ret;
+}
+
+/* Whatever is within the reach of a branch before and behind the function. */
+static int find_branches_around(struct function_map *map)
+{
+	unsigned long size, offset, start = map->start, end = map->end;
+	int ret = 0;
+
+	while (!ret && map->start - start < BRANCH_REACH &&
+	       kallsyms_lookup_size_offset(start - 1, &size, &offset)) {
+		ret = find_branches(map, start - 1 - offset, start);
+		start -= offset + 1;
+	}
+	while (!ret && end - map->end < BRANCH_REACH &&
+	       kallsyms_lookup_size_offset(end, &size, &offset) && !offset && size) {
+		ret = find_branches(map, end, end + size);
+		end += size;
+	}
+
+	return ret;
+}
+
+/* The same from what is known of the kernel's text. */
+static int find_branches_nearby(struct function_map *map)
+{
+	unsigned long first = max(map->start - BRANCH_REACH, (unsigned long)_stext);
+	unsigned long last = min(map->end + BRANCH_REACH, (unsigned long)_etext);
+	struct surroundings *s = &surroundings;
+	unsigned int i;
+
+	if (map->start < (unsigned long)_stext || map->end > (unsigned long)_etext ||
+	    look_around(s, first, last))
+		return find_branches_around(map);
+
+	for (i = 0; i < s->nr; i++)
+		note_target(map, s->targets[i]);
+
+	return 0;
+}
+
+int find_targets(struct function_map *map, const char *name)
+{
+	char other[KSYM_NAME_LEN];
+	int ret;
+
+	other_part_name(other, name);
+	find_fixups(map, __start___ex_table, __stop___ex_table);
+	find_kernel_static_branches(map);
+
+	ret = read_function(map);
+	if (!ret && !is_ftrace_site(map->start))
+		ret = find_branches_nearby(map);
+	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, other, map);
+
+	return ret ?: find_in_module(map, other);
+}
