@@ -59,6 +59,8 @@ static const struct {
 };
 
 static const char refused_trap[] = "traps, and would report its copy";
+/* It may stop the CPU, or resume it elsewhere: the hit would have no end. */
+static const char refused_call[] = "calls firmware or a hypervisor, which need not return";
 static const char refused_switch[] = "switches between contexts";
 static const char refused_auth[] = "signs or checks a pointer by its own address";
 static const char refused_mops[] = "one of three that have to stay together";
@@ -73,7 +75,9 @@ static const struct {
 } refusals[] = {
 	{ { 0x9e000000, 0x00000000 }, refused_trap },		/* UDF */
 	{ { 0x1a000000, 0x02000000 }, refused_data },		/* not allocated */
-	{ { 0xff000000, 0xd4000000 }, refused_trap },		/* SVC, HVC, SMC, BRK, HLT, DCPS */
+	{ { 0xffe0001f, 0xd4000002 }, refused_call },		/* HVC */
+	{ { 0xffe0001f, 0xd4000003 }, refused_call },		/* SMC */
+	{ { 0xff000000, 0xd4000000 }, refused_trap },		/* SVC, BRK, HLT, DCPS */
 	{ { 0xff800000, 0xd6800000 }, refused_switch },		/* ERET and its like, DRPS */
 	{ { 0xfe000000, 0xd6000000 }, refused_unknown },	/* other branches to registers */
 	{ { 0xff000000, 0x55000000 }, refused_auth },		/* RETAASPPC, RETABSPPC */

@@ -977,6 +977,31 @@ static void insn_decoded(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, !insn_refusal(d->insn), d->copied);
 }
 
+static const struct {
+	u32 insn;
+	const char *why;
+} reasons[] = {
+	{ 0xd4000002, "calls firmware or a hypervisor, which need not return" },	/* hvc */
+	{ 0xd4000003, "calls firmware or a hypervisor, which need not return" },	/* smc */
+	{ 0xd4000001, "traps, and would report its copy" },			/* svc */
+	{ 0xd4210000, "traps, and would report its copy" },			/* brk */
+	{ 0xd69f03e0, "switches between contexts" },				/* eret */
+	{ 0xd5184020, "belongs to the context that it runs in" },		/* msr elr_el1 */
+	{ 0xc85f7c00, "a trap would end the exclusive access" },		/* ldxr */
+	{ 0x464c457f, "not an instruction" },
+	{ 0xd503207f, NULL },							/* wfi */
+};
+
+/* What the log tells of a refusal. */
+static void insn_refusal_reasons(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		KUNIT_EXPECT_STREQ_MSG(test, insn_refusal(reasons[i].insn) ?: "",
+				       reasons[i].why ?: "", "%08x", reasons[i].insn);
+}
+
 /* -- jumps -- */
 
 /* In percent; fewer if branches need landing pads. The log names each that has none. */
@@ -1062,6 +1087,7 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE(insn_most_jumped),
 	KUNIT_CASE_PARAM(insn_refused_places, next_snippet),
 	KUNIT_CASE(insn_refused_data),
+	KUNIT_CASE(insn_refusal_reasons),
 	KUNIT_CASE(insn_refused_without_vectors),
 	KUNIT_CASE(insn_clears_btype),
 	KUNIT_CASE_PARAM(insn_decoded, next_decoded),

@@ -702,6 +702,10 @@ static bool insn_is_memory_fence(u32 insn)
 	return false;
 }
 
+#define INSN_ECALL	0x00000073
+#define INSN_EBREAK	0x00100073
+#define INSN_WFI	0x10500073
+
 static const char *system_refusal_reason(u32 insn)
 {
 	if (insn_is_csr(insn))
@@ -709,7 +713,18 @@ static const char *system_refusal_reason(u32 insn)
 	if (field(insn, 12, 3) || insn_is_memory_fence(insn))
 		return NULL;
 
-	return "traps, returns from a trap, or waits";
+	switch (insn) {
+	case INSN_ECALL:
+		/* The firmware may stop the CPU, or resume it elsewhere. */
+		return "calls the firmware, which need not return";
+	case INSN_EBREAK:
+		return "traps";
+	case INSN_WFI:
+		/* A copy waits as well, and goes on behind itself. */
+		return NULL;
+	default:
+		return "returns from a trap, or is unknown";
+	}
 }
 
 /* Why @insn must not be probed, or NULL. */
@@ -719,7 +734,7 @@ const char *refusal_reason(u32 insn)
 		return "longer than 4 bytes";
 	if (!insn || riscv_insn_is_c_ebreak(insn))
 		return "traps";
-	if (insn_is_lr(insn) || insn_is_sc(insn))
+	if (insn_is_lr(insn) || insn_is_sc(insn) || insn_is_wrs(insn))
 		return "the probe would break the reservation";
 	if (riscv_insn_is_system(insn))
 		return system_refusal_reason(insn);

@@ -376,6 +376,16 @@ SNIPPET fences
 	fence	w, o
 END fences
 
+/* Until the next tick, which comes with interrupts off as well. */
+SNIPPET wait, SNIPPET_SETS_IE
+	wfi
+	STEP(1)
+	csrci	CSR_STATUS, SR_IE
+	wfi
+	csrsi	CSR_STATUS, SR_IE
+	STEP(2)
+END wait
+
 /* Failure R7: what has a probe between the two comes to its end. */
 SNIPPET reservation, SNIPPET_GAPS
 	addi	a0, s1, 0
@@ -596,8 +606,6 @@ SYM_CODE_START_LOCAL(insn_never_run)
 	ecall
 	REFUSED	sret, EOPNOTSUPP
 	sret
-	REFUSED	wfi, EOPNOTSUPP
-	wfi
 	REFUSED	csr_epc, EOPNOTSUPP
 	csrr	a0, CSR_EPC
 	REFUSED	csr_scratch, EOPNOTSUPP

@@ -882,6 +882,31 @@ static void insn_refused_for_reason(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refused->err, ret);
 }
 
+static const struct {
+	u32 insn;
+	const char *why;
+} reasons[] = {
+	{ 0x00000073, "calls the firmware, which need not return" },	/* ecall */
+	{ 0x00100073, "traps" },					/* ebreak */
+	{ 0x9002, "traps" },						/* c.ebreak */
+	{ 0x10200073, "returns from a trap, or is unknown" },		/* sret */
+	{ 0x30200073, "returns from a trap, or is unknown" },		/* mret */
+	{ 0x14102573, "accesses a register of traps" },			/* csrr a0, sepc */
+	{ 0x00d00073, "the probe would break the reservation" },	/* wrs.nto */
+	{ 0x10500073, NULL },						/* wfi */
+	{ 0x12000073, NULL },						/* sfence.vma */
+};
+
+/* What the log tells of a refusal. */
+static void insn_refusal_reasons(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		KUNIT_EXPECT_STREQ_MSG(test, refusal_reason(reasons[i].insn) ?: "",
+				       reasons[i].why ?: "", "%08x", reasons[i].insn);
+}
+
 /* -- the end of a page -- */
 
 /* Failure R8: nothing is read behind an instruction of 2 bytes. */
@@ -922,6 +947,7 @@ static const struct user_insn user_insns[] = {
 	{ 0x02b50533, INSN_GOOD },		/* mul a0, a0, a1 */
 	{ 0x0005b503, INSN_GOOD },		/* ld a0, 0(a1) */
 	{ 0x1234e406, INSN_GOOD },		/* c.sdsp ra, 8(sp) */
+	{ 0x10500073, INSN_GOOD },		/* wfi, which traps there as at its own place */
 	{ 0x00000073, INSN_REJECTED },		/* ecall */
 	{ 0x00100073, INSN_REJECTED },		/* ebreak */
 	{ 0x12349002, INSN_REJECTED },		/* c.ebreak */
@@ -974,6 +1000,7 @@ static struct kunit_case insn_cases[] = {
 	KUNIT_CASE_SLOW(insn_same_as_in_kernel),
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_for_reason, next_refused),
+	KUNIT_CASE(insn_refusal_reasons),
 	KUNIT_CASE(insn_at_page_end),
 	KUNIT_CASE(insn_decoded_for_uprobes),
 	{}
