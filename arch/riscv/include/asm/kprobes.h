@@ -127,6 +127,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr);
+unsigned long arch_kprobe_insn_pc(unsigned long pc);
 
 void arch_kprobe_site_read(unsigned long site, u32 *insns);
 void arch_kprobe_site_write(unsigned long site, u32 *insns);
@@ -145,6 +146,11 @@ static inline bool kprobe_single_step_handler(struct pt_regs *regs)
 
 static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 {
+}
+
+static inline unsigned long arch_kprobe_insn_pc(unsigned long pc)
+{
+	return pc;
 }
 
 static inline void arch_kprobe_site_read(unsigned long site, u32 *insns)

@@ -202,6 +202,7 @@ bool read_covered(u32 *insn, unsigned long addr);
 bool detour_elsewhere(struct pt_regs *regs);
 void detour_follow(struct pt_regs *regs);
 void detour_leave_copy(struct pt_regs *regs);
+unsigned long detour_insn_pc(unsigned long pc);
 void detour_site_read(struct kprobe *p, u32 *insns);
 bool detour_site_write(struct kprobe *p, u32 *insns);
 asmlinkage void kprobe_detour_entry(void);
@@ -226,6 +227,11 @@ static inline void detour_follow(struct pt_regs *regs)
 
 static inline void detour_leave_copy(struct pt_regs *regs)
 {
+}
+
+static inline unsigned long detour_insn_pc(unsigned long pc)
+{
+	return pc;
 }
 
 static inline void detour_site_read(struct kprobe *p, u32 *insns)

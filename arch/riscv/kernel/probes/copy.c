@@ -208,6 +208,32 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
+/**
+ * arch_kprobe_insn_pc() - which probed instruction an address stands for
+ * @pc: an address
+ *
+ * A stale one may be in a page of slots that goes away meanwhile.
+ *
+ * Context: Any.
+ * Return: the original of the copy at @pc, or of what a detour does there; @pc itself
+ * when it is neither.
+ */
+unsigned long arch_kprobe_insn_pc(unsigned long pc)
+{
+	struct slot *slot = slot_at(pc);
+
+	guard(preempt_notrace)();
+	if (likely(!is_kprobe_insn_slot(pc)))
+		return detour_insn_pc(pc);
+
+	if (pc == (unsigned long)slot->back || pc == (unsigned long)slot->post)
+		return slot->addr;
+
+	return pc;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
+
 /* The one kind of exception with a fixup that is not entered as an NMI is. */
 static bool is_page_fault(const struct pt_regs *regs)
 {

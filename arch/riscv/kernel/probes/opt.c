@@ -352,6 +352,32 @@ void detour_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_leave_copy);
 
+/* The instruction whose copy is at @pc or begins before it, if that is in a detour. */
+unsigned long detour_insn_pc(unsigned long pc)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(pc);
+	const struct arch_optimized_insn *optinsn;
+	unsigned long code;
+	unsigned int at;
+
+	if (likely(!detour))
+		return pc;
+
+	code = (unsigned long)detour->code;
+	if (pc < code + DETOUR_ENTRY)
+		return pc;
+
+	optinsn = optinsn_of(detour->kp);
+	for (at = MAX_OPTIMIZED_LENGTH / 2; at--;) {
+		if (optinsn->copy_at[at] && pc >= code + optinsn->copy_at[at])
+			return (unsigned long)detour->kp->addr + 2 * at;
+	}
+
+	return (unsigned long)detour->kp->addr;
+}
+
+NOKPROBE_SYMBOL(detour_insn_pc);
+
 /* What ftrace would find at its site if there were no jump. */
 void detour_site_read(struct kprobe *p, u32 *insns)
 {

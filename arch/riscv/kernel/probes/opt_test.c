@@ -90,16 +90,34 @@ static void expect_breakpoint(struct kunit *test, const struct subject *s, const
 	KUNIT_EXPECT_STREQ(test, reason, why);
 }
 
+/* An address in a detour stands for what is done there. */
+static void expect_originals(struct kunit *test, const struct subject *s)
+{
+	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
+	unsigned long code = (unsigned long)((struct detour *)optinsn->insn)->code;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code), code);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_ENTRY), (unsigned long)s->kp.addr);
+	for (i = 0; i < ARRAY_SIZE(optinsn->copy_at); i++) {
+		if (optinsn->copy_at[i])
+			KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + optinsn->copy_at[i]),
+					(unsigned long)s->kp.addr + 2 * i);
+	}
+}
+
 static void opt_rule(struct kunit *test)
 {
 	const struct rule *rule = test->param_value;
 	struct subject *s = &subjects[rule - opt_rules];
 
 	KUNIT_ASSERT_EQ(test, s->err, 0);
-	if (strcmp(rule->why, "-"))
+	if (strcmp(rule->why, "-")) {
 		expect_breakpoint(test, s, rule->why);
-	else
+	} else {
 		expect_jump(test, s);
+		expect_originals(test, s);
+	}
 
 	unregister_kprobe(&s->kp);
 	s->err = -ENOENT;
