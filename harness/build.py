@@ -17,10 +17,11 @@ class Build:
     """One build folder."""
 
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
-                 extras=True):
+                 extras=True, modules=("*",)):
         self.label, self.source, self.fragments = label, source, fragments
         self.compiler = compiler        # of programs that run in the guest
         self.extras = extras            # whether guest scripts are run, which take modules
+        self.modules = modules          # patterns of those
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
         self.args = ["ARCH=" + arch]
@@ -76,7 +77,8 @@ class Build:
                       "modules_install", step=step)
             built = sorted(mods.rglob("*probe*.ko"))
             if self.extras:
-                module_folders = [*sorted((HARNESS / "modules").glob("*")), *module_folders]
+                wanted = [f for pattern in self.modules for f in (HARNESS / "modules").glob(pattern)]
+                module_folders = [*sorted(wanted), *module_folders]
                 self.programs(step)
             for folder in module_folders:
                 built += self.module(Path(folder).resolve(), step)

@@ -6,6 +6,9 @@ Both are built from the same kernel with the same configuration and compiler.
 from . import tree
 from .build import Build
 
+# They use nothing that only our kprobes have.
+MODULES = ("kp_bench", "kp_share")
+
 
 def fragment(config):
     """The configuration without tests, of which each kernel has some of its own."""
@@ -18,4 +21,4 @@ def fragment(config):
 def builds(config):
     trees = {"ours": tree.cached(), "theirs": tree.pristine()}
     return [(name, Build(f"{config.label}-{name}", source, [fragment(config)], config.arch.name,
-                         config.arch.cross)) for name, source in trees.items()]
+                         config.arch.cross, modules=MODULES)) for name, source in trees.items()]
