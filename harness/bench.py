@@ -9,7 +9,8 @@ from . import configs, guesttest, plot, rivals, ui
 # Besides the oldest one there are so many. The kernel's own take hours for the last.
 MANY = {"theirs": [9, 99, 999, 9_999], "ours": [9, 99, 999, 9_999, 49_999]}
 # What the kernel's own have where they have no jumps.
-INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-64-o": "hit-64-b"}
+INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-roe": "hit-re",
+           "hit-kro": "hit-kr", "hit-64-o": "hit-64-b"}
 CALLS = 100             # probes of a batch, to count how often other CPUs are called
 LIMIT = 2400            # seconds
 
