@@ -182,6 +182,7 @@ struct kprobe_index {
 #endif
 
 /* kernel/kprobes/index.c */
+unsigned long kprobe_index_generation(void);
 void kprobe_index_add(struct kprobe_addrs *list, unsigned long addr);
 int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
 		      unsigned long end, const unsigned long **first);

@@ -26,6 +26,19 @@ void indexes_forget(void)
 }
 
 /**
+ * kprobe_index_generation() - for what else is kept about text
+ *
+ * Context: kprobe_mutex held.
+ * Return: a number that is never 0, and another one when a module has come or gone.
+ */
+unsigned long kprobe_index_generation(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return generation;
+}
+
+/**
  * kprobe_index_add() - add an address to an index
  * @list: the list that kprobe_index::collect was called with
  * @addr: the address

@@ -28,20 +28,31 @@
 /* How far a conditional branch reaches. */
 #define BRANCH_REACH	4096
 
+/* The symbol that @addr is in. Its name is of no use to anybody here. */
+static bool find_symbol(unsigned long addr, struct kprobe_function *fn)
+{
+	static char name[KSYM_NAME_LEN];
+
+	return kprobe_find_symbol(addr, fn, name);
+}
+
+/* NULL is the kernel. With preemption disabled it stays. */
+static const struct module *module_of(unsigned long addr)
+{
+	return core_kernel_text(addr) ? NULL : __module_text_address(addr);
+}
+
 static void note_target(const struct function_map *map, unsigned long addr)
 {
 	if (map_holds(map, addr))
 		__set_bit(parcel_of(map, addr), map->targets);
 }
 
-/*
- * The CPU may go from @from to @to although the instruction does not say so. This and
- * others below are called thousands of times for a function: a probe on each function
- * of the kernel must not find a function in them.
- */
-static __always_inline void note_other(const struct function_map *map, unsigned long from,
-				       unsigned long to)
+/* The CPU may go from @from to @to although the instruction does not say so. */
+static void note_other(void *data, unsigned long from, unsigned long to)
 {
+	const struct function_map *map = data;
+
 	note_target(map, to);
 	if (map_holds(map, from))
 		map->other[parcel_of(map, from)] = map_holds(map, to) ? parcel_of(map, to) + 1 :
@@ -63,7 +74,11 @@ struct window {
 	u16 parcels[64];
 };
 
-/* The instruction at @addr, in front of which there are others, or NULL. */
+/*
+ * The instruction at @addr, in front of which there are others, or NULL. This and others
+ * below are called thousands of times for a function: a probe on each function of the
+ * kernel must not find a function in them.
+ */
 static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
 					    unsigned long end)
 {
@@ -195,82 +210,60 @@ static int read_function(struct function_map *map)
 	return 0;
 }
 
-static void find_fixups(struct function_map *map, const struct exception_table_entry *e,
-			const struct exception_table_entry *end)
+/* Have @note called for all that fixups and static keys of @mod, or of the kernel, may do. */
+static void each_other(const struct module *mod,
+		       void (*note)(void *data, unsigned long from, unsigned long to), void *data)
 {
-	for (; e < end; e++)
-		note_other(map, (unsigned long)&e->insn + e->insn,
-			   (unsigned long)&e->fixup + e->fixup);
-}
-
+	const struct exception_table_entry *e, *last;
 #ifdef CONFIG_JUMP_LABEL
-static void find_static_branches(struct function_map *map, const struct jump_entry *e,
-				 const struct jump_entry *end)
-{
-	for (; e < end; e++)
-		note_other(map, jump_entry_code(e), jump_entry_target(e));
+	const struct jump_entry *key, *end;
+
+	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
+	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
+	for (; key < end; key++)
+		note(data, jump_entry_code(key), jump_entry_target(key));
+#endif
+	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
+	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
+	for (; e < last; e++)
+		note(data, (unsigned long)&e->insn + e->insn,
+		     (unsigned long)&e->fixup + e->fixup);
 }
 
-static void find_kernel_static_branches(struct function_map *map)
+static void list_other(void *list, unsigned long from, unsigned long to)
 {
-	find_static_branches(map, __start___jump_table, __stop___jump_table);
+	kprobe_index_add(list, from);
+	kprobe_index_add(list, to);
 }
-#else
-static void find_kernel_static_branches(struct function_map *map)
+
+static void collect_others(struct kprobe_addrs *list, const struct module *mod)
 {
+	each_other(mod, list_other, list);
 }
-#endif
+
+/* Where they are, and where they lead. */
+static struct kprobe_index others = { .collect = collect_others };
+
+/* Few functions have any. */
+static int find_others(struct function_map *map)
+{
+	const unsigned long *first;
+	int nr = kprobe_index_find(&others, map->start, map->start, map->end, &first);
+
+	if (nr <= 0)
+		return nr;
+	guard(preempt)();
+	each_other(module_of(map->start), note_other, map);
+
+	return 0;
+}
 
 static int find_branches_from(void *data, unsigned long addr)
 {
-	unsigned long size, offset;
+	struct kprobe_function fn;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return 0;
-
-	return find_branches(data, addr - offset, addr - offset + size);
+	return find_symbol(addr, &fn) ? find_branches(data, fn.start, fn.end) : 0;
 }
-
-#ifdef CONFIG_MODULES
-static int find_branches_from_name(struct function_map *map, const struct mod_kallsyms *kallsyms,
-				   const char *name)
-{
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < kallsyms->num_symtab; i++) {
-		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF &&
-		    !strcmp(kallsyms->strtab + kallsyms->symtab[i].st_name, name))
-			ret = find_branches_from(map,
-						 kallsyms_symbol_value(&kallsyms->symtab[i]));
-	}
-
-	return ret;
-}
-
-/* The same searches in the module that the function is in, if it is in one. */
-static int find_in_module(struct function_map *map, const char *name)
-{
-	struct module *mod;
-
-	guard(preempt)();
-	mod = __module_text_address(map->start);
-	if (!mod)
-		return 0;
-
-	find_fixups(map, mod->extable, mod->extable + mod->num_exentries);
-#ifdef CONFIG_JUMP_LABEL
-	find_static_branches(map, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-#endif
-
-	return find_branches_from_name(map, rcu_dereference_sched(mod->kallsyms), name);
-}
-#else
-static int find_in_module(struct function_map *map, const char *name)
-{
-	return 0;
-}
-#endif
 
 /* NAME and NAME.cold branch into each other. Of those so called all are looked at. */
 static void other_part_name(char *other, const char *name)
@@ -286,7 +279,8 @@ static void other_part_name(char *other, const char *name)
 }
 
 /**
- * struct surroundings - where the kernel's functions in a piece of text branch to
+ * struct surroundings - where the functions in a piece of text branch to
+ * @generation: of modules when it was looked at
  * @start: where it begins
  * @end: where it ends, and another function begins
  * @symbol: the function that is being looked at
@@ -297,6 +291,7 @@ static void other_part_name(char *other, const char *name)
  * Functions are asked for in the order of their addresses, mostly.
  */
 static struct surroundings {
+	unsigned long generation;
 	unsigned long start;
 	unsigned long end;
 	unsigned long symbol;
@@ -320,14 +315,14 @@ static void note_leaving(void *data, unsigned long target)
 /* Look at one more function, behind the others. */
 static int extend(struct surroundings *s)
 {
-	unsigned long size, offset;
+	struct kprobe_function fn;
 	int ret;
 
-	if (!kallsyms_lookup_size_offset(s->end, &size, &offset) || size <= offset)
+	if (!find_symbol(s->end, &fn) || fn.end <= s->end)
 		return -ENOENT;
 
 	s->symbol = s->end;
-	s->symbol_end = s->end - offset + size;
+	s->symbol_end = fn.end;
 	ret = each_branch(s->symbol, s->symbol_end, note_leaving, s);
 	s->end = s->symbol_end;
 
@@ -336,24 +331,26 @@ static int extend(struct surroundings *s)
 
 static int begin_at(struct surroundings *s, unsigned long addr)
 {
-	unsigned long size, offset;
+	struct kprobe_function fn;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!find_symbol(addr, &fn))
 		return -ENOENT;
 
-	s->start = addr - offset;
+	s->generation = kprobe_index_generation();
+	s->start = fn.start;
 	s->end = s->start;
 	s->nr = 0;
 
 	return 0;
 }
 
-/* The kernel's text from @first to @last, and more of it. */
+/* The text from @first to @last, and more of it. */
 static int look_around(struct surroundings *s, unsigned long first, unsigned long last)
 {
 	int ret = 0;
 
-	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
+	if (s->generation != kprobe_index_generation() || first < s->start || first > s->end ||
+	    s->nr > ARRAY_SIZE(s->targets) / 2)
 		ret = begin_at(s, first);
 	while (!ret && s->end < last)
 		ret = extend(s);
@@ -366,33 +363,53 @@ static int look_around(struct surroundings *s, unsigned long first, unsigned lon
 /* Whatever is within the reach of a branch before and behind the function. */
 static int find_branches_around(struct function_map *map)
 {
-	unsigned long size, offset, start = map->start, end = map->end;
+	unsigned long start = map->start, end = map->end;
+	struct kprobe_function fn;
 	int ret = 0;
 
-	while (!ret && map->start - start < BRANCH_REACH &&
-	       kallsyms_lookup_size_offset(start - 1, &size, &offset)) {
-		ret = find_branches(map, start - 1 - offset, start);
-		start -= offset + 1;
+	while (!ret && map->start - start < BRANCH_REACH && find_symbol(start - 1, &fn)) {
+		ret = find_branches(map, fn.start, start);
+		start = fn.start;
 	}
-	while (!ret && end - map->end < BRANCH_REACH &&
-	       kallsyms_lookup_size_offset(end, &size, &offset) && !offset && size) {
-		ret = find_branches(map, end, end + size);
-		end += size;
+	while (!ret && end - map->end < BRANCH_REACH && find_symbol(end, &fn) &&
+	       fn.start == end && fn.end > end) {
+		ret = find_branches(map, end, fn.end);
+		end = fn.end;
 	}
 
 	return ret;
 }
 
-/* The same from what is known of the kernel's text. */
+/* Set @start and @end to those of the text that @addr is in. */
+static bool find_text(unsigned long addr, unsigned long *start, unsigned long *end)
+{
+	const struct module *mod;
+
+	*start = (unsigned long)_stext;
+	*end = (unsigned long)_etext;
+	if (addr >= *start && addr < *end)
+		return true;
+
+	guard(preempt)();
+	mod = module_of(addr);
+	if (!mod)
+		return false;
+	*start = kprobe_index_of(mod, (unsigned long)mod->mem[MOD_TEXT].base, 0);
+	*end = *start + kprobe_index_of(mod, mod->mem[MOD_TEXT].size, 0);
+
+	return addr >= *start && addr < *end;
+}
+
+/* The same from what is known of the text. */
 static int find_branches_nearby(struct function_map *map)
 {
-	unsigned long first = max(map->start - BRANCH_REACH, (unsigned long)_stext);
-	unsigned long last = min(map->end + BRANCH_REACH, (unsigned long)_etext);
 	struct surroundings *s = &surroundings;
+	unsigned long first, last;
 	unsigned int i;
 
-	if (map->start < (unsigned long)_stext || map->end > (unsigned long)_etext ||
-	    look_around(s, first, last))
+	if (!find_text(map->start, &first, &last) || map->end > last ||
+	    look_around(s, max(map->start - BRANCH_REACH, first),
+			min(map->end + BRANCH_REACH, last)))
 		return find_branches_around(map);
 
 	for (i = 0; i < s->nr; i++)
@@ -407,13 +424,10 @@ int find_targets(struct function_map *map, const char *name)
 	int ret;
 
 	other_part_name(other, name);
-	find_fixups(map, __start___ex_table, __stop___ex_table);
-	find_kernel_static_branches(map);
-
-	ret = read_function(map);
+	ret = find_others(map);
+	ret = ret ?: read_function(map);
 	if (!ret && !is_ftrace_site(map->start))
 		ret = find_branches_nearby(map);
-	ret = ret ?: kallsyms_on_each_match_symbol(find_branches_from, other, map);
 
-	return ret ?: find_in_module(map, other);
+	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);
 }

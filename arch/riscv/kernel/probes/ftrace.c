@@ -94,10 +94,17 @@ bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_site);
 
-/* Is @addr the first instruction of a site? */
+/*
+ * Is @addr the first instruction of a site? ftrace_location() would look for a symbol as
+ * well, among all those of a module.
+ */
 bool is_ftrace_site(unsigned long addr)
 {
-	return ftrace_location(addr) == addr;
+#ifdef CONFIG_DYNAMIC_FTRACE
+	return ftrace_location_range(addr, addr) == addr;
+#else
+	return false;
+#endif
 }
 
 /*
