@@ -16,6 +16,7 @@
 #include <linux/uaccess.h>
 
 #include "common.h"
+#include "window.h"
 
 /* What a point without a breakpoint has as opcode is what the text has as well. */
 static bool read_from_probe(u32 *insn, unsigned long addr)
@@ -66,7 +67,8 @@ struct scan {
 	unsigned int reserved;
 };
 
-static int scan_insn(struct scan *scan, unsigned long addr)
+static __always_inline int scan_insn(struct scan *scan, struct window *window, unsigned long addr,
+				     unsigned long end)
 {
 	/* Once the store-conditional is done nothing is reserved, or of use. */
 	if (insn_is_sc(scan->insn) || insn_is_wrs(scan->insn))
@@ -74,7 +76,7 @@ static int scan_insn(struct scan *scan, unsigned long addr)
 	else if (scan->reserved)
 		scan->reserved--;
 
-	if (read_original(&scan->insn, addr)) {
+	if (read_next(&scan->insn, window, addr, end)) {
 		pr_debug("%pS: cannot be read\n", (void *)addr);
 		return -EILSEQ;
 	}
@@ -95,7 +97,8 @@ static struct {
 static int scan_to(struct scan *scan, unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
-	unsigned long at;
+	struct window window = {};
+	unsigned long at, end;
 	int ret;
 
 	if (!fn) {
@@ -104,12 +107,13 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	}
 
 	at = fn->start;
+	end = min(fn->end, addr + sizeof(u32));
 	if (last_scan.serial == fn->serial && last_scan.addr <= addr) {
 		at = last_scan.addr;
 		*scan = last_scan.before;
 	}
 	for (; at < addr; at += insn_len(scan->insn)) {
-		ret = scan_insn(scan, at);
+		ret = scan_insn(scan, &window, at, end);
 		if (ret)
 			return ret;
 	}
@@ -122,7 +126,7 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	last_scan.addr = addr;
 	last_scan.before = *scan;
 
-	return scan_insn(scan, addr);
+	return scan_insn(scan, &window, addr, end);
 }
 
 static int check_insn(struct kprobe *p, struct scan *scan)

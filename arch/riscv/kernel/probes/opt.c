@@ -29,10 +29,13 @@
 #include <asm/patch.h>
 
 #include "common.h"
+#include "window.h"
 
 /* What entry.S knows. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
+/* What window.h knows. */
+static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Instructions that are read one after the other, as they are without probes.
+ */
+#ifndef _RISCV_KPROBES_WINDOW_H
+#define _RISCV_KPROBES_WINDOW_H
+
+#include <linux/minmax.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+#include <asm/bug.h>
+
+#include "common.h"
+
+/* Parcels in front of an instruction at which a jump may begin that covers it. */
+#define COVER		3
+
+/**
+ * struct window - a piece of text, for instructions that are read one after the other
+ * @start: where it begins
+ * @nr: how many parcels it has
+ * @parcels: these
+ */
+struct window {
+	unsigned long start;
+	unsigned int nr;
+	u16 parcels[64];
+};
+
+/*
+ * The instruction at @addr, in front of which there are others, or NULL. This and others
+ * below are called thousands of times for a function: a probe on each function of the
+ * kernel must not find a function in them.
+ */
+static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
+					    unsigned long end)
+{
+	unsigned int at = (addr - window->start) / 2;
+	size_t size;
+
+	if (window->nr && at + 1 < window->nr)
+		return &window->parcels[at];
+
+	window->start = addr - COVER * 2;
+	window->nr = 0;
+	size = min(sizeof(window->parcels), end - window->start);
+	if (copy_from_kernel_nofault(window->parcels, (void *)window->start, size))
+		return NULL;
+	window->nr = size / 2;
+
+	return window->nr > COVER + 1 ? &window->parcels[COVER] : NULL;
+}
+
+static inline bool may_be_probed(const u16 *parcels)
+{
+	unsigned int i;
+
+	if (parcels[0] == __BUG_INSN_16 || parcels[0] == (__BUG_INSN_32 & U16_MAX))
+		return true;
+	for (i = 0; i <= COVER; i++) {
+		if ((parcels[-(int)i] & 0x7f) == 0x17)		/* auipc */
+			return true;
+	}
+
+	return false;
+}
+
+/* As read_original() does. That is slow, and most of the text is as it has always been. */
+static __always_inline int read_next(u32 *insn, struct window *window, unsigned long addr,
+				     unsigned long end)
+{
+	const u16 *parcels = window_at(window, addr, end);
+
+	if (!parcels || may_be_probed(parcels))
+		return read_original(insn, addr);
+
+	*insn = parcels[0];
+	if (insn_len(*insn) == 4)
+		*insn |= (u32)parcels[1] << 16;
+
+	return 0;
+}
+
+#endif /* _RISCV_KPROBES_WINDOW_H */
