@@ -5,7 +5,10 @@
 #ifndef _RISCV_KPROBES_WINDOW_H
 #define _RISCV_KPROBES_WINDOW_H
 
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
 #include <linux/minmax.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 #include <asm/bug.h>
@@ -51,14 +54,22 @@ static __always_inline const u16 *window_at(struct window *window, unsigned long
 	return window->nr > COVER + 1 ? &window->parcels[COVER] : NULL;
 }
 
-static inline bool may_be_probed(const u16 *parcels)
+static __always_inline bool is_point(unsigned long addr)
+{
+	guard(preempt_notrace)();
+
+	return get_kprobe((kprobe_opcode_t *)addr);
+}
+
+/* An AUIPC may be the compiler's own. */
+static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr)
 {
 	unsigned int i;
 
 	if (parcels[0] == __BUG_INSN_16 || parcels[0] == (__BUG_INSN_32 & U16_MAX))
 		return true;
 	for (i = 0; i <= COVER; i++) {
-		if ((parcels[-(int)i] & 0x7f) == 0x17)		/* auipc */
+		if ((parcels[-(int)i] & 0x7f) == 0x17 && is_point(addr - i * sizeof(u16)))
 			return true;
 	}
 
@@ -71,7 +82,7 @@ static __always_inline int read_next(u32 *insn, struct window *window, unsigned 
 {
 	const u16 *parcels = window_at(window, addr, end);
 
-	if (!parcels || may_be_probed(parcels))
+	if (!parcels || may_be_probed(parcels, addr))
 		return read_original(insn, addr);
 
 	*insn = parcels[0];
