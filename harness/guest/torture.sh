@@ -69,7 +69,10 @@ switch_tracer()
 {
 	echo function >$TRACE/current_tracer
 	a_while 500
-	[ -s /tmp/traced ] || head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced
+	# On a slow machine there may be one round only.
+	until [ -s /tmp/traced ] || ! running; do
+		head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced || a_while 500
+	done
 	echo nop >$TRACE/current_tracer
 	a_while 1000
 	echo >>/tmp/switches
