@@ -26,7 +26,7 @@ from .build import Build
 from .paths import CACHE, HARNESS, REPO, log_file
 
 FOLDER = HARNESS / "series"
-COSTS = re.compile(r"^\| \| theirs \|.*\n(?:\|.*\n)+", re.M)
+COSTS = re.compile(r"^\| \| x86_64 \|.*\n\|[-|]*\n((?:\|.*\n)+)", re.M)
 
 
 @dataclass
@@ -214,17 +214,17 @@ def git(folder, *argv, **more):
 # --- the letter ---
 
 def costs():
-    """The README's table, as text."""
+    """The README's table, as text; of its cells the first, which are "ours / theirs = ratio"."""
     table = COSTS.search((REPO / "README.md").read_text())
     if not table:
         raise ui.Failure("README.md has no table of costs for the cover letter")
-    lines = []
-    for row in table[0].splitlines():
-        cells = [cell.strip() for cell in row.strip("|").split("|")][:4]
-        if set(cells[0]) != {"-"}:
-            name = textwrap.wrap(cells[0], 40) or [""]
-            lines += [f"  {part}" for part in name[:-1]]
-            lines.append(f"  {name[-1]:42}" + "".join(f"{cell:>10}" for cell in cells[1:]).rstrip())
+    lines = [f"{'':44}" + "".join(f"{head:>10}" for head in ("theirs", "ours", "ratio"))]
+    for row in table[1].splitlines():
+        name, cell = [cell.strip() for cell in row.strip("|").split("|")][:2]
+        ours, theirs, ratio = re.split(" / | = ", cell)
+        *before, last = textwrap.wrap(name, 40)
+        lines += [f"  {part}" for part in before]
+        lines.append(f"  {last:42}{theirs:>10}{ours:>10}{ratio:>10}")
     return "\n".join(lines)
 
 
