@@ -336,6 +336,31 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 }
 #endif
 
+/**
+ * arch_jump_lead() - how far before its probe does a jump begin?
+ * @op: a probe with a prepared detour
+ *
+ * An architecture that finds no room for a jump from the probe on may write it at an
+ * instruction before, from where the code runs on to the probe. Then it defines this
+ * and arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is
+ * true from there on.
+ *
+ * Context: Any.
+ * Return: bytes, fewer than %MAX_OPTIMIZED_LENGTH.
+ */
+#ifndef arch_jump_lead
+static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
+{
+	return 0;
+}
+
+/* The most that it has been for any probe since the boot. */
+static inline unsigned int arch_jump_lead_max(void)
+{
+	return 0;
+}
+#endif
+
 /* kernel/kprobes/optimize.c */
 void wait_for_kprobe_optimizer(void);
 

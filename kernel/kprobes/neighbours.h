@@ -11,7 +11,7 @@ struct kprobe_point;
 struct list_head;
 
 #ifdef CONFIG_OPTPROBES
-struct kprobe_point *point_inner(struct kprobe_point *point);
+struct kprobe_point *point_in_the_way(struct kprobe_point *point);
 bool point_is_blocked(struct kprobe_point *point);
 void points_add_outer(struct list_head *work);
 bool points_cover(unsigned long addr);

@@ -171,7 +171,7 @@ static void optimize_work(struct work_struct *work)
 /* Describe the first obstacle to a jump. */
 void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
-	struct kprobe_point *inner;
+	struct kprobe_point *other;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -187,10 +187,12 @@ void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 		else
 			strscpy(buf, "not tried yet", size);
 	} else {
-		inner = point_inner(point);
-		if (inner)
-			scnprintf(buf, size, "neighbour at +%lu",
-				  point_addr(inner) - point_addr(point));
+		other = point_in_the_way(point);
+		if (other)
+			scnprintf(buf, size, "neighbour at %+ld",
+				  (long)(point_addr(other) - point_addr(point)));
+		else if (arch_jump_lead(&point->op))
+			scnprintf(buf, size, "jump at -%u", arch_jump_lead(&point->op));
 		else
 			strscpy(buf, "-", size);
 	}
