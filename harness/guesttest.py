@@ -338,5 +338,6 @@ def probe(config, source, place, ret, seconds):
     _, where, state, *_, = said["point"].split()
     reason = said["point"].split(" ", 5)[5]
     ui.say(f"{hits} hits, {missed} missed" + (f", of which {SHOWN} are shown" if hits > SHOWN else ""))
-    ui.say(f"{where} is {state}" + ("" if reason == "-" else f", no jump: {reason}"))
+    jump = reason == "-" or reason.startswith("jump at")
+    ui.say(f"{where} is {state}" + ("" if jump else f", no jump: {reason}"))
     return 0

@@ -127,7 +127,7 @@ def count(drawn, lines):
             continue
         if word[0] == "why":
             reason = word[3].strip() if len(word) > 3 else "-"
-            share.reasons[f"{word[2]}, {re.sub(r' at [+].*', '', reason)}"] += 1
+            share.reasons[f"{word[2]}, {re.sub(r' at [+-].*', '', reason)}"] += 1
             continue
         share.accepted[drawn[address]] += 1
         share.jumps[drawn[address]] += word[2] == "jump"

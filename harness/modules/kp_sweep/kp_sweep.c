@@ -306,6 +306,7 @@ static int more_set(const char *text, const struct kernel_param *param)
 static const struct kernel_param_ops more_ops = { .set = more_set };
 module_param_cb(more, &more_ops, NULL, 0200);
 
+/* One that begins before its probe is not found. */
 static bool is_jump(const struct kprobe *kp)
 {
 #if defined(CONFIG_X86)
