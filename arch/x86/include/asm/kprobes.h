@@ -118,21 +118,24 @@ struct arch_specific_insn {
 #define MAX_OPTINSN_SIZE	DETOUR_SIZE
 
 /**
- * struct arch_optimized_insn - how to reach one probe by a jump
+ * struct arch_optimized_insn - how to reach one probe by a jump; offsets in the text,
+ *	and bit N of a mask for offset N, count from where the jump begins
  * @insn: the slot of the detour, NULL when there is none
  * @original: the bytes that the jump replaces
- * @copy_at: for each of these bytes where in the slot the copy of the instruction
- *	is that starts there, 0 when none does
+ * @copy_at: for each offset where in the slot the copy of the instruction is that
+ *	starts there, 0 when none does
+ * @lead: offset of the probe
  * @size: bytes of the jump
- * @len: bytes of the instructions that it covers
+ * @len: bytes of the instructions that the detour has copies of
  * @back: where in the slot the jump back is
+ * @enter: where in the slot the copies of what is before the probe end, 0 when there
+ *	are none
  * @post: where in the slot a hit goes on for which there is a post_handler:
  *	DETOUR_POST_RETURN when the instruction is emulated, else the post way, or 0
  *	when there is none
- * @traps: bit N: offset N can be branched or returned to, so the jump has a
- *	breakpoint there
- * @extable: bit N: the instruction at offset N has an exception table entry
- * @calls: bit N: the instruction at offset N is a call
+ * @traps: what can be branched or returned to, so the jump has a breakpoint there
+ * @extable: instructions that have an exception table entry
+ * @calls: instructions that are calls
  * @guarded: an instruction of these that is come to runs as its copy
  * @why: an enum detour_obstacle, when there is no detour
  * @why_at: at which offset it is
@@ -141,9 +144,11 @@ struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
 	kprobe_opcode_t original[MAX_OPTIMIZED_LENGTH];
 	u8 copy_at[MAX_OPTIMIZED_LENGTH];
+	u8 lead;
 	u8 size;
 	u8 len;
 	u8 back;
+	u8 enter;
 	u8 post;
 	u8 traps;
 	u8 extable;
@@ -165,6 +170,10 @@ bool arch_detour_calls_post(const struct optimized_kprobe *op);
 #define arch_hit_in_detour arch_hit_in_detour
 bool arch_hit_in_detour(struct kprobe *p, const struct pt_regs *regs);
 int arch_detour_post(struct kprobe *p, struct pt_regs *regs);
+
+#define arch_jump_lead arch_jump_lead
+unsigned int arch_jump_lead(const struct optimized_kprobe *op);
+unsigned int arch_jump_lead_max(void);
 
 #endif /* CONFIG_OPTPROBES */
 

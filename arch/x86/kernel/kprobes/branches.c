@@ -231,11 +231,13 @@ static bool skip_padding(struct code *code)
 	return true;
 }
 
-/* Note what @insn, at @addr, does. */
+/* Note where @insn, at @addr, is and what it does. */
 static int note_insn(struct function_map *map, struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
 
+	if (addr >= map->start && addr < map->end)
+		__set_bit(addr - map->start, map->heads);
 	if (!branch_target(insn, addr, &target))
 		target = 0;
 	if (may_be_jump_table(insn, target))
@@ -386,21 +388,22 @@ static int find_targets(struct function_map *map, const char *name)
 	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);
 }
 
-/* Have room for a bit for each byte that a jump in @fn may cover, all clear. */
-static int clear_targets(struct function_map *map, const struct kprobe_function *fn)
+/* Have room for two bits for each byte that a jump in @fn may cover, all clear. */
+static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 {
-	unsigned long size = fn->end - fn->start + MAX_OPTIMIZED_LENGTH;
+	unsigned long longs = BITS_TO_LONGS(fn->end - fn->start + MAX_OPTIMIZED_LENGTH);
 	unsigned long *targets = map->targets;
 
-	if (size > map->size) {
-		targets = kvcalloc(BITS_TO_LONGS(size), sizeof(long), GFP_KERNEL);
+	if (longs > BITS_TO_LONGS(map->size)) {
+		targets = kvcalloc(longs, 2 * sizeof(long), GFP_KERNEL);
 		if (!targets)
 			return -ENOMEM;
 		kvfree(map->targets);
 		map->targets = targets;
-		map->size = size;
+		map->heads = targets + longs;
+		map->size = longs * BITS_PER_LONG;
 	}
-	bitmap_zero(map->targets, map->size);
+	bitmap_zero(map->targets, 2 * map->size);
 
 	return 0;
 }
@@ -428,7 +431,7 @@ const struct function_map *map_function(const struct kprobe_function *fn)
 	map.cold_end = 0;
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
-	map.err = clear_targets(&map, fn);
+	map.err = clear_map(&map, fn);
 	map.err = map.err ?: find_targets(&map, fn->name);
 
 	return &map;

@@ -231,7 +231,7 @@ enum detour_obstacle {
 
 /**
  * struct region_insn - one instruction that a jump covers
- * @at: offset from the probe
+ * @at: offset from the start of the jump
  * @len: bytes of it
  * @kind: how it is done in a detour
  */
@@ -243,11 +243,13 @@ struct region_insn {
 
 /**
  * struct region - what a jump covers, and what comes into it; a bit mask has bit
- *	N for what is at offset N from the probe
- * @addr: the probe
+ *	N for what is at offset N from @addr
+ * @addr: where the jump begins
+ * @lead: offset of the probe
  * @end: where its function ends
- * @insns: the instructions
+ * @insns: the instructions, up to the probed one and to the end of the jump
  * @nr: how many there are
+ * @probed: which of them is the probed one
  * @len: bytes of all of them
  * @heads: where they start
  * @branched: where branches and fixups may come in
@@ -263,6 +265,8 @@ struct region {
 	unsigned long end;
 	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
 	u8 nr;
+	u8 probed;
+	u8 lead;
 	u8 len;
 	u8 heads;
 	u8 branched;
@@ -286,7 +290,8 @@ extern struct exception_table_entry __stop___ex_table[];
  * @cold: a piece of code that it branches into and that may branch back
  * @cold_end: the byte behind that
  * @targets: bit N: offset N may be branched to, be it by a fixup
- * @size: bits in @targets
+ * @heads: bit N: at offset N an instruction starts
+ * @size: bits in @targets, and in @heads
  * @indirect: a branch may lead anywhere
  * @backwards: the direction flag may be set
  * @err: that it could not be found out
@@ -298,6 +303,7 @@ struct function_map {
 	unsigned long cold;
 	unsigned long cold_end;
 	unsigned long *targets;
+	unsigned long *heads;
 	unsigned long size;
 	bool indirect;
 	bool backwards;
@@ -335,9 +341,9 @@ static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 }
 
 /*
- * The copy that runs for the instruction @at bytes behind the probe, 0 when the
- * original may run. From the moment that a jump is planned until the original
- * bytes are back no hit may go on at the second instruction.
+ * The copy that runs for the instruction at offset @at of what the jump covers, 0 when
+ * the original may run. From the moment that a jump is planned until the original bytes
+ * are back no hit may go on at the next instruction.
  */
 static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
 {
@@ -348,6 +354,12 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 		return 0;
 
 	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
+}
+
+/* The same for the probed instruction. */
+static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
+{
+	return detour_copy(p, optinsn_of(p)->lead);
 }
 
 /* Does a jump cover what follows @p, or is it to? */
@@ -393,7 +405,7 @@ static inline bool detour_enter(unsigned long addr, struct pt_regs *regs)
 	return false;
 }
 
-static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
+static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 {
 	return 0;
 }

@@ -967,12 +967,27 @@ static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point
 		  used ? ", " : "", c->probe[n].kp.addr - lab.snippet->start, why);
 }
 
+/* A jump that begins before the probe may leave its breakpoint where it is. */
+static bool has_jump(struct kprobe *point)
+{
+	const struct arch_optimized_insn *optinsn =
+		&container_of(point, struct optimized_kprobe, kp)->optinsn;
+	const u8 *end = point->addr - optinsn->lead + optinsn->size;
+	s32 disp;
+
+	if (!optinsn->lead)
+		return *point->addr != INT3_INSN_OPCODE;
+	memcpy(&disp, end - sizeof(disp), sizeof(disp));
+
+	return end + disp == optinsn->insn + optinsn->copy_at[0];
+}
+
 /* Who says that there is a jump must be right, and nobody may have one by halves. */
 static bool note_jump(struct kunit *test, struct course *c, unsigned int n, bool alone)
 {
 	bool post = c->probe[n].kp.post_handler;
 	struct kprobe *point = get_kprobe(c->probe[n].kp.addr);
-	bool jump = *c->probe[n].kp.addr != INT3_INSN_OPCODE;
+	bool jump = has_jump(point);
 
 	KUNIT_EXPECT_EQ_MSG(test, jump, !!(point->flags & KPROBE_FLAG_OPTIMIZED), "%s+%td",
 			    lab.snippet->name, c->probe[n].kp.addr - lab.snippet->start);

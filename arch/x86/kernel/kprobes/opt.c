@@ -9,7 +9,8 @@
  * covers, and a jump behind the last of them. To the copies nothing
  * shows that they are elsewhere: what depends on the place is encoded anew, see
  * emit_insn(). A call in particular pushes the address behind the original, so
- * nobody sleeps with the address of a detour on the stack.
+ * nobody sleeps with the address of a detour on the stack. A jump that begins before
+ * its probe leads to copies of what is before it, which end in a jump to the call.
  *
  * The text goes from breakpoint to jump and back in steps that every CPU has seen
  * before the next is made. There is a breakpoint at the start, and one wherever
@@ -60,10 +61,28 @@ static_assert(offsetof(struct kprobe, callee) == KPROBE_CALLEE);
 static_assert(offsetof(struct kprobe_ctlblk, context) == KPROBE_CONTEXT);
 static_assert(offsetof(struct pcpu_hot, preempt_count) == PCPU_PREEMPT_COUNT);
 
-static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
+/* The most bytes before a probe at which a jump begins. Never falls. */
+static unsigned int lead_max;
+
+unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 {
-	return (struct detour *)optinsn->insn;
+	return op->optinsn.lead;
 }
+
+/* Pairs with the release in note_lead(): 0 is right as long as no detour has another. */
+unsigned int arch_jump_lead_max(void)
+{
+	return smp_load_acquire(&lead_max);
+}
+
+NOKPROBE_SYMBOL(arch_jump_lead_max);
+
+static unsigned long jump_addr(struct kprobe *p)
+{
+	return (unsigned long)p->addr - optinsn_of(p)->lead;
+}
+
+NOKPROBE_SYMBOL(jump_addr);
 
 /**
  * struct emitter - a detour under construction
@@ -124,21 +143,40 @@ static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, uns
 	return end + size <= DETOUR_POST_RETURN ? DETOUR_POST_RETURN - size : 0;
 }
 
-/* Say where each copy will be. Returns false when they need too much room. */
-static bool lay_out(struct optimized_kprobe *op, const struct region *region)
+/* The copies of the instructions in [@ri, @end) begin at @pos. Returns where they end. */
+static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned int pos,
+				   const struct region_insn *ri, const struct region_insn *end)
 {
-	struct arch_optimized_insn *optinsn = &op->optinsn;
-	const struct region_insn *ri;
-	unsigned int pos = DETOUR_COPIES;
-
-	memset(optinsn->copy_at, 0, sizeof(optinsn->copy_at));
-	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
+	for (; ri < end; ri++) {
 		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
 			optinsn->copy_at[ri->at] = pos;
 		pos += copied_size(ri);
 	}
+
+	return pos;
+}
+
+/* Say where each copy will be. Returns false when they need too much room. */
+static bool lay_out(struct optimized_kprobe *op, const struct region *region)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	const struct region_insn *probed = region->insns + region->probed;
+	unsigned int pos;
+
+	memset(optinsn->copy_at, 0, sizeof(optinsn->copy_at));
+	pos = lay_out_copies(optinsn, DETOUR_COPIES, probed, region->insns + region->nr);
 	optinsn->back = pos;
-	optinsn->post = post_way(&op->kp, region->insns, pos + JMP32_INSN_SIZE);
+	pos += JMP32_INSN_SIZE;
+
+	optinsn->enter = 0;
+	if (region->lead) {
+		pos = lay_out_copies(optinsn, pos, region->insns, probed);
+		optinsn->enter = pos;
+		pos += JMP8_INSN_SIZE;
+	}
+
+	optinsn->post = post_way(&op->kp, probed, pos);
+	optinsn->lead = region->lead;
 	optinsn->len = region->len;
 	optinsn->traps = region->traps;
 	optinsn->extable = region->extable;
@@ -146,7 +184,7 @@ static bool lay_out(struct optimized_kprobe *op, const struct region *region)
 	optinsn->why = DETOUR_POSSIBLE;
 	optinsn->why_at = 0;
 
-	return pos + JMP32_INSN_SIZE <= MAX_OPTINSN_SIZE;
+	return pos <= MAX_OPTINSN_SIZE;
 }
 
 static void emit_byte(struct emitter *e, u8 byte)
@@ -267,20 +305,41 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 	}
 }
 
-static int emit_region(struct emitter *e, const struct region *region)
+static int emit_original(struct emitter *e, const struct region *region,
+			 const struct region_insn *ri)
 {
-	const struct region_insn *ri;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
+
+	e->addr = region->addr + ri->at;
+
+	return decode_original(&insn, buf, e->addr, region->end) ?: emit_insn(e, ri, &insn);
+}
+
+/* The jump is one in the slot, to @pos there. */
+static void emit_jmp8(struct emitter *e, unsigned int pos)
+{
+	emit_byte(e, JMP8_INSN_OPCODE);
+	emit_byte(e, pos - (e->pos + 1));
+}
+
+/* The copies from the probed instruction on, and then those of what is before it. */
+static int emit_region(struct emitter *e, const struct region *region)
+{
+	const struct region_insn *ri, *probed = region->insns + region->probed;
 	int ret = 0;
 
-	for (ri = region->insns; !ret && ri < region->insns + region->nr; ri++) {
-		e->addr = region->addr + ri->at;
-		ret = decode_original(&insn, buf, e->addr, region->end);
-		ret = ret ?: emit_insn(e, ri, &insn);
-	}
+	for (ri = probed; !ret && ri < region->insns + region->nr; ri++)
+		ret = emit_original(e, region, ri);
+	ret = ret ?: emit_jmp(e, region->addr + region->len);
+	if (!region->lead)
+		return ret;
 
-	return ret ?: emit_jmp(e, region->addr + region->len);
+	for (ri = region->insns; !ret && ri < probed; ri++)
+		ret = emit_original(e, region, ri);
+	emit_jmp8(e, offsetof(struct detour, code));
+
+	return ret;
 }
 
 #ifdef CONFIG_X86_64
@@ -344,17 +403,13 @@ static int emit_entry(struct emitter *e, unsigned long ip)
 }
 
 /* Run the copy, call, and go on with the next. */
-static int emit_post(struct emitter *e, const struct region *region)
+static int emit_post(struct emitter *e, const struct region *region,
+		     const struct region_insn *ri)
 {
-	const struct region_insn *ri = region->insns;
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
 	int ret;
 
-	e->addr = region->addr;
 	emit_unframe(e);
-	ret = decode_original(&insn, buf, e->addr, region->end);
-	ret = ret ?: emit_insn(e, ri, &insn);
+	ret = emit_original(e, region, ri);
 	ret = ret ?: emit_frame(e, e->addr + ri->len);
 	emit_byte(e, CALL_INSN_OPCODE);
 
@@ -363,6 +418,7 @@ static int emit_post(struct emitter *e, const struct region *region)
 
 static int emit_post_way(struct emitter *e, const struct region *region, unsigned int post)
 {
+	const struct region_insn *probed = region->insns + region->probed;
 	int ret = 0;
 
 	if (!post)
@@ -370,10 +426,9 @@ static int emit_post_way(struct emitter *e, const struct region *region, unsigne
 
 	e->pos = post;
 	if (post != DETOUR_POST_RETURN)
-		ret = emit_post(e, region);
+		ret = emit_post(e, region, probed);
 	emit_unframe(e);
-	emit_byte(e, JMP8_INSN_OPCODE);
-	emit_byte(e, DETOUR_COPIES + copied_size(region->insns) - DETOUR_SIZE);
+	emit_jmp8(e, DETOUR_COPIES + copied_size(probed));
 
 	return ret;
 }
@@ -387,7 +442,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	memcpy(e.image, &op, sizeof(op));
 	e.pos = offsetof(struct detour, code);
 
-	ret = emit_entry(&e, region->addr);
+	ret = emit_entry(&e, region->addr + region->lead);
 	ret = ret ?: emit_region(&e, region);
 	ret = ret ?: emit_post_way(&e, region, op->optinsn.post);
 	if (ret)
@@ -399,12 +454,19 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	return 0;
 }
 
+/* Where in the slot the jump leads. */
+static unsigned int jump_target(const struct arch_optimized_insn *optinsn)
+{
+	return optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
+}
+
 /* The slots from which the jump has a breakpoint in each place that needs one. */
-static struct optinsn_place suitable_place(const struct region *region)
+static struct optinsn_place suitable_place(const struct arch_optimized_insn *optinsn,
+					   const struct region *region)
 {
 	unsigned int disp = region->size - sizeof(s32), i;
 	struct optinsn_place place = {
-		.origin = region->addr + region->size - offsetof(struct detour, code),
+		.origin = region->addr + region->size - jump_target(optinsn),
 	};
 
 	for (i = 0; i < sizeof(s32); i++) {
@@ -417,9 +479,10 @@ static struct optinsn_place suitable_place(const struct region *region)
 	return place;
 }
 
-static kprobe_opcode_t *get_slot(const struct region *region)
+static kprobe_opcode_t *get_slot(const struct arch_optimized_insn *optinsn,
+				 const struct region *region)
 {
-	struct optinsn_place place = suitable_place(region);
+	struct optinsn_place place = suitable_place(optinsn, region);
 
 	return place.mask ? get_optinsn_slot_at(&place) : get_optinsn_slot();
 }
@@ -547,6 +610,13 @@ static int read_originals(u8 *original, const struct region *region)
 	return ret;
 }
 
+/* Before anybody can find the detour. Pairs with the acquire in arch_jump_lead_max(). */
+static void note_lead(const struct arch_optimized_insn *optinsn)
+{
+	if (optinsn->lead > lead_max)
+		smp_store_release(&lead_max, optinsn->lead);
+}
+
 /* With text_mutex held, and what keeps the reservations of others as they are. */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
@@ -562,7 +632,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
-	optinsn->insn = get_slot(&region);
+	optinsn->insn = get_slot(optinsn, &region);
 	if (!optinsn->insn) {
 		obstruct(op, DETOUR_NO_ROOM, 0);
 		return -ENOMEM;
@@ -572,6 +642,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
 	}
 
+	note_lead(optinsn);
 	/* All that covering_probe() gives access to is there, and the text is as it was. */
 	smp_store_release(&optinsn->size, region.size);
 
@@ -594,53 +665,69 @@ int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
 {
-	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
+	unsigned long offset = (unsigned long)addr - jump_addr(&op->kp);
+
+	return op->optinsn.size && offset < max(op->optinsn.size, op->optinsn.lead + 1);
 }
 
-/* Breakpoints where others may come in, or the original bytes there. */
-static bool poke_traps(struct optimized_kprobe *op, bool trap)
+/* Where there is a breakpoint beside the jump, the probe's own and those of guards. */
+static u8 guards_at(const struct arch_optimized_insn *optinsn)
+{
+	return optinsn->traps | BIT(0);
+}
+
+/* The guards' breakpoints, or the original bytes there. The probe's own stays. */
+static bool poke_guards(struct optimized_kprobe *op, bool trap)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	u8 guards = guards_at(optinsn) & ~BIT(optinsn->lead);
 	static const u8 int3 = INT3_INSN_OPCODE;
+	u8 *addr = (u8 *)jump_addr(&op->kp);
 	const u8 *old, *new;
 	unsigned int at;
 
-	for (at = 1; at < optinsn->size; at++) {
-		if (!(optinsn->traps & BIT(at)))
+	for (at = 0; at < optinsn->size; at++) {
+		if (!(guards & BIT(at)))
 			continue;
 		old = trap ? &optinsn->original[at] : &int3;
 		new = trap ? &int3 : &optinsn->original[at];
-		poke_text(op->kp.addr + at, new, 1);
-		perf_event_text_poke(op->kp.addr + at, old, 1, new, 1);
+		poke_text(addr + at, new, 1);
+		perf_event_text_poke(addr + at, old, 1, new, 1);
 	}
 
-	return optinsn->traps;
+	return guards;
 }
 
-/* All bytes behind the first, but those that trap now. */
-static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
+/* What there is in the text of a guarded jump until it is written. */
+static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
 {
-	u8 tail[MAX_OPTIMIZED_LENGTH];
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	u8 traps = guards_at(optinsn) | BIT(optinsn->lead);
 	unsigned int at;
 
-	for (at = 1; at < op->optinsn.size; at++)
-		tail[at] = op->optinsn.traps & BIT(at) ? INT3_INSN_OPCODE : bytes[at];
-	poke_text(op->kp.addr + 1, tail + 1, op->optinsn.size - 1);
+	for (at = 0; at < optinsn->size; at++)
+		bytes[at] = traps & BIT(at) ? INT3_INSN_OPCODE : optinsn->original[at];
+}
+
+/* All bytes behind the first. The jump has a breakpoint wherever one is to stay. */
+static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
+{
+	poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, op->optinsn.size - 1);
 }
 
 static void poke_first(struct optimized_kprobe *op, u8 byte)
 {
-	poke_text(op->kp.addr, &byte, sizeof(byte));
+	poke_text((u8 *)jump_addr(&op->kp), &byte, sizeof(byte));
 }
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
 {
 	unsigned int prefixes = op->optinsn.size - JMP32_INSN_SIZE;
-	u8 *addr = op->kp.addr + prefixes;
+	u8 *addr = (u8 *)jump_addr(&op->kp) + prefixes;
 
 	memset(jump, CS_PREFIX, prefixes);
-	__text_gen_insn(jump + prefixes, JMP32_INSN_OPCODE, addr, detour_of(&op->optinsn)->code,
-			JMP32_INSN_SIZE);
+	__text_gen_insn(jump + prefixes, JMP32_INSN_OPCODE, addr,
+			op->optinsn.insn + jump_target(&op->optinsn), JMP32_INSN_SIZE);
 }
 
 void arch_guard_kprobes(struct list_head *oplist)
@@ -650,13 +737,13 @@ void arch_guard_kprobes(struct list_head *oplist)
 
 	list_for_each_entry(op, oplist, list) {
 		WRITE_ONCE(op->optinsn.guarded, true);
-		any |= poke_traps(op, true);
+		any |= poke_guards(op, true);
 	}
 	if (any)
 		poke_sync();
 }
 
-/* Behind their first bytes all instructions are original again, but for traps. */
+/* But for the probes' breakpoints, all that the jumps would cover is original again. */
 void arch_unguard_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
@@ -664,7 +751,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 
 	list_for_each_entry(op, oplist, list) {
 		if (op->optinsn.guarded)
-			any |= poke_traps(op, false);
+			any |= poke_guards(op, false);
 	}
 	if (any)
 		poke_sync();
@@ -673,17 +760,16 @@ void arch_unguard_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.guarded, false);
 }
 
-/* To perf: in place of the jump there are the probe's breakpoint and the traps. */
+/* To perf: a jump has come or gone, and the guards were or are there. */
 static void announce_jump(struct optimized_kprobe *op, bool made)
 {
 	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
-	unsigned int at, size = op->optinsn.size;
+	unsigned int size = op->optinsn.size;
 
 	fill_jump(op, jump);
-	for (at = 0; at < size; at++)
-		none[at] = !at || op->optinsn.traps & BIT(at) ? INT3_INSN_OPCODE :
-								op->optinsn.original[at];
-	perf_event_text_poke(op->kp.addr, made ? none : jump, size, made ? jump : none, size);
+	fill_guarded(op, none);
+	perf_event_text_poke((void *)jump_addr(&op->kp), made ? none : jump, size, made ? jump : none,
+			     size);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
@@ -710,13 +796,15 @@ void arch_optimize_kprobes(struct list_head *oplist)
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	struct optimized_kprobe *op;
+	u8 none[MAX_OPTIMIZED_LENGTH];
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
 	poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
-		poke_tail(op, op->optinsn.original);
+		fill_guarded(op, none);
+		poke_tail(op, none);
 		announce_jump(op, false);
 	}
 	poke_sync();
@@ -726,18 +814,21 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 }
 
 /*
- * The detour of the probe @at bytes before @addr, if its jump reaches to there. The
- * size is what arch_prepare_optimized_kprobe() writes last, and never takes back.
+ * The probe at @probe, if its jump covers @addr, or would. The size is what
+ * arch_prepare_optimized_kprobe() writes last, and never takes back.
  */
-static notrace struct kprobe *covering_probe(unsigned long addr, unsigned int at)
+static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long addr)
 {
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)(addr - at));
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)probe);
+	unsigned int size;
 
 	if (!p || kprobe_ftrace(p))
 		return NULL;
 
 	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
-	return at < smp_load_acquire(&optinsn_of(p)->size) ? p : NULL;
+	size = smp_load_acquire(&optinsn_of(p)->size);
+
+	return addr - probe + optinsn_of(p)->lead < size ? p : NULL;
 }
 
 NOKPROBE_SYMBOL(covering_probe);
@@ -747,42 +838,69 @@ static __always_inline bool may_begin_jump(u8 byte)
 	return byte == JMP32_INSN_OPCODE || byte == CS_PREFIX || byte == INT3_INSN_OPCODE;
 }
 
+/* The same in @buf of a jump that begins at @addr - @at, if there is one. */
+static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, unsigned int at)
+{
+	const struct arch_optimized_insn *optinsn;
+	unsigned int lead, max = arch_jump_lead_max();
+	struct kprobe *p;
+
+	for (lead = 0; lead <= max; lead++) {
+		p = covering_probe(addr - at + lead, addr);
+		if (!p)
+			continue;
+		optinsn = optinsn_of(p);
+		if (optinsn->lead == lead)
+			memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
+	}
+}
+
+NOKPROBE_SYMBOL(undo_jump);
+
 /* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
 notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
-	const struct arch_optimized_insn *optinsn;
 	u8 text[MAX_OPTIMIZED_LENGTH];
 	unsigned int at;
-	struct kprobe *p;
 
 	/* The text may begin just here: then ask for each of the places. */
 	if (copy_from_kernel_nofault(text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
 		memset(text, INT3_INSN_OPCODE, sizeof(text));
 
 	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
-		if (!may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
-			continue;
-		p = covering_probe(addr, at);
-		if (!p)
-			continue;
-		optinsn = optinsn_of(p);
-		memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
+		if (may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
+			undo_jump(buf, addr, len, at);
 	}
 }
 
 NOKPROBE_SYMBOL(detour_undo);
 
+/*
+ * Where in the detour to go on for @addr, which the jump of @p covers, 0 if it is not
+ * planned. At the probe its handlers are to be called, if the jump does not begin there.
+ */
+static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
+{
+	if (addr != (unsigned long)p->addr)
+		return detour_copy(p, addr - jump_addr(p));
+	if (!optinsn_of(p)->lead || !detour_is_guarded(p))
+		return 0;
+
+	return (unsigned long)((struct detour *)optinsn_of(p)->insn)->code;
+}
+
+NOKPROBE_SYMBOL(place_in_detour);
+
 /* A jump may cover @addr, which was come to by a breakpoint of its or by a handler's word. */
 bool detour_enter(unsigned long addr, struct pt_regs *regs)
 {
-	unsigned long copy = 0;
+	unsigned long probe = addr + arch_jump_lead_max(), copy = 0;
 	struct kprobe *p;
-	unsigned int at;
 
-	for (at = 1; at < MAX_OPTIMIZED_LENGTH && !copy; at++) {
-		p = covering_probe(addr, at);
+	for (; probe > addr - MAX_OPTIMIZED_LENGTH && !copy; probe--) {
+		p = covering_probe(probe, addr);
 		if (p)
-			copy = detour_copy(p, at);
+			copy = place_in_detour(p, addr);
 	}
 	if (!copy)
 		return false;
@@ -793,14 +911,23 @@ bool detour_enter(unsigned long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_enter);
 
-/* The covered instruction whose copy is at offset @pos of the slot, or before. */
+/*
+ * The offset of the instruction whose copy is at @pos in the slot, or before. The call of
+ * the handlers, and the jump to it, stand for the probed one.
+ */
 static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
 {
-	unsigned int at, found = 0;
+	unsigned int at, copy, best = 0, found = optinsn->lead;
 
-	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
-		if (optinsn->copy_at[at] && optinsn->copy_at[at] <= pos)
+	if (optinsn->enter && pos >= optinsn->enter)
+		return found;
+
+	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+		copy = optinsn->copy_at[at];
+		if (copy > best && copy <= pos) {
+			best = copy;
 			found = at;
+		}
 	}
 
 	return found;
@@ -816,15 +943,25 @@ static unsigned int post_copy(unsigned int post)
 
 NOKPROBE_SYMBOL(post_copy);
 
-/* The offset from the probe of the instruction that @pos in the slot stands for. */
-static unsigned int original_insn(const struct optimized_kprobe *op, unsigned int pos)
+/* Is @pos in the slot that of the jump back? */
+static bool is_jump_back(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	return pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE;
+}
+
+NOKPROBE_SYMBOL(is_jump_back);
+
+/* The instruction that @pos in the slot stands for. */
+static unsigned long original_insn(struct optimized_kprobe *op, unsigned int pos)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
 
 	if (optinsn->post && pos >= optinsn->post)
-		return pos < DETOUR_POST_RETURN - POST_CALL_SIZE ? 0 : op->kp.ainsn.size;
+		return pos < DETOUR_POST_RETURN - POST_CALL_SIZE ? (unsigned long)op->kp.addr :
+								   ip_behind(&op->kp);
 
-	return pos >= optinsn->back ? optinsn->len : copied_insn(optinsn, pos);
+	return jump_addr(&op->kp) +
+	       (is_jump_back(optinsn, pos) ? optinsn->len : copied_insn(optinsn, pos));
 }
 
 NOKPROBE_SYMBOL(original_insn);
@@ -862,8 +999,7 @@ unsigned long detour_insn_ip(unsigned long ip)
 	if (likely(!detour))
 		return ip;
 
-	return (unsigned long)detour->op->kp.addr +
-	       original_insn(detour->op, ip - (unsigned long)detour);
+	return original_insn(detour->op, ip - (unsigned long)detour);
 }
 
 NOKPROBE_SYMBOL(detour_insn_ip);
@@ -959,7 +1095,7 @@ static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int
 		pos -= PUSH_IMM32_SIZE;
 	}
 	if (pos == optinsn->copy_at[at])
-		regs->ip = (unsigned long)detour->op->kp.addr + at;
+		regs->ip = jump_addr(&detour->op->kp) + at;
 }
 
 NOKPROBE_SYMBOL(leave_copy);

@@ -25,7 +25,7 @@ opt_\name:
 	ANNOTATE_NOENDBR
 .endm
 
-.macro ROW name, size, traps
+.macro ROW name, lead, size, traps
 	.pushsection .rodata.str
 .Lname_\name:
 	.asciz	"\name"
@@ -33,6 +33,7 @@ opt_\name:
 	.pushsection .data
 	_ASM_PTR	opt_\name, .Lprobe_\name - opt_\name
 	_ASM_PTR	.Lname_\name, .Lwhy_\name
+	_ASM_PTR	\lead
 	.long	\size, \traps
 	.popsection
 .endm
@@ -40,7 +41,14 @@ opt_\name:
 /* A jump of @size bytes, with a breakpoint at each of the offsets in @traps. */
 .macro JUMP name, size, traps=0
 	.set	.Lwhy_\name, 0
-	ROW \name, \size, \traps
+	ROW \name, 0, \size, \traps
+	FUNCTION \name
+.endm
+
+/* The jump begins @lead bytes before the probe. */
+.macro LEAD name, lead, size, traps=0
+	.set	.Lwhy_\name, 0
+	ROW \name, \lead, \size, \traps
 	FUNCTION \name
 .endm
 
@@ -49,9 +57,12 @@ opt_\name:
 .Lwhy_\name:
 	.asciz	"\why"
 	.popsection
-	ROW \name, 0, 0
+	ROW \name, 0, 0, 0
 	FUNCTION \name
 .endm
+
+/* No jump may begin before this and cover what is behind it. */
+#define BARRIER	sti
 
 .macro DONE name
 	ANNOTATE_UNRET_SAFE
@@ -59,6 +70,14 @@ opt_\name:
 .Lend_\name:
 	.size	opt_\name, . - opt_\name
 	STACK_FRAME_NON_STANDARD opt_\name
+.endm
+
+/* As DONE, but what follows is not filling. */
+.macro END name
+	DONE \name
+opt_behind_\name:
+	ANNOTATE_NOENDBR
+	.fill	8, 1, 0xcc
 .endm
 
 /* Labels .Lat_NAME_0 to 9, one instruction of one byte behind each. */
@@ -243,6 +262,7 @@ NO_JUMP \name, "\why"
 	.irp	o, \offsets
 	jc	.Lat_\name\()_\o
 	.endr
+	BARRIER
 .Lprobe_\name:
 	BYTES \name
 DONE \name
@@ -495,13 +515,97 @@ DONE jump_into_another
 
 NO_JUMP too_short, "too short at +3"
 	BYTES too_short
+	BARRIER
 .Lprobe_too_short:
 	cmc
 	cmc
-DONE too_short
-opt_behind_too_short:
-	ANNOTATE_NOENDBR
-	.fill	8, 1, 0xcc
+END too_short
+
+/* -- jumps that begin before the probe -- */
+
+.macro LAST name, lead, size, traps, branch=0
+LEAD \name, \lead, \size, \traps
+	jc	.Lat_\name\()_\branch
+	BYTES \name
+.Lprobe_\name:
+	END \name
+.endm
+
+LAST before_return, 4, 5, 0
+LAST before_return_into_first, 4, 5, 0, 6
+LAST before_return_into_second, 4, 5, AT(1), 7
+LAST before_return_into_third, 4, 5, AT(2), 8
+LAST before_return_into_fourth, 4, 5, AT(3), 9
+
+/* Two branches may come in, one of them to the probe. */
+LEAD before_entered, 2, 5, AT(2)|AT(3)
+	jc	.Lprobe_before_entered
+	jc	.Lnext_before_entered
+	BYTES before_entered
+.Lprobe_before_entered:
+	cmc
+.Lnext_before_entered:
+	cmc
+END before_entered
+
+/* The last byte of the displacement cannot be a breakpoint, so it is left out. */
+LEAD before_entered_return, 5, 5
+	jc	.Lprobe_before_entered_return
+	BYTES before_entered_return
+.Lprobe_before_entered_return:
+END before_entered_return
+
+LEAD before_not_covered, 6, 5
+	BYTES before_not_covered
+	lea	0x12345678(%_ASM_AX), %ecx
+.Lprobe_before_not_covered:
+END before_not_covered
+
+LEAD before_ud2, 4, 5
+	BYTES before_ud2
+.Lprobe_before_ud2:
+	cmc
+	.byte	0x0f, 0x0b	/* ud2 */
+END before_ud2
+
+LEAD before_faulting, 3, 5, AT(1)|AT(3)
+	cmc
+.Lfault_before_faulting:
+	incl	(%_ASM_CX)
+.Lprobe_before_faulting:
+	cmc
+	_ASM_EXTABLE(.Lfault_before_faulting, .Lprobe_before_faulting)
+END before_faulting
+
+LEAD before_into_1_4, 2, 5, AT(3)
+	jc	.Lat_before_into_1_4_1
+	jc	.Lat_before_into_1_4_4
+.Lprobe_before_into_1_4:
+	BYTES before_into_1_4
+DONE before_into_1_4
+
+/* Each hit would come by the return. */
+NO_JUMP behind_call, "too short at +1"
+	BYTES behind_call
+	call	insn_test_exit
+.Lprobe_behind_call:
+END behind_call
+
+NO_JUMP behind_jmp, "too short at +1"
+	jc	.Lprobe_behind_jmp
+	BYTES behind_jmp
+	jmp	opt_behind_jmp
+.Lprobe_behind_jmp:
+END behind_jmp
+
+/* No instruction of eight bytes is near enough. */
+NO_JUMP behind_long, "too short at +1"
+	BYTES behind_long
+	lock orl $0x12345678, 0x12345678(%_ASM_AX)
+.Lprobe_behind_long:
+END behind_long
+
+/* -- what is not decoded -- */
 
 /* The last of its instructions goes on in what follows. */
 #ifndef CONFIG_X86_KERNEL_IBT
@@ -548,6 +652,41 @@ STACK_FRAME_NON_STANDARD opt_branch
 SYM_DATA(opt_branch_probe, .long .Lbranch_probe - opt_branch)
 SYM_DATA(opt_branch_second, .long .Lbranch_second - opt_branch)
 SYM_DATA(opt_branch_in, .long .Lbranch_in - opt_branch)
+.popsection
+
+/*
+ * long opt_tail(long n, int in): returns n + 2. Comes to opt_tail_probe from above, or,
+ * if @in is true, by a branch. Behind its last byte is another symbol.
+ */
+.balign	16, 0xcc
+SYM_FUNC_START(opt_tail)
+	ANNOTATE_NOENDBR
+	mov	%_ASM_ARG1, %_ASM_AX
+	add	$2, %_ASM_AX
+	push	%_ASM_AX
+	xor	%eax, %eax
+	test	%_ASM_ARG2L, %_ASM_ARG2L
+	jnz	.Ltail_probe
+.Ltail_start:
+	cmc
+	cmc
+.Ltail_probe:
+	pop	%_ASM_AX
+.Ltail_end:
+	cmc
+	ANNOTATE_UNRET_SAFE
+	ret
+SYM_FUNC_END(opt_tail)
+STACK_FRAME_NON_STANDARD opt_tail
+opt_behind_tail:
+	ANNOTATE_NOENDBR
+	.fill	8, 1, 0xcc
+
+.pushsection .rodata
+.balign 4
+SYM_DATA(opt_tail_start, .long .Ltail_start - opt_tail)
+SYM_DATA(opt_tail_probe, .long .Ltail_probe - opt_tail)
+SYM_DATA(opt_tail_end, .long .Ltail_end - opt_tail)
 .popsection
 
 .balign	16, 0xcc

@@ -43,9 +43,10 @@ static u8 *in_opt_branch(u32 offset)
 	return inside(opt_branch, offset);
 }
 
-/* A probe, and the text from there on as it was before. */
+/* A probe, and the text from where its jump is to begin on as it was before. */
 struct subject {
 	struct kprobe kp;
+	u8 *jump;
 	u8 text[WINDOW];
 	int err;
 };
@@ -60,12 +61,13 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void subject_init(struct subject *s, u8 *addr)
+static void subject_init(struct subject *s, u8 *addr, unsigned int lead)
 {
 	memset(s, 0, sizeof(*s));
 	s->kp.addr = addr;
 	s->kp.pre_handler = count_hit;
-	memcpy(s->text, addr, WINDOW);
+	s->jump = addr - lead;
+	memcpy(s->text, s->jump, WINDOW);
 }
 
 static void subject_leave(void *s)
@@ -73,13 +75,13 @@ static void subject_leave(void *s)
 	unregister_kprobe(&((struct subject *)s)->kp);
 }
 
-static struct subject *subject_add_post(struct kunit *test, u8 *addr,
+static struct subject *subject_add_with(struct kunit *test, u8 *addr, unsigned int lead,
 					kprobe_post_handler_t post)
 {
 	struct subject *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
-	subject_init(s, addr);
+	subject_init(s, addr, lead);
 	s->kp.post_handler = post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, subject_leave, s), 0);
@@ -89,7 +91,7 @@ static struct subject *subject_add_post(struct kunit *test, u8 *addr,
 
 static struct subject *subject_add(struct kunit *test, u8 *addr)
 {
-	return subject_add_post(test, addr, NULL);
+	return subject_add_with(test, addr, 0, NULL);
 }
 
 static void subject_remove(struct kunit *test, struct subject *s)
@@ -106,7 +108,7 @@ static struct optimized_kprobe *op_of(const struct subject *s)
 
 static bool has_jump(const struct subject *s)
 {
-	return *s->kp.addr == JMP32_INSN_OPCODE || *s->kp.addr == CS_PREFIX;
+	return *s->jump == JMP32_INSN_OPCODE || *s->jump == CS_PREFIX;
 }
 
 static bool has_flag(const struct subject *s)
@@ -116,7 +118,7 @@ static bool has_flag(const struct subject *s)
 
 static void expect_original(struct kunit *test, const struct subject *s)
 {
-	KUNIT_EXPECT_MEMEQ(test, s->kp.addr, s->text, WINDOW);
+	KUNIT_EXPECT_MEMEQ(test, s->jump, s->text, WINDOW);
 }
 
 /* -- one row after the other -- */
@@ -134,21 +136,26 @@ static u8 *jump_target(const u8 *addr, unsigned int size)
 static void expect_jump(struct kunit *test, const struct subject *s, unsigned int size, u32 traps)
 {
 	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
-	const u8 *addr = s->kp.addr;
-	unsigned int i;
+	unsigned int i, lead = s->kp.addr - s->jump;
+	u8 behind[WINDOW], *addr = s->jump;
 
 	KUNIT_EXPECT_TRUE(test, has_flag(s));
+	KUNIT_EXPECT_EQ(test, optinsn->lead, lead);
 	for (i = 0; i < size - JMP32_INSN_SIZE; i++)
 		KUNIT_EXPECT_EQ(test, addr[i], CS_PREFIX);
 	KUNIT_ASSERT_EQ(test, addr[i], JMP32_INSN_OPCODE);
 
-	KUNIT_EXPECT_PTR_EQ(test, jump_target(addr, size), optinsn->insn + sizeof(long));
+	KUNIT_EXPECT_PTR_EQ(test, jump_target(addr, size),
+			    optinsn->insn + (lead ? optinsn->copy_at[0] : sizeof(long)));
 	for (i = 1; i < size; i++) {
 		if (traps & BIT(i))
 			KUNIT_EXPECT_EQ_MSG(test, addr[i], INT3_INSN_OPCODE, "at +%u", i);
 	}
 	KUNIT_EXPECT_EQ(test, optinsn->traps, traps);
-	KUNIT_EXPECT_MEMEQ(test, addr + size, s->text + size, WINDOW - size);
+
+	memcpy(behind, s->text, WINDOW);
+	behind[lead] = INT3_INSN_OPCODE;
+	KUNIT_EXPECT_MEMEQ(test, addr + size, behind + size, WINDOW - size);
 }
 
 static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
@@ -252,6 +259,7 @@ static u8 *in_front_of_reserved(u8 *addr, unsigned int *len)
 
 static void expect_reserved(struct kunit *test, void *function)
 {
+	const struct arch_optimized_insn *optinsn;
 	struct subject *s;
 	unsigned int len;
 	char why[64];
@@ -264,7 +272,13 @@ static void expect_reserved(struct kunit *test, void *function)
 	snprintf(why, sizeof(why), "rewritten by others at +%u", len);
 	s = subject_add(test, addr);
 	wait_for_kprobe_optimizer();
-	expect_breakpoint(test, s, why);
+	/* A jump may be before it. */
+	optinsn = &op_of(s)->optinsn;
+	if (optinsn->lead)
+		KUNIT_EXPECT_LE(test, optinsn->size, optinsn->lead + len);
+	else
+		expect_breakpoint(test, s, why);
+	KUNIT_EXPECT_MEMEQ(test, addr + len, s->text + len, WINDOW - len);
 	subject_remove(test, s);
 	expect_original(test, s);
 }
@@ -329,7 +343,7 @@ static struct subject *add_guarded(struct kunit *test, kprobe_post_handler_t pos
 	unsigned int tries;
 
 	for (tries = 0; tries < 20; tries++) {
-		s = subject_add_post(test, in_opt_branch(opt_branch_probe), post);
+		s = subject_add_with(test, in_opt_branch(opt_branch_probe), 0, post);
 		if (becomes_guarded(s))
 			return s;
 		subject_remove(test, s);
@@ -466,6 +480,244 @@ static void opt_disabled_neighbour(struct kunit *test)
 static void opt_disabled_neighbour_on_trap(struct kunit *test)
 {
 	expect_disabled_neighbour(test, in_opt_branch(opt_branch_in), 1);
+}
+
+/* -- jumps that begin before the probe -- */
+
+static u8 *in_opt_tail(u32 offset)
+{
+	return inside(opt_tail, offset);
+}
+
+static struct subject *add_tail(struct kunit *test, kprobe_post_handler_t post)
+{
+	return subject_add_with(test, in_opt_tail(opt_tail_probe), opt_tail_probe - opt_tail_start,
+				post);
+}
+
+static void expect_tail_jump(struct kunit *test, const struct subject *s)
+{
+	wait_for_kprobe_optimizer();
+	expect_jump(test, s, 5, BIT(2));
+}
+
+/* From above by the jump, and by a branch by the breakpoint that is in it. */
+static void expect_tail(struct kunit *test, unsigned int expected)
+{
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 0), 7);
+	KUNIT_EXPECT_EQ(test, hits, expected);
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 1), 7);
+	KUNIT_EXPECT_EQ(test, hits, 2 * expected);
+}
+
+static void opt_lead(struct kunit *test)
+{
+	struct subject *s;
+	unsigned int i;
+
+	s = add_tail(test, NULL);
+	expect_tail(test, 1);
+	expect_tail_jump(test, s);
+	expect_tail(test, 1);
+	for (i = 0; i < 5; i++) {
+		KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
+		expect_tail(test, 0);
+		KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
+		expect_tail(test, 1);
+	}
+	expect_tail_jump(test, s);
+	subject_remove(test, s);
+	expect_original(test, s);
+	expect_tail(test, 0);
+}
+
+/* Whatever is written there, readers of the text find what it was. */
+static void opt_lead_read(struct kunit *test)
+{
+	struct subject *s;
+	unsigned int i;
+	u8 byte;
+
+	s = add_tail(test, NULL);
+	expect_tail_jump(test, s);
+	for (i = 0; i < WINDOW; i++) {
+		scoped_guard(mutex, &text_mutex)
+			KUNIT_EXPECT_EQ(test, arch_kprobe_read_insn(&byte, (unsigned long)s->jump + i, 1),
+					0);
+		KUNIT_EXPECT_EQ_MSG(test, byte, s->text[i], "at +%u", i);
+	}
+}
+
+/* The breakpoint in front is none of a probe, and is there before the jump is. */
+static void opt_lead_guarded(struct kunit *test)
+{
+	struct subject *s = NULL;
+	unsigned int i, tries;
+	bool guarded = false;
+
+	for (tries = 0; tries < 20 && !guarded; tries++) {
+		if (s)
+			subject_remove(test, s);
+		s = add_tail(test, NULL);
+		for (i = 0; i < 100 && !guarded && !has_jump(s); i++) {
+			guarded = *s->jump == INT3_INSN_OPCODE;
+			usleep_range(200, 500);
+		}
+	}
+	KUNIT_ASSERT_TRUE(test, guarded);
+	expect_tail(test, 1);
+	subject_remove(test, s);
+	expect_original(test, s);
+	expect_tail(test, 0);
+}
+
+/* A probe at the start of the jump, between, or behind the probe needs its own text. */
+static void expect_lead_neighbour(struct kunit *test, u32 offset, unsigned int by_branch)
+{
+	struct subject *s, *other;
+
+	s = add_tail(test, NULL);
+	expect_tail_jump(test, s);
+	other = subject_add(test, in_opt_tail(offset));
+	KUNIT_EXPECT_FALSE(test, has_jump(s));
+	wait_for_kprobe_optimizer();
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 0), 7);
+	KUNIT_EXPECT_EQ(test, hits, 2);
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 1), 7);
+	KUNIT_EXPECT_EQ(test, hits, 3 + by_branch);
+
+	subject_remove(test, other);
+	expect_tail_jump(test, s);
+	expect_tail(test, 1);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+static void opt_lead_neighbours(struct kunit *test)
+{
+	expect_lead_neighbour(test, opt_tail_start, 0);
+	expect_lead_neighbour(test, opt_tail_start + 1, 0);
+	expect_lead_neighbour(test, opt_tail_end, 1);
+}
+
+/* Neither probe is in the other's jump, but the jumps would overlap. */
+static void expect_overlap(struct kunit *test, bool lead_first)
+{
+	struct subject *lead, *plain;
+
+	/* At the test, with the branch behind it and the first instruction of the other. */
+	if (lead_first)
+		lead = add_tail(test, NULL);
+	wait_for_kprobe_optimizer();
+	plain = subject_add(test, in_opt_tail(opt_tail_start - 2 - 2));
+	wait_for_kprobe_optimizer();
+	if (!lead_first)
+		lead = add_tail(test, NULL);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, has_jump(lead), lead_first);
+	KUNIT_EXPECT_EQ(test, has_jump(plain), !lead_first);
+	expect_tail(test, 2);
+
+	subject_remove(test, lead_first ? lead : plain);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_jump(lead_first ? plain : lead));
+	expect_tail(test, 1);
+	subject_remove(test, lead_first ? plain : lead);
+	expect_tail(test, 0);
+	expect_original(test, lead_first ? lead : plain);
+}
+
+static void opt_lead_overlaps(struct kunit *test)
+{
+	expect_overlap(test, false);
+	expect_overlap(test, true);
+}
+
+/* Where a handler of another probe sends the CPU. */
+static unsigned long sent_to;
+
+static int send(struct kprobe *kp, struct pt_regs *regs)
+{
+	regs->ip = sent_to;
+
+	return 1;
+}
+
+/* From @from to @to, up to the probe or at it, which is hit. */
+static void expect_sent(struct kunit *test, u32 from, u32 to)
+{
+	struct subject *sender;
+
+	sent_to = (unsigned long)in_opt_tail(to);
+	sender = subject_add(test, in_opt_tail(from));
+	sender->kp.pre_handler = send;
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 0), 7);
+	KUNIT_EXPECT_EQ_MSG(test, hits, 1, "sent to +%u", to);
+	subject_remove(test, sender);
+}
+
+static void opt_lead_sent_to(struct kunit *test)
+{
+	u32 to, behind_push = opt_tail_start - 2 - 2 - 2;
+	struct subject *s;
+
+	s = add_tail(test, NULL);
+	expect_tail_jump(test, s);
+	for (to = opt_tail_start; to <= opt_tail_probe; to++)
+		expect_sent(test, behind_push, to);
+	subject_remove(test, s);
+	expect_original(test, s);
+
+	/* Where no branch leads to there is no breakpoint in the jump. */
+	s = subject_add_with(test, in_opt_tail(opt_tail_end), opt_tail_end - opt_tail_start, NULL);
+	expect_tail_jump(test, s);
+	expect_sent(test, behind_push - 1, opt_tail_end);
+	subject_remove(test, s);
+	expect_original(test, s);
+}
+
+static unsigned int behind;
+
+static void count_behind_tail(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	behind += regs->ip == (unsigned long)in_opt_tail(opt_tail_end) && regs->ax == 7;
+}
+
+static void opt_lead_post(struct kunit *test)
+{
+	struct subject *s;
+
+	s = add_tail(test, count_behind_tail);
+	expect_tail_jump(test, s);
+	behind = 0;
+	expect_tail(test, 1);
+	KUNIT_EXPECT_EQ(test, behind, 2);
+}
+
+/* Each place in the slot is one of the instructions, in their order. */
+static void opt_lead_originals(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	unsigned long slot, start, probe;
+	struct subject *s;
+
+	s = add_tail(test, NULL);
+	expect_tail_jump(test, s);
+	optinsn = &op_of(s)->optinsn;
+	slot = (unsigned long)optinsn->insn;
+	start = (unsigned long)s->jump;
+	probe = (unsigned long)s->kp.addr;
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->copy_at[0]), start);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->copy_at[1]), start + 1);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->enter), probe);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + sizeof(long)), probe);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->copy_at[2]), probe);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->copy_at[3]), probe + 1);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + optinsn->back), start + 5);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_sp(slot + optinsn->copy_at[0], 8), 8);
 }
 
 /* -- handlers that change where the code goes on, failure C15 -- */
@@ -987,7 +1239,8 @@ static int opt_suite_init(struct kunit_suite *suite)
 		return -ENOMEM;
 
 	for (i = 0; i < nr; i++)
-		subject_init(&subjects[i], opt_rules[i].start + opt_rules[i].offset);
+		subject_init(&subjects[i], opt_rules[i].start + opt_rules[i].offset,
+			     opt_rules[i].lead);
 	for (i = 0; i < nr; i++)
 		subjects[i].err = register_kprobe(&subjects[i].kp);
 	wait_for_kprobe_optimizer();
@@ -1023,6 +1276,14 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_neighbour_came_first),
 	KUNIT_CASE(opt_disabled_neighbour),
 	KUNIT_CASE(opt_disabled_neighbour_on_trap),
+	KUNIT_CASE(opt_lead),
+	KUNIT_CASE(opt_lead_read),
+	KUNIT_CASE(opt_lead_guarded),
+	KUNIT_CASE(opt_lead_neighbours),
+	KUNIT_CASE(opt_lead_overlaps),
+	KUNIT_CASE(opt_lead_sent_to),
+	KUNIT_CASE(opt_lead_post),
+	KUNIT_CASE(opt_lead_originals),
 	KUNIT_CASE(opt_handler_returns),
 	KUNIT_CASE(opt_handler_skips),
 	KUNIT_CASE(opt_handler_skips_into),

@@ -16,6 +16,7 @@
  * @offset: of the probe
  * @name: tells the rule
  * @why: why there is no jump, NULL where there is one
+ * @lead: by how many bytes the jump begins before the probe
  * @jump: bytes of it
  * @traps: bit N: it has a breakpoint at offset N
  */
@@ -24,14 +25,17 @@ struct rule {
 	unsigned long offset;
 	const char *name;
 	const char *why;
+	unsigned long lead;
 	u32 jump;
 	u32 traps;
 };
 
 extern struct rule opt_rules[], opt_rules_end[];
 extern const u32 opt_branch_probe, opt_branch_second, opt_branch_in;
+extern const u32 opt_tail_start, opt_tail_probe, opt_tail_end;
 
 int opt_branch(int in);
+long opt_tail(long n, int in);
 long opt_stack(long n);
 long opt_stack_inner(long n);
 extern const u32 opt_stack_call_at, opt_stack_inner_last_at;

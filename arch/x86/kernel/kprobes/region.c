@@ -7,7 +7,8 @@
  * There are these ways to come to an instruction, and what is done about each:
  *
  * - By running on from the one before. The jump is at the first, its detour has
- *   copies of them all.
+ *   copies of them all. A breakpoint is there already, the probe's, or it is put
+ *   there before the grace period that follows.
  * - By having been there when the jump was written: preempted or interrupted in
  *   between, or in a copy that jumps back. From the moment a jump is planned the
  *   probe's hits go on in the detour; an RCU-tasks grace period later whoever was
@@ -29,6 +30,10 @@
  * goes on at the copy. Where the detour can be decides the lower three bytes of
  * the displacement, and a prefix moves it behind an offset that falls on the
  * fourth. Offsets that can only be run to need nothing.
+ *
+ * Where there is no room behind a probe the jump may begin before it, at an
+ * instruction from where the code runs on to the probe. Then that is one of the
+ * covered instructions, and the probe's own breakpoint is as any that must be there.
  *
  * What others rewrite in place must stay where they expect it: the sites of
  * static keys, static calls, ftrace and lock prefixes, and the instructions that
@@ -201,14 +206,20 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		region->calls |= BIT(ri->at);
 }
 
-/* Let the region have instructions for a jump of @size bytes. */
+/* Every instruction that starts before this is in the region, with a jump of @size bytes. */
+static unsigned int region_reach(const struct region *region, unsigned int size)
+{
+	return max(size, region->lead + 1U);
+}
+
+/* Let the region have instructions for a jump of @size bytes, and the probed one. */
 static enum detour_obstacle extend_region(struct region *region, unsigned int size)
 {
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int kind;
 
-	while (region->len < size) {
+	while (region->len < region_reach(region, size)) {
 		region->why_at = region->len;
 		if (region->addr + region->len >= region->end)
 			return DETOUR_TOO_SHORT;
@@ -250,10 +261,11 @@ static bool others_rewrite(const struct kprobe_function *fn, unsigned long start
 	       (function_is_rewritten(fn) && is_rewritten(start, end));
 }
 
-/* Do others rewrite something that the jump would cover? Note where. */
+/* Do others rewrite what there would be copies of, but for the probe's? Note where. */
 static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 {
-	unsigned long start = region->addr + 1, end = region->addr + region->size;
+	unsigned long start = region->addr + !region->lead;
+	unsigned long end = region->addr + region_reach(region, region->size);
 	const struct region_insn *ri;
 
 	if (!others_rewrite(fn, start, end))
@@ -337,20 +349,78 @@ static bool is_preempted_anywhere(const char *name)
 	       (strstarts(name, "privcmd_") || strstarts(name, "irqfd_"));
 }
 
+/* Does the code run from the first instruction to the probed one, and find a jump there? */
+static bool runs_to_probe(struct region *region)
+{
+	const struct region_insn *ri;
+
+	for (ri = region->insns; ri->at + ri->len <= region->lead; ri++) {
+		if (ends_flow(ri->kind) || region->calls & BIT(ri->at))
+			return false;
+	}
+	region->probed = ri - region->insns;
+
+	return ri->at == region->lead;
+}
+
+/* Plan for a jump that begins @lead bytes before @addr. */
+static enum detour_obstacle plan_jump(struct region *region, const struct kprobe_function *fn,
+				      const struct function_map *map, unsigned long addr,
+				      unsigned int lead)
+{
+	unsigned long start = addr - lead;
+	enum detour_obstacle obstacle;
+	unsigned int at;
+
+	*region = (struct region){
+		.addr = start,
+		.lead = lead,
+		.end = fn->end,
+		.indirect = map->indirect,
+	};
+	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
+		if (test_bit(start - fn->start + at, map->targets))
+			region->branched |= BIT(at);
+	}
+
+	obstacle = choose_jump(region);
+	if (!obstacle && !runs_to_probe(region))
+		obstacle = DETOUR_TOO_SHORT;
+	if (!obstacle && is_reserved(region, fn))
+		obstacle = DETOUR_RESERVED;
+
+	return obstacle;
+}
+
+/* Try the instructions before @addr. Returns whether there is room for a jump at one. */
+static bool plan_earlier(struct region *region, const struct kprobe_function *fn,
+			 const struct function_map *map, unsigned long addr)
+{
+	unsigned int lead, max = min(addr - fn->start, MAX_OPTIMIZED_LENGTH - 1UL);
+
+	for (lead = 1; lead <= max; lead++) {
+		if (test_bit(addr - fn->start - lead, map->heads) &&
+		    plan_jump(region, fn, map, addr, lead) == DETOUR_POSSIBLE)
+			return true;
+	}
+
+	return false;
+}
+
 /**
- * plan_region() - find out what a jump at a probe would cover, and how
+ * plan_region() - find out what a jump for a probe would cover, and how
  * @region: filled in
  * @addr: the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
- * Return: %DETOUR_POSSIBLE, or what is in the way.
+ * Return: %DETOUR_POSSIBLE, or what is in the way of a jump at the probe.
  */
 enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 	const struct function_map *map;
 	enum detour_obstacle obstacle;
-	unsigned int at;
+	struct region earlier;
 
 	*region = (struct region){ .addr = addr };
 	if (!fn)
@@ -364,16 +434,11 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 	if (is_preempted_anywhere(fn->name))
 		return DETOUR_PREEMPTED;
 
-	region->end = fn->end;
-	region->indirect = map->indirect;
-	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
-		if (test_bit(addr - fn->start + at, map->targets))
-			region->branched |= BIT(at);
-	}
+	obstacle = plan_jump(region, fn, map, addr, 0);
+	/* What cannot be copied itself is in the way wherever the jump begins. */
+	if (!obstacle || !region->why_at || !plan_earlier(&earlier, fn, map, addr))
+		return obstacle;
 
-	obstacle = choose_jump(region);
-	if (!obstacle && is_reserved(region, fn))
-		obstacle = DETOUR_RESERVED;
-
-	return obstacle;
+	*region = earlier;
+	return DETOUR_POSSIBLE;
 }

@@ -72,7 +72,7 @@ static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
 /* Nobody may come in at the instruction behind @p while a jump covers that. */
 static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long copy = detour_copy(p, 0);
+	unsigned long copy = detour_copy_probed(p);
 
 	if (likely(!copy))
 		return false;
