@@ -61,7 +61,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
-#include "common.h"
+#include "detour.h"
 
 static bool is_rewritten(unsigned long start, unsigned long end)
 {

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Between the probed code and a detour: which instruction a place in a detour stands for,
+ * where in a detour an instruction is done, and which bytes a jump has replaced.
+ */
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "detour.h"
+
+/*
+ * The probe at @probe, if its jump covers @addr, or would. The size is what
+ * arch_prepare_optimized_kprobe() writes last, and never takes back.
+ */
+static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)probe);
+	unsigned int size;
+
+	if (!p || kprobe_ftrace(p))
+		return NULL;
+
+	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
+	size = smp_load_acquire(&optinsn_of(p)->size);
+
+	return addr - probe + optinsn_of(p)->lead < size ? p : NULL;
+}
+
+NOKPROBE_SYMBOL(covering_probe);
+
+static __always_inline bool may_begin_jump(u8 byte)
+{
+	return byte == JMP32_INSN_OPCODE || byte == CS_PREFIX || byte == INT3_INSN_OPCODE;
+}
+
+/* The same in @buf of a jump that begins at @addr - @at, if there is one. */
+static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, unsigned int at)
+{
+	const struct arch_optimized_insn *optinsn;
+	unsigned int lead, max = arch_jump_lead_max();
+	struct kprobe *p;
+
+	for (lead = 0; lead <= max; lead++) {
+		p = covering_probe(addr - at + lead, addr);
+		if (!p)
+			continue;
+		optinsn = optinsn_of(p);
+		if (optinsn->lead == lead)
+			memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
+	}
+}
+
+NOKPROBE_SYMBOL(undo_jump);
+
+/* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
+notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
+{
+	u8 text[MAX_OPTIMIZED_LENGTH];
+	unsigned int at;
+
+	/* The text may begin just here: then ask for each of the places. */
+	if (copy_from_kernel_nofault(text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
+		memset(text, INT3_INSN_OPCODE, sizeof(text));
+
+	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+		if (may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
+			undo_jump(buf, addr, len, at);
+	}
+}
+
+NOKPROBE_SYMBOL(detour_undo);
+
+/*
+ * Where in the detour to go on for @addr, which the jump of @p covers, 0 if it is not
+ * planned. At the probe its handlers are to be called, if the jump does not begin there.
+ */
+static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
+{
+	if (addr != (unsigned long)p->addr)
+		return detour_copy(p, addr - jump_addr(p));
+	if (!optinsn_of(p)->lead || !detour_is_guarded(p))
+		return 0;
+
+	return (unsigned long)((struct detour *)optinsn_of(p)->insn)->code;
+}
+
+NOKPROBE_SYMBOL(place_in_detour);
+
+/* A jump may cover @addr, which was come to by a breakpoint of its or by a handler's word. */
+bool detour_enter(unsigned long addr, struct pt_regs *regs)
+{
+	unsigned long probe = addr + arch_jump_lead_max(), copy = 0;
+	struct kprobe *p;
+
+	for (; probe > addr - MAX_OPTIMIZED_LENGTH && !copy; probe--) {
+		p = covering_probe(probe, addr);
+		if (p)
+			copy = place_in_detour(p, addr);
+	}
+	if (!copy)
+		return false;
+	regs->ip = copy;
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(detour_enter);
+
+/*
+ * The offset of the instruction whose copy is at @pos in the slot, or before. The call of
+ * the handlers, and the jump to it, stand for the probed one.
+ */
+static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	unsigned int at, copy, best = 0, found = optinsn->lead;
+
+	if (optinsn->enter && pos >= optinsn->enter)
+		return found;
+
+	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+		copy = optinsn->copy_at[at];
+		if (copy > best && copy <= pos) {
+			best = copy;
+			found = at;
+		}
+	}
+
+	return found;
+}
+
+NOKPROBE_SYMBOL(copied_insn);
+
+/* Is @pos in the slot that of the jump back? */
+static bool is_jump_back(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	return pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE;
+}
+
+NOKPROBE_SYMBOL(is_jump_back);
+
+/* The instruction that @pos in the slot stands for. */
+static unsigned long original_insn(struct optimized_kprobe *op, unsigned int pos)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+
+	if (optinsn->post && pos >= optinsn->post)
+		return pos < DETOUR_POST_RETURN - POST_CALL_SIZE ? (unsigned long)op->kp.addr :
+								   ip_behind(&op->kp);
+
+	return jump_addr(&op->kp) +
+	       (is_jump_back(optinsn, pos) ? optinsn->len : copied_insn(optinsn, pos));
+}
+
+NOKPROBE_SYMBOL(original_insn);
+
+#ifdef CONFIG_X86_64
+/* Bytes that are on the stack before each instruction of these. */
+static const u8 frame_size_at[DETOUR_COPIES] = {
+	[8 + 1] = 8, [8 + 4] = 16, [8 + 5] = 24, [8 + 7] = 32, [8 + 12] = 40,
+#if DETOUR_DROPS
+	[DETOUR_RETURN] = 40,
+#endif
+	[DETOUR_RETURN + DETOUR_DROPS] = 24, [DETOUR_RETURN + DETOUR_DROPS + 1] = 16,
+};
+#else
+static const u8 frame_size_at[DETOUR_COPIES];
+#endif
+
+/* Bytes that are on the stack at @pos in the slot. */
+static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsigned int pos)
+{
+	unsigned int post = optinsn->post;
+
+	if (post && pos >= post) {
+		if (pos < post + DETOUR_UNFRAME)
+			pos += DETOUR_RETURN - post;
+		else if (pos >= DETOUR_POST_RETURN - POST_CALL_SIZE)
+			pos += DETOUR_RETURN - DETOUR_POST_RETURN;
+	}
+
+	return pos < DETOUR_COPIES ? frame_size_at[pos] : 0;
+}
+
+NOKPROBE_SYMBOL(frame_size);
+
+/**
+ * detour_insn_ip() - which instruction code in a detour is a part of
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the instruction that @ip stands for; @ip if it is in no detour.
+ */
+unsigned long detour_insn_ip(unsigned long ip)
+{
+	struct detour *detour;
+
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ip);
+	if (likely(!detour))
+		return ip;
+
+	return original_insn(detour->op, ip - (unsigned long)detour);
+}
+
+NOKPROBE_SYMBOL(detour_insn_ip);
+
+/**
+ * detour_original_ip() - where the original of code in a detour is
+ * @ip: an instruction pointer
+ *
+ * Context: Any, with RCU watching.
+ * Return: the instruction that @ip stands for; kprobe_detour_callee() where that
+ * is a call which has pushed its return address; @ip if it is in no detour.
+ */
+unsigned long detour_original_ip(unsigned long ip)
+{
+	const struct arch_optimized_insn *optinsn;
+	struct detour *detour;
+	unsigned int at, pos;
+
+	/* An unwinder may have found an old address: see optinsn_slot_of(). */
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ip);
+	if (likely(!detour))
+		return ip;
+
+	optinsn = &detour->op->optinsn;
+	pos = ip - (unsigned long)detour;
+	at = copied_insn(optinsn, pos);
+	if (pos < optinsn->back && optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
+		return (unsigned long)kprobe_detour_callee;
+
+	return detour_insn_ip(ip);
+}
+
+NOKPROBE_SYMBOL(detour_original_ip);
+
+/*
+ * The probe whose detour calls kprobe_detour_entry() and goes on at @ret, without having
+ * done the instruction, or 0.
+ */
+unsigned long detour_entered_for(unsigned long ret)
+{
+	struct detour *detour;
+	unsigned int pos;
+
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ret);
+	if (likely(!detour))
+		return 0;
+
+	pos = ret - (unsigned long)detour;
+	if (pos != DETOUR_RETURN &&
+	    (pos != detour->op->optinsn.post || pos == DETOUR_POST_RETURN))
+		return 0;
+
+	return (unsigned long)detour->op->kp.addr;
+}
+
+NOKPROBE_SYMBOL(detour_entered_for);
+
+/**
+ * detour_original_sp() - what the stack pointer of the probed code is
+ * @ip: an instruction pointer
+ * @sp: the stack pointer there
+ *
+ * Context: Any, with RCU watching.
+ * Return: @sp, less what the detour that @ip may be in keeps there.
+ */
+unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
+{
+	struct detour *detour;
+
+	guard(rcu)();
+	detour = (struct detour *)optinsn_slot_of(ip);
+	if (likely(!detour))
+		return sp;
+
+	return sp + frame_size(&detour->op->optinsn, ip - (unsigned long)detour);
+}
+
+NOKPROBE_SYMBOL(detour_original_sp);
+
+static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos)
+{
+	const struct arch_optimized_insn *optinsn = &detour->op->optinsn;
+	unsigned int at = copied_insn(optinsn, pos);
+
+	if (!(optinsn->extable & BIT(at)))
+		return;
+
+	/* A call loads its target when it has already pushed. */
+	if (optinsn->calls & BIT(at) && pos == optinsn->copy_at[at] + PUSH_IMM32_SIZE) {
+		regs->sp += sizeof(long);
+		pos -= PUSH_IMM32_SIZE;
+	}
+	if (pos == optinsn->copy_at[at])
+		regs->ip = jump_addr(&detour->op->kp) + at;
+}
+
+NOKPROBE_SYMBOL(leave_copy);
+
+/*
+ * A fault in a copy whose original is in an exception table is moved there: it
+ * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
+ * other faults are fatal, or are over at once and come back to the copy.
+ *
+ * That of a post way is always left, for what is waiting behind it. Returns whether it
+ * was that one.
+ */
+bool detour_leave(struct pt_regs *regs)
+{
+	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
+	unsigned int pos;
+
+	if (likely(!detour))
+		return false;
+
+	pos = regs->ip - (unsigned long)detour;
+	if (pos != post_copy(detour->op->optinsn.post)) {
+		leave_copy(detour, regs, pos);
+		return false;
+	}
+	regs->ip = (unsigned long)detour->op->kp.addr;
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(detour_leave);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a jump covers, and the detour that it leads to.
+ */
+#ifndef _ARCH_X86_KPROBES_DETOUR_H
+#define _ARCH_X86_KPROBES_DETOUR_H
+
+#include <linux/build_bug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+#include "common.h"
+
+#define CS_PREFIX	0x2e
+#define PUSH_IMM32_SIZE	5
+
+/* How an instruction is done in a detour. */
+enum region_kind {
+	REGION_PLAIN,		/* copied */
+	REGION_JCC,		/* with a wider displacement */
+	REGION_JMP,
+	REGION_LOOP,		/* over a jump that has one */
+	REGION_CALL,		/* pushes its return address and jumps */
+	REGION_CALL_INDIRECT,
+	REGION_CALL_THUNK,
+	REGION_END,		/* copied, and does not go on to the next */
+	REGION_END_THUNK,	/* jumps to a thunk that does it */
+	REGION_PADDING,		/* nobody comes here */
+};
+
+/* Why there is no detour. */
+enum detour_obstacle {
+	DETOUR_POSSIBLE,
+	DETOUR_NO_FUNCTION,
+	DETOUR_UNDECODABLE,
+	DETOUR_TOO_SHORT,
+	DETOUR_NOT_RELOCATABLE,
+	DETOUR_RESERVED,
+	DETOUR_JUMP_INTO,
+	DETOUR_INDIRECT_JUMP,
+	DETOUR_BACKWARDS,
+	DETOUR_PREEMPTED,
+	DETOUR_TOO_LONG,
+	DETOUR_NO_ROOM,
+	NR_DETOUR_OBSTACLES,
+};
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @at: offset from the start of the jump
+ * @len: bytes of it
+ * @kind: how it is done in a detour
+ */
+struct region_insn {
+	u8 at;
+	u8 len;
+	u8 kind;
+};
+
+/**
+ * struct region - what a jump covers, and what comes into it; a bit mask has bit
+ *	N for what is at offset N from @addr
+ * @addr: where the jump begins
+ * @lead: offset of the probe
+ * @end: where its function ends
+ * @insns: the instructions, up to the probed one and to the end of the jump
+ * @nr: how many there are
+ * @probed: which of them is the probed one
+ * @len: bytes of all of them
+ * @heads: where they start
+ * @branched: where branches and fixups may come in
+ * @extable: which have an exception table entry
+ * @calls: which are calls
+ * @indirect: a branch may come in anywhere
+ * @size: bytes of the jump
+ * @traps: where it has to have a breakpoint
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	unsigned long end;
+	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
+	u8 nr;
+	u8 probed;
+	u8 lead;
+	u8 len;
+	u8 heads;
+	u8 branched;
+	u8 extable;
+	u8 calls;
+	bool indirect;
+	u8 size;
+	u8 traps;
+	u8 why_at;
+};
+
+/**
+ * struct function_map - what has been found out about the last function
+ * @serial: which one that is, see struct kprobe_function
+ * @start: its first byte
+ * @end: the byte behind it
+ * @cold: a piece of code that it branches into and that may branch back
+ * @cold_end: the byte behind that
+ * @targets: bit N: offset N may be branched to, be it by a fixup
+ * @heads: bit N: at offset N an instruction starts
+ * @size: bits in @targets, and in @heads
+ * @indirect: a branch may lead anywhere
+ * @backwards: the direction flag may be set
+ * @err: that it could not be found out
+ */
+struct function_map {
+	unsigned long serial;
+	unsigned long start;
+	unsigned long end;
+	unsigned long cold;
+	unsigned long cold_end;
+	unsigned long *targets;
+	unsigned long *heads;
+	unsigned long size;
+	bool indirect;
+	bool backwards;
+	int err;
+};
+
+/* branches.c */
+const struct function_map *map_function(const struct kprobe_function *fn);
+
+/* region.c */
+enum detour_obstacle plan_region(struct region *region, unsigned long addr);
+
+/**
+ * struct detour - contents of a detour's slot
+ * @op: the probe that it belongs to
+ * @code: the frame and the call, copies and jump back
+ */
+struct detour {
+	struct optimized_kprobe *op;
+	u8 code[MAX_OPTINSN_SIZE - sizeof(long)];
+};
+
+static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
+
+/* The frame and the call that a detour begins with. */
+#define POST_CALL_SIZE	(DETOUR_RETURN - sizeof(long))
+
+/* Where in the slot the jump leads. */
+static inline unsigned int detour_start(const struct arch_optimized_insn *optinsn)
+{
+	return optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
+}
+
+/* Where the copy of a post way is, if @post is that of a detour which has one. */
+static __always_inline unsigned int post_copy(unsigned int post)
+{
+	return post && post != DETOUR_POST_RETURN ? post + DETOUR_UNFRAME : 0;
+}
+
+/* Where the jump of @p begins. */
+static __always_inline unsigned long jump_addr(struct kprobe *p)
+{
+	return (unsigned long)p->addr - optinsn_of(p)->lead;
+}
+
+/* emit.c */
+bool detour_lay_out(struct optimized_kprobe *op, const struct region *region);
+int detour_write(struct optimized_kprobe *op, const struct region *region);
+
+/* place.c */
+kprobe_opcode_t *detour_get_slot(const struct arch_optimized_insn *optinsn,
+				 const struct region *region);
+
+#endif /* _ARCH_X86_KPROBES_DETOUR_H */

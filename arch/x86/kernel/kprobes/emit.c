@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is in a detour.
+ *
+ * A detour begins with a call of kprobe_detour_entry(), which saves the
+ * registers and has the handlers called. On 64 bits it is inside the detour that
+ * struct pt_regs is begun and ended, because there the stack pointer is restored
+ * last and can be any. Behind it are copies of the instructions that the jump
+ * covers, and a jump behind the last of them. To the copies nothing
+ * shows that they are elsewhere: what depends on the place is encoded anew, see
+ * emit_insn(). A call in particular pushes the address behind the original, so
+ * nobody sleeps with the address of a detour on the stack. A jump that begins before
+ * its probe leads to copies of what is before it, which end in a jump to the call.
+ */
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
+
+#include "detour.h"
+
+#define PUSH_IMM8	0x6a
+#define PUSH_IMM32	0x68
+#define JCC32_INSN_SIZE	6
+#define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
+/* The CPU may run on behind a jump or a return that it has not decoded yet. */
+#define STOP_SIZE	IS_ENABLED(CONFIG_MITIGATION_SLS)
+
+/**
+ * struct emitter - a detour under construction
+ * @image: what will be in the slot
+ * @slot: where that is
+ * @pos: offset of the next byte
+ * @addr: the original of the instruction that is being copied
+ */
+struct emitter {
+	u8 image[MAX_OPTINSN_SIZE];
+	u8 *slot;
+	unsigned int pos;
+	unsigned long addr;
+};
+
+static unsigned int copied_size(const struct region_insn *ri)
+{
+	switch (ri->kind) {
+	case REGION_JCC:
+		return JCC32_INSN_SIZE;
+	case REGION_JMP:
+	case REGION_END_THUNK:
+		return JMP32_INSN_SIZE + STOP_SIZE;
+	case REGION_LOOP:
+		return ri->len + LOOP_OVER_SIZE;
+	case REGION_CALL:
+		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE;
+	case REGION_CALL_THUNK:
+		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE + STOP_SIZE;
+	case REGION_CALL_INDIRECT:
+		return PUSH_IMM32_SIZE + ri->len + STOP_SIZE;
+	case REGION_END:
+		return ri->len + STOP_SIZE;
+	case REGION_PADDING:
+		return 0;
+	default:
+		return ri->len;
+	}
+}
+
+/*
+ * The post way ends at the end of the slot. Of what is emulated there is nothing but its
+ * end. What leaves the region in another way has none. @end is where the copies end.
+ */
+static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, unsigned int end)
+{
+	unsigned int size = 0;
+
+	if (post_takes_copy(p)) {
+		if (ri->kind != REGION_PLAIN)
+			return 0;
+		size = DETOUR_UNFRAME + ri->len + POST_CALL_SIZE;
+	}
+
+	return end + size <= DETOUR_POST_RETURN ? DETOUR_POST_RETURN - size : 0;
+}
+
+/* The copies of the instructions in [@ri, @end) begin at @pos. Returns where they end. */
+static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned int pos,
+				   const struct region_insn *ri, const struct region_insn *end)
+{
+	for (; ri < end; ri++) {
+		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
+			optinsn->copy_at[ri->at] = pos;
+		pos += copied_size(ri);
+	}
+
+	return pos;
+}
+
+/* Say where each copy will be. Returns false when they need too much room. */
+bool detour_lay_out(struct optimized_kprobe *op, const struct region *region)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	const struct region_insn *probed = region->insns + region->probed;
+	unsigned int pos;
+
+	memset(optinsn->copy_at, 0, sizeof(optinsn->copy_at));
+	pos = lay_out_copies(optinsn, DETOUR_COPIES, probed, region->insns + region->nr);
+	optinsn->back = pos;
+	pos += JMP32_INSN_SIZE;
+
+	optinsn->enter = 0;
+	if (region->lead) {
+		pos = lay_out_copies(optinsn, pos, region->insns, probed);
+		optinsn->enter = pos;
+		pos += JMP8_INSN_SIZE;
+	}
+
+	optinsn->post = post_way(&op->kp, probed, pos);
+	optinsn->lead = region->lead;
+	optinsn->len = region->len;
+	optinsn->traps = region->traps;
+	optinsn->extable = region->extable;
+	optinsn->calls = region->calls;
+	optinsn->why = DETOUR_POSSIBLE;
+	optinsn->why_at = 0;
+
+	return pos <= MAX_OPTINSN_SIZE;
+}
+
+static void emit_byte(struct emitter *e, u8 byte)
+{
+	e->image[e->pos++] = byte;
+}
+
+static void emit_u32(struct emitter *e, u32 value)
+{
+	memcpy(e->image + e->pos, &value, sizeof(value));
+	e->pos += sizeof(value);
+}
+
+/* The operand of a branch to @target, which ends an instruction. */
+static int emit_rel32(struct emitter *e, unsigned long target)
+{
+	long distance = (long)target - (long)(e->slot + e->pos + sizeof(s32));
+
+	emit_u32(e, distance);
+
+	return fits_rel32(distance) ? 0 : -ERANGE;
+}
+
+static int emit_jmp(struct emitter *e, unsigned long target)
+{
+	emit_byte(e, JMP32_INSN_OPCODE);
+
+	return emit_rel32(e, target);
+}
+
+static int emit_copy(struct emitter *e, struct insn *insn)
+{
+	u8 *copy = e->image + e->pos;
+	int ret;
+
+	memcpy(copy, insn->kaddr, insn->length);
+	ret = rebase_operand(copy, e->slot + e->pos, e->addr, insn);
+	e->pos += insn->length;
+
+	return ret;
+}
+
+static u8 condition_of(struct insn *insn)
+{
+	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
+}
+
+/* Behind what does not go on to the next. */
+static int emit_stop(struct emitter *e)
+{
+	if (STOP_SIZE)
+		emit_byte(e, INT3_INSN_OPCODE);
+
+	return 0;
+}
+
+/* The branch goes over a short jump, to a long one; otherwise that is skipped. */
+static int emit_loop(struct emitter *e, struct insn *insn, unsigned long target)
+{
+	emit_copy(e, insn);
+	e->image[e->pos - 1] = JMP8_INSN_SIZE;
+	emit_byte(e, JMP8_INSN_OPCODE);
+	emit_byte(e, JMP32_INSN_SIZE);
+
+	return emit_jmp(e, target);
+}
+
+static int emit_push(struct emitter *e, unsigned long value)
+{
+	emit_byte(e, PUSH_IMM32);
+	emit_u32(e, value);
+
+	return fits_rel32(value) ? 0 : -ERANGE;
+}
+
+/* CALL becomes JMP, which is two further in the same group of opcodes. */
+static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long behind)
+{
+	unsigned int modrm;
+	int ret;
+
+	ret = emit_push(e, behind);
+	modrm = e->pos + insn_offset_modrm(insn);
+	ret = ret ?: emit_copy(e, insn);
+	e->image[modrm] += 2 << 3;
+
+	return ret ?: emit_stop(e);
+}
+
+static int emit_insn(struct emitter *e, const struct region_insn *ri, struct insn *insn)
+{
+	unsigned long behind = e->addr + ri->len;
+	unsigned long target = behind + insn->immediate.value;
+
+	switch (ri->kind) {
+	case REGION_JCC:
+		emit_byte(e, 0x0f);
+		emit_byte(e, 0x80 | condition_of(insn));
+		return emit_rel32(e, target);
+	case REGION_JMP:
+		return emit_jmp(e, target) ?: emit_stop(e);
+	case REGION_LOOP:
+		return emit_loop(e, insn, target);
+	case REGION_CALL:
+		return emit_push(e, behind) ?: emit_jmp(e, target);
+	case REGION_CALL_INDIRECT:
+		return emit_call_indirect(e, insn, behind);
+	case REGION_CALL_THUNK:
+		return emit_push(e, behind) ?: emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
+	case REGION_END:
+		return emit_copy(e, insn) ?: emit_stop(e);
+	case REGION_END_THUNK:
+		return emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
+	case REGION_PADDING:
+		return 0;
+	default:
+		return emit_copy(e, insn);
+	}
+}
+
+static int emit_original(struct emitter *e, const struct region *region,
+			 const struct region_insn *ri)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	e->addr = region->addr + ri->at;
+
+	return decode_original(&insn, buf, e->addr, region->end) ?: emit_insn(e, ri, &insn);
+}
+
+/* The jump is one in the slot, to @pos there. */
+static void emit_jmp8(struct emitter *e, unsigned int pos)
+{
+	emit_byte(e, JMP8_INSN_OPCODE);
+	emit_byte(e, pos - (e->pos + 1));
+}
+
+/* The copies from the probed instruction on, and then those of what is before it. */
+static int emit_region(struct emitter *e, const struct region *region)
+{
+	const struct region_insn *ri, *probed = region->insns + region->probed;
+	int ret = 0;
+
+	for (ri = probed; !ret && ri < region->insns + region->nr; ri++)
+		ret = emit_original(e, region, ri);
+	ret = ret ?: emit_jmp(e, region->addr + region->len);
+	if (!region->lead)
+		return ret;
+
+	for (ri = region->insns; !ret && ri < probed; ri++)
+		ret = emit_original(e, region, ri);
+	emit_jmp8(e, offsetof(struct detour, code));
+
+	return ret;
+}
+
+#ifdef CONFIG_X86_64
+/*
+ * What a trap saves; the return address of the call stands for its error code. How much
+ * of it is there at which instruction frame_size_at[] in detour.c tells.
+ */
+static int emit_frame(struct emitter *e, unsigned long ip)
+{
+	static const u8 push_sp_twice_and_flags[] = { 0x54, 0xff, 0x34, 0x24, 0x9c };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(push_sp_twice_and_flags); i++)
+		emit_byte(e, push_sp_twice_and_flags[i]);
+	emit_byte(e, PUSH_IMM8);
+	emit_byte(e, __KERNEL_CS);
+
+	return emit_push(e, ip);
+}
+
+static void emit_unframe(struct emitter *e)
+{
+	static const u8 drop_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
+	unsigned int i;
+
+	for (i = 4 - DETOUR_DROPS; i < sizeof(drop_ip_and_cs_pop_flags_and_sp); i++)
+		emit_byte(e, drop_ip_and_cs_pop_flags_and_sp[i]);
+}
+
+static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
+#else
+static int emit_frame(struct emitter *e, unsigned long ip)
+{
+	return 0;
+}
+
+static void emit_unframe(struct emitter *e)
+{
+}
+#endif
+
+/* Handlers see the ip that is behind a breakpoint. */
+static int emit_entry(struct emitter *e, unsigned long ip)
+{
+	int ret;
+
+	ret = emit_frame(e, ip + INT3_INSN_SIZE);
+	emit_byte(e, CALL_INSN_OPCODE);
+	ret = ret ?: emit_rel32(e, (unsigned long)kprobe_detour_entry);
+	emit_unframe(e);
+
+	return ret;
+}
+
+/* Run the copy, call, and go on with the next. */
+static int emit_post(struct emitter *e, const struct region *region,
+		     const struct region_insn *ri)
+{
+	int ret;
+
+	emit_unframe(e);
+	ret = emit_original(e, region, ri);
+	ret = ret ?: emit_frame(e, e->addr + ri->len);
+	emit_byte(e, CALL_INSN_OPCODE);
+
+	return ret ?: emit_rel32(e, (unsigned long)kprobe_detour_post_entry);
+}
+
+static int emit_post_way(struct emitter *e, const struct region *region, unsigned int post)
+{
+	const struct region_insn *probed = region->insns + region->probed;
+	int ret = 0;
+
+	if (!post)
+		return 0;
+
+	e->pos = post;
+	if (post != DETOUR_POST_RETURN)
+		ret = emit_post(e, region, probed);
+	emit_unframe(e);
+	emit_jmp8(e, DETOUR_COPIES + copied_size(probed));
+
+	return ret;
+}
+
+int detour_write(struct optimized_kprobe *op, const struct region *region)
+{
+	struct emitter e = { .slot = op->optinsn.insn };
+	int ret;
+
+	memset(e.image, INT3_INSN_OPCODE, sizeof(e.image));
+	memcpy(e.image, &op, sizeof(op));
+	e.pos = offsetof(struct detour, code);
+
+	ret = emit_entry(&e, region->addr + region->lead);
+	ret = ret ?: emit_region(&e, region);
+	ret = ret ?: emit_post_way(&e, region, op->optinsn.post);
+	if (ret)
+		return ret;
+
+	poke_text(e.slot, e.image, sizeof(e.image));
+	perf_event_text_poke(e.slot, NULL, 0, e.image, sizeof(e.image));
+
+	return 0;
+}
