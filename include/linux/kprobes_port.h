@@ -216,6 +216,7 @@ static inline bool optinsn_place_suits(const struct optinsn_place *place, const 
 
 /* kernel/kprobes/slot.c */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
+void publish_optinsn_slot(kprobe_opcode_t *slot);
 kprobe_opcode_t *optinsn_slot_of(unsigned long addr);
 void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size);
 #endif

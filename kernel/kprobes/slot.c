@@ -25,7 +25,8 @@
 
 #include "slot.h"
 
-enum slot_use { SLOT_FREE, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
+/* Nobody is told of a fresh slot: what is in it may be what was there before. */
+enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
 
 /* A placed slot may reach into a second page. */
 #define SLOT_PAGE_SPANS	2
@@ -223,9 +224,15 @@ static void *slot_at(const struct slot_kind *kind, const struct slot_page *page,
 	return page->text + page->first + i * kind->size;
 }
 
+static unsigned int slot_index(const struct slot_kind *kind, const struct slot_page *page,
+			       const void *slot)
+{
+	return (slot - page->text - page->first) / kind->size;
+}
+
 static void *slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
 {
-	page->use[i] = SLOT_USED;
+	page->use[i] = SLOT_FRESH;
 	page->nr_free--;
 	if (!page->nr_free)
 		list_del_init(&page->roomy);
@@ -343,8 +350,8 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	i = (slot - page->text - page->first) / kind->size;
-	if (WARN_ON_ONCE(page->use[i] != SLOT_USED))
+	i = slot_index(kind, page, slot);
+	if (WARN_ON_ONCE(page->use[i] != SLOT_FRESH && page->use[i] != SLOT_USED))
 		return;
 
 	if (dirty) {
@@ -535,6 +542,25 @@ kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 	return slot_get_placed(&optinsn_slots, place);
 }
 
+/**
+ * publish_optinsn_slot() - have optinsn_slot_of() find a slot from now on
+ * @slot: which, with all that is found by it written; it may be published already
+ *
+ * Context: Process context, may sleep.
+ */
+void publish_optinsn_slot(kprobe_opcode_t *slot)
+{
+	struct slot_page *page;
+
+	guard(mutex)(&slot_mutex);
+	page = slot_page_of(&optinsn_slots, (unsigned long)slot);
+	if (WARN_ON_ONCE(!page))
+		return;
+
+	/* Pairs with the acquire in optinsn_slot_of(). */
+	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], SLOT_USED);
+}
+
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {
 	slot_put(&optinsn_slots, slot, dirty);
@@ -554,7 +580,7 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  *
  * Context: Any, with RCU watching. The slot and its owner stay until the caller's
  * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
- * Return: the start of the slot, NULL when @addr is in none that is used.
+ * Return: the start of the slot, NULL when @addr is in none that is published.
  */
 kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 {
@@ -573,7 +599,8 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 	if (offset < page->first)
 		return NULL;
 	i = (offset - page->first) / kind->size;
-	if (i >= page->nr || READ_ONCE(page->use[i]) != SLOT_USED)
+	/* Pairs with the release in publish_optinsn_slot(). */
+	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
 		return NULL;
 
 	return slot_at(kind, page, i);

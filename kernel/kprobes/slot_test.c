@@ -239,6 +239,8 @@ static void slot_across_pages(struct kunit *test)
 		kunit_skip(test, "this architecture places no slots");
 
 	KUNIT_EXPECT_EQ(test, offset_in_page(slot), PAGE_SIZE - size / 2);
+	KUNIT_EXPECT_NULL(test, optinsn_slot_of(addr));
+	publish_optinsn_slot(slot);
 	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr), slot);
 	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr + size - 1), slot);
 	KUNIT_EXPECT_PTR_NE(test, optinsn_slot_of(addr - 1), slot);

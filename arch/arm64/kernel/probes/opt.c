@@ -226,6 +226,7 @@ static enum detour_obstacle prepare_detour(struct optimized_kprobe *op)
 	}
 	write_detour(d, &image);
 	op->optinsn.insn = (kprobe_opcode_t *)d;
+	publish_optinsn_slot(op->optinsn.insn);
 
 	return DETOUR_POSSIBLE;
 }

@@ -151,6 +151,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_OUT_OF_REACH, 0);
 	}
+	publish_optinsn_slot(optinsn->insn);
 
 	return 0;
 }

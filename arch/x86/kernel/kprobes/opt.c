@@ -209,6 +209,8 @@ void arch_guard_kprobes(struct list_head *oplist)
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
+		/* Now it is written, and nobody has been there. */
+		publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.guarded, true);
 		any |= poke_guards(op, true);
 	}
