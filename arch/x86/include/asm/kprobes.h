@@ -125,7 +125,8 @@ struct arch_specific_insn {
  * @copy_at: for each offset where in the slot the copy of the instruction is that
  *	starts there, 0 when none does
  * @lead: offset of the probe
- * @size: bytes of the jump
+ * @size: bytes of the jump, 0 while there is no detour; written last, so that who takes
+ *	no lock and finds it finds all the rest, which stays as it is
  * @len: bytes of the instructions that the detour has copies of
  * @back: where in the slot the jump back is
  * @enter: where in the slot the copies of what is before the probe end, 0 when there

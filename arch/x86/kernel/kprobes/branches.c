@@ -25,10 +25,6 @@
 /* What compilers append to the name of a function for the part that runs rarely. */
 #define COLD	".cold"
 
-/* The linker's; nobody declares them for others. */
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
-
 /* For each function thousands are looked at that are not in it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
 {

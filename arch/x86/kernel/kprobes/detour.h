@@ -96,6 +96,10 @@ struct region {
 	u8 why_at;
 };
 
+/* The linker's; nobody declares them for others. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
 /**
  * struct function_map - what has been found out about the last function
  * @serial: which one that is, see struct kprobe_function

@@ -22,9 +22,10 @@ unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 	return op->optinsn.lead;
 }
 
-/* Pairs with the release in note_lead(): 0 is right as long as no detour has another. */
+/* 0 is right as long as no detour has another. */
 unsigned int arch_jump_lead_max(void)
 {
+	/* Pairs with the release in note_lead(). */
 	return smp_load_acquire(&lead_max);
 }
 
@@ -61,6 +62,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 
+	/* Read with kprobe_mutex held only: @size has not been written. */
 	optinsn->insn = NULL;
 	optinsn->why = why;
 	optinsn->why_at = at;
@@ -83,11 +85,14 @@ static int read_originals(u8 *original, const struct region *region)
 	return ret;
 }
 
-/* Before anybody can find the detour. Pairs with the acquire in arch_jump_lead_max(). */
+/* Before anybody can find the detour. */
 static void note_lead(const struct arch_optimized_insn *optinsn)
 {
-	if (optinsn->lead > lead_max)
-		smp_store_release(&lead_max, optinsn->lead);
+	if (optinsn->lead <= lead_max)
+		return;
+
+	/* Pairs with the acquire in arch_jump_lead_max(). */
+	smp_store_release(&lead_max, optinsn->lead);
 }
 
 /* With text_mutex held, and what keeps the reservations of others as they are. */
@@ -116,7 +121,10 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	}
 
 	note_lead(optinsn);
-	/* All that covering_probe() gives access to is there, and the text is as it was. */
+	/*
+	 * Publish the rest of it to those who take no lock; pairs with the acquire in
+	 * covering_probe(). An attempt that fails before this has shown them nothing.
+	 */
 	smp_store_release(&optinsn->size, region.size);
 
 	return 0;
@@ -239,12 +247,12 @@ void arch_unguard_kprobes(struct list_head *oplist)
 static void announce_jump(struct optimized_kprobe *op, bool made)
 {
 	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
+	void *addr = (void *)jump_addr(&op->kp);
 	unsigned int size = op->optinsn.size;
 
 	fill_jump(op, jump);
 	fill_guarded(op, none);
-	perf_event_text_poke((void *)jump_addr(&op->kp), made ? none : jump, size, made ? jump : none,
-			     size);
+	perf_event_text_poke(addr, made ? none : jump, size, made ? jump : none, size);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)

@@ -538,13 +538,14 @@ static void opt_lead_read(struct kunit *test)
 	struct subject *s;
 	unsigned int i;
 	u8 byte;
+	int err;
 
 	s = add_tail(test, NULL);
 	expect_tail_jump(test, s);
+	guard(mutex)(&text_mutex);
 	for (i = 0; i < WINDOW; i++) {
-		scoped_guard(mutex, &text_mutex)
-			KUNIT_EXPECT_EQ(test, arch_kprobe_read_insn(&byte, (unsigned long)s->jump + i, 1),
-					0);
+		err = arch_kprobe_read_insn(&byte, (unsigned long)s->jump + i, 1);
+		KUNIT_EXPECT_EQ(test, err, 0);
 		KUNIT_EXPECT_EQ_MSG(test, byte, s->text[i], "at +%u", i);
 	}
 }
