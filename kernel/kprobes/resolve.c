@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "check.h"
 #include "request.h"
@@ -54,6 +55,16 @@ static int count_namesake(void *data, unsigned long addr)
 	return found->ambiguous;
 }
 
+/* In a form that can be probed, and does not tell where the kernel is. */
+static int tell_namesake(void *data, unsigned long addr)
+{
+	if (is_kernel_text(addr))
+		pr_debug("%s: one is at _stext+%#lx\n", (const char *)data,
+			 addr - (unsigned long)_stext);
+
+	return 0;
+}
+
 static int resolve_symbol(const char *name, unsigned int offset, unsigned long *addr)
 {
 	struct namesakes found = {};
@@ -71,6 +82,7 @@ static int resolve_symbol(const char *name, unsigned int offset, unsigned long *
 	kallsyms_on_each_match_symbol(count_namesake, name, &found);
 	if (found.ambiguous) {
 		pr_debug("%s: more than one function has this name\n", name);
+		kallsyms_on_each_match_symbol(tell_namesake, name, (void *)name);
 		return -EADDRNOTAVAIL;
 	}
 
