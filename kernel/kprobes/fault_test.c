@@ -16,6 +16,8 @@
 #include "fault.h"
 
 static int *bad_pointer = (int *)8;
+/* Where kernels have nothing, but no address of a program: see on_pre_nofault(). */
+static int *bad_kernel_pointer = (int *)-8L;
 
 /* -- the probed functions -- */
 
@@ -135,7 +137,8 @@ static int on_pre_nofault(struct kprobe *kp, struct pt_regs *regs)
 {
 	int value;
 
-	pres += copy_from_kernel_nofault(&value, bad_pointer, sizeof(value)) == -EFAULT;
+	/* -ERANGE for an address that is not even read. */
+	pres += copy_from_kernel_nofault(&value, bad_kernel_pointer, sizeof(value)) == -EFAULT;
 	return 0;
 }
 
