@@ -673,9 +673,16 @@ static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
 #endif
 
 /*
- * An architecture in whose text a jump may cover the instruction to go on at defines
- * this to go on in the detour instead.
+ * An architecture that lets a fault without a fixup stay in a detour defines the first
+ * of these to name the original in @regs, for fault handlers. One in whose text a jump
+ * may cover the instruction to go on at defines the second to go on in the detour instead.
  */
+#ifndef arch_kprobe_leave_detour
+static inline void arch_kprobe_leave_detour(struct pt_regs *regs)
+{
+}
+#endif
+
 #ifndef arch_kprobe_resume
 static inline void arch_kprobe_resume(struct pt_regs *regs)
 {

@@ -4,9 +4,8 @@
  * else deals with.
  *
  * Such a fault is either one of a handler, of which each CPU notes whose it is, or of
- * a probed instruction, whose copy the architecture has told from the original before.
- * What an exception table has a fixup for, such as copy_from_kernel_nofault(), is left
- * to that.
+ * a probed instruction, whose copy the architecture tells from the original. What an
+ * exception table has a fixup for, such as copy_from_kernel_nofault(), is left to that.
  */
 #include <linux/extable.h>
 #include <linux/kprobes.h>
@@ -61,7 +60,6 @@ static bool fault_ask_members(struct kprobe *p, struct pt_regs *regs, int trapnr
 		/* Otherwise the instruction is to run again, and is a new hit. */
 		if (instruction_pointer(regs) != ip)
 			arch_kprobe_fixed_up(regs, ip);
-		arch_kprobe_resume(regs);
 		return true;
 	}
 
@@ -70,29 +68,49 @@ static bool fault_ask_members(struct kprobe *p, struct pt_regs *regs, int trapnr
 
 NOKPROBE_SYMBOL(fault_ask_members);
 
+/* Those who probe the instruction are nearer to it than whose handler it is a part of. */
+static bool fault_ask_all(struct pt_regs *regs, int trapnr, bool in_handler)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)instruction_pointer(regs));
+
+	if (p && fault_ask_members(p, regs, trapnr))
+		return true;
+
+	return in_handler && fault_is_of_handler() &&
+	       fault_ask(__this_cpu_read(fault_member), regs, trapnr);
+}
+
+NOKPROBE_SYMBOL(fault_ask_all);
+
 /**
  * kprobe_ask_fault_handlers() - a fault in the kernel for which there is no fixup
- * @regs: registers at the fault; one of a copy has been moved to its instruction
+ * @regs: registers at the fault
  * @trapnr: the architecture's number for the fault
  *
  * Context: An exception, preemptible or not.
- * Return: true when a fault_handler has dealt with it, and @regs are to be gone on with.
+ * Return: true when a fault_handler has dealt with it, and @regs are to be gone on with;
+ * otherwise they are as they were.
  */
 bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr)
 {
 	bool in_handler = !preemptible();
-	struct kprobe *p;
+	struct pt_regs before;
 
 	if (search_exception_tables(instruction_pointer(regs)))
 		return false;
 
 	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)instruction_pointer(regs));
-	if (p)
-		return fault_ask_members(p, regs, trapnr);
+	before = *regs;
+	arch_kprobe_leave_detour(regs);
+	if (fault_ask_all(regs, trapnr, in_handler)) {
+		arch_kprobe_resume(regs);
+		return true;
+	}
 
-	return in_handler && fault_is_of_handler() &&
-	       fault_ask(__this_cpu_read(fault_member), regs, trapnr);
+	/* It may be over at once, and come back to the detour. */
+	*regs = before;
+
+	return false;
 }
 
 NOKPROBE_SYMBOL(kprobe_ask_fault_handlers);

@@ -14,6 +14,8 @@
 #endif
 
 #include "fault.h"
+#include "members.h"
+#include "point.h"
 
 static int *bad_pointer = (int *)8;
 /* Where kernels have nothing, but no address of a program: see on_pre_nofault(). */
@@ -33,23 +35,37 @@ static noinline u32 fault_test_traced(u32 n)
 	return n * 5 + 7;
 }
 
-/* Reads what it is given by the instruction at the label, and nothing without that. */
+/*
+ * Reads what it is given by the instruction at the label, and nothing without that. Behind
+ * it is room for a jump.
+ */
 extern u8 fault_test_load[];
+
+#if defined(CONFIG_X86_64)
+#define FROM_REGISTER		"rdi"
+#define from_register(r)	((r)->di)
+#define LOAD			"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#elif defined(CONFIG_X86)
+#define FROM_REGISTER		"edi"
+#define from_register(r)	((r)->di)
+#define LOAD			"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#elif defined(CONFIG_ARM64)
+#define FROM_REGISTER		"x0"
+#define from_register(r)	((r)->regs[0])
+#define LOAD			"ldr %w0, [%1]"
+#else
+#define FROM_REGISTER		"a0"
+#define from_register(r)	((r)->a0)
+#define LOAD			"lw %0, 0(%1); nop; nop"
+#endif
 
 static noinline notrace u32 fault_test_reads(const u32 *from)
 {
+	register const u32 *at asm(FROM_REGISTER) = from;
 	u32 n = 77;
 
-#if defined(CONFIG_X86)
-	asm volatile(".globl fault_test_load\nfault_test_load: movl (%1), %0"
-		     : "+r" (n) : "r" (from) : "memory");
-#elif defined(CONFIG_ARM64)
-	asm volatile(".globl fault_test_load\nfault_test_load: ldr %w0, [%1]"
-		     : "+r" (n) : "r" (from) : "memory");
-#else
-	asm volatile(".globl fault_test_load\nfault_test_load: lw %0, 0(%1)"
-		     : "+r" (n) : "r" (from) : "memory");
-#endif
+	asm volatile(".globl fault_test_load\nfault_test_load: " LOAD
+		     : "+r" (n) : "r" (at) : "memory");
 	barrier();
 	return n;
 }
@@ -86,6 +102,16 @@ static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	asked_trap = trapnr;
 	asked_ip = instruction_pointer(regs);
 	instruction_pointer_set(regs, behind(instruction_pointer(regs)));
+	return 1;
+}
+
+/* Have the instruction read something that is there. */
+static int on_fault_repair(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	static u32 repaired = 99;
+
+	asked++;
+	from_register(regs) = (unsigned long)&repaired;
 	return 1;
 }
 
@@ -295,11 +321,6 @@ static void fault_of_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 	KUNIT_EXPECT_EQ(test, pres, 2);
 
-	/* By a jump, where there can be one. */
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
-	expect_asked(test, &kp);
-
 	/* It is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
@@ -318,6 +339,130 @@ static void fault_of_instruction(struct kunit *test)
 	unregister_kprobe(&declines);
 }
 
+static void expect_jump(struct kunit *test, struct kprobe *kp)
+{
+	wait_for_kprobe_optimizer();
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, point_find_member(kp)->state, POINT_OPTIMIZED);
+}
+
+/* In a jump's detour the user hears of the original, and goes on behind it. */
+static void fault_in_detour(struct kunit *test)
+{
+	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.pre_handler = on_pre,
+		.fault_handler = on_fault,
+	};
+	struct kprobe declines = kp;
+
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "no jumps in this kernel");
+	declines.fault_handler = on_others_fault;
+	OPTIMIZER_HIDE_VAR(reads);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	expect_jump(test, &kp);
+	KUNIT_EXPECT_EQ(test, reads(&good), 5);
+	KUNIT_EXPECT_EQ(test, asked, 0);
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
+	KUNIT_EXPECT_EQ(test, pres, 2);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
+	unregister_kprobe(&kp);
+	kp.addr = (kprobe_opcode_t *)fault_test_load;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	expect_jump(test, &kp);
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	KUNIT_EXPECT_EQ(test, asked, 101);
+	unregister_kprobe(&kp);
+	unregister_kprobe(&declines);
+}
+
+/* Then it is to run once more, which is a new hit. */
+static void fault_repaired(struct kunit *test)
+{
+	u32 (*reads)(const u32 *from) = fault_test_reads;
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.pre_handler = on_pre,
+		.fault_handler = on_fault_repair,
+	};
+	unsigned int i;
+
+	OPTIMIZER_HIDE_VAR(reads);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	for (i = 1; i <= 2; i++) {
+		KUNIT_EXPECT_EQ(test, reads(bad_pointer), 99);
+		KUNIT_EXPECT_EQ(test, asked, i);
+		KUNIT_EXPECT_EQ(test, pres, 2 * i);
+		wait_for_kprobe_optimizer();
+	}
+	unregister_kprobe(&kp);
+}
+
+static int on_fault_spoil(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	asked++;
+	memset(regs, 0, sizeof(*regs));
+	return 0;
+}
+
+/* All goes the usual way then, as if nobody had been asked. */
+static void fault_declined(struct kunit *test)
+{
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.fault_handler = on_fault_spoil,
+	};
+	struct pt_regs regs, before;
+
+	memset(&regs, 1, sizeof(regs));
+	instruction_pointer_set(&regs, (unsigned long)fault_test_load);
+	before = regs;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_FALSE(test, kprobe_ask_fault_handlers(&regs, 0));
+	KUNIT_EXPECT_EQ(test, asked, 1);
+	KUNIT_EXPECT_MEMEQ(test, &regs, &before, sizeof(regs));
+	unregister_kprobe(&kp);
+}
+
+/* A handler that comes to a probed instruction, of whose users none deals with it. */
+static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
+{
+	u32 (*reads)(const u32 *from) = fault_test_reads;
+
+	OPTIMIZER_HIDE_VAR(reads);
+	pres += reads(bad_pointer) == 77;
+	return 0;
+}
+
+static void fault_of_instruction_in_handler(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct kprobe kp = on_target(*target), inner = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.pre_handler = on_pre,
+	};
+	unsigned int i;
+
+	kp.pre_handler = on_pre_reads;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&inner), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	for (i = 1; i <= 2; i++) {
+		KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+		expect_asked(test, &kp);
+		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
+		KUNIT_EXPECT_EQ(test, pres, i);
+		KUNIT_EXPECT_EQ(test, inner.nmissed, i);
+		wait_for_kprobe_optimizer();
+	}
+	unregister_kprobe(&kp);
+	unregister_kprobe(&inner);
+}
+
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_in_pre_handler, next_target),
 	KUNIT_CASE_PARAM(fault_in_post_handler, next_target),
@@ -325,6 +470,10 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_one_of_several, next_target),
 	KUNIT_CASE_PARAM(fault_with_fixup, next_target),
 	KUNIT_CASE(fault_of_instruction),
+	KUNIT_CASE(fault_in_detour),
+	KUNIT_CASE(fault_repaired),
+	KUNIT_CASE(fault_declined),
+	KUNIT_CASE_PARAM(fault_of_instruction_in_handler, next_target),
 	{}
 };
 

@@ -127,6 +127,10 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr);
+#define arch_kprobe_leave_detour arch_kprobe_leave_detour
+void arch_kprobe_leave_detour(struct pt_regs *regs);
+#define arch_kprobe_resume arch_kprobe_resume
+void arch_kprobe_resume(struct pt_regs *regs);
 unsigned long arch_kprobe_insn_pc(unsigned long pc);
 
 void arch_kprobe_site_read(unsigned long site, u32 *insns);

@@ -221,6 +221,8 @@ void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
 unsigned long arch_kprobe_insn_ip(unsigned long ip);
 unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs);
+#define arch_kprobe_leave_detour arch_kprobe_leave_detour
+void arch_kprobe_leave_detour(struct pt_regs *regs);
 #define arch_kprobe_resume arch_kprobe_resume
 void arch_kprobe_resume(struct pt_regs *regs);
 unsigned long arch_kprobe_original_ip(unsigned long ip);

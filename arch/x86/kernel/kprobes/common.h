@@ -203,7 +203,7 @@ unsigned long detour_insn_ip(unsigned long ip);
 unsigned long detour_original_ip(unsigned long ip);
 unsigned long detour_entered_for(unsigned long ret);
 unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
-bool detour_leave(struct pt_regs *regs);
+bool detour_leave(struct pt_regs *regs, bool any);
 void detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
@@ -273,7 +273,7 @@ static inline unsigned long detour_original_sp(unsigned long ip, unsigned long s
 	return sp;
 }
 
-static inline bool detour_leave(struct pt_regs *regs)
+static inline bool detour_leave(struct pt_regs *regs, bool any)
 {
 	return false;
 }

@@ -284,12 +284,12 @@ unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
 
 NOKPROBE_SYMBOL(detour_original_sp);
 
-static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos)
+static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos, bool any)
 {
 	const struct arch_optimized_insn *optinsn = &detour->op->optinsn;
 	unsigned int at = copied_insn(optinsn, pos);
 
-	if (!(optinsn->extable & BIT(at)))
+	if (!any && !(optinsn->extable & BIT(at)))
 		return;
 
 	/* A call loads its target when it has already pushed. */
@@ -306,12 +306,13 @@ NOKPROBE_SYMBOL(leave_copy);
 /*
  * A fault in a copy whose original is in an exception table is moved there: it
  * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
- * other faults are fatal, or are over at once and come back to the copy.
+ * other faults are fatal, or are over at once and come back to the copy. They are
+ * moved when @any is set.
  *
  * That of a post way is always left, for what is waiting behind it. Returns whether it
  * was that one.
  */
-bool detour_leave(struct pt_regs *regs)
+bool detour_leave(struct pt_regs *regs, bool any)
 {
 	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
 	unsigned int pos;
@@ -321,7 +322,7 @@ bool detour_leave(struct pt_regs *regs)
 
 	pos = regs->ip - (unsigned long)detour;
 	if (pos != post_copy(detour->op->optinsn.post)) {
-		leave_copy(detour, regs, pos);
+		leave_copy(detour, regs, pos, any);
 		return false;
 	}
 	regs->ip = (unsigned long)detour->op->kp.addr;

@@ -250,16 +250,6 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_int3_handler);
 
-#ifdef CONFIG_KPROBES_FAULT_HANDLER
-/* A fault handler has named the instruction to go on at. */
-void arch_kprobe_resume(struct pt_regs *regs)
-{
-	detour_enter(regs->ip, regs);
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_resume);
-#endif
-
 /*
  * A handler has faulted: the exception tables have the fixup, if there is one.
  * Faults of copies were moved to their instruction before.

@@ -312,6 +312,46 @@ static void where_faulted_in_detour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
 }
 
+static void expect_left(struct kunit *test, unsigned int pos, bool any, long ip, long sp)
+{
+	unsigned long slot = (unsigned long)optinsn_of(get_kprobe(kp.addr))->insn;
+	struct pt_regs regs = { .ip = slot + pos, .sp = 0x1000 };
+
+	KUNIT_EXPECT_FALSE(test, detour_leave(&regs, any));
+	KUNIT_EXPECT_EQ_MSG(test, regs.ip, ip ?: slot + pos, "at %u", pos);
+	KUNIT_EXPECT_EQ_MSG(test, regs.sp, 0x1000 + sp, "at %u", pos);
+}
+
+/* What has no fixup is left for fault handlers only, whichever copy it is. */
+static void where_left_detour(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	const struct rule *rule = opt_rules;
+	unsigned long addr;
+
+	while (rule < opt_rules_end && strcmp(rule->name, "call_by_memory"))
+		rule++;
+	KUNIT_ASSERT_PTR_NE(test, rule, (const struct rule *)opt_rules_end);
+	kp = (struct kprobe){ .addr = rule->start + rule->offset, .pre_handler = count_pre };
+	add_probe(test, &kp);
+	wait_for_kprobe_optimizer();
+	optinsn = optinsn_of(get_kprobe(kp.addr));
+	KUNIT_ASSERT_TRUE(test, detour_copy(get_kprobe(kp.addr), 0));
+
+	addr = (unsigned long)kp.addr;
+	KUNIT_ASSERT_EQ(test, optinsn->calls, BIT(1));
+	expect_left(test, optinsn->copy_at[0], false, 0, 0);
+	expect_left(test, optinsn->copy_at[1], false, 0, 0);
+	expect_left(test, optinsn->copy_at[0], true, addr, 0);
+	expect_left(test, optinsn->copy_at[1], true, addr + 1, 0);
+	/* It has pushed its return address, and has not got its target. */
+	expect_left(test, optinsn->copy_at[1] + 5, false, 0, 0);
+	expect_left(test, optinsn->copy_at[1] + 5, true, addr + 1, sizeof(long));
+	expect_left(test, optinsn->copy_at[1] + 1, true, 0, 0);
+	expect_left(test, optinsn->back, true, 0, 0);
+	expect_left(test, sizeof(long), true, 0, 0);
+}
+
 /* -- traps of programs -- */
 
 static void where_trap_of_program(struct kunit *test)
@@ -404,6 +444,7 @@ static struct kunit_case where_test_cases[] = {
 	KUNIT_CASE(where_in_post_way),
 	KUNIT_CASE(where_armed_in_fault),
 	KUNIT_CASE(where_faulted_in_detour),
+	KUNIT_CASE(where_left_detour),
 	KUNIT_CASE(where_trap_of_program),
 	KUNIT_CASE(where_return_is_safe),
 	KUNIT_CASE(where_copied_return_is_safe),

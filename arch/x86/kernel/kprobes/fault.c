@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fault handlers know the probed code, and nothing of its copies in a detour.
+ */
+#include <linux/kprobes.h>
+
+#include "common.h"
+
+/* Unlike arch_kprobe_leave_copy(), whether or not there is a fixup. */
+void arch_kprobe_leave_detour(struct pt_regs *regs)
+{
+	detour_leave(regs, true);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
+
+/* One has named the instruction to go on at. */
+void arch_kprobe_resume(struct pt_regs *regs)
+{
+	detour_enter(regs->ip, regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_resume);
