@@ -199,14 +199,19 @@ static struct kprobe on_target(u32 (*target)(u32 n))
 	};
 }
 
-static void expect_asked(struct kunit *test, const struct kprobe *kp)
+static void expect_asked_about(struct kunit *test, const struct kprobe *kp, int trap)
 {
 	KUNIT_EXPECT_EQ(test, asked, 1);
 	KUNIT_EXPECT_PTR_EQ(test, asked_of, kp);
 	if (IS_ENABLED(CONFIG_X86))
-		KUNIT_EXPECT_EQ(test, asked_trap, 14);
+		KUNIT_EXPECT_EQ(test, asked_trap, trap);
 	KUNIT_EXPECT_NULL(test, this_cpu_read(fault_member));
 	asked = 0;
+}
+
+static void expect_asked(struct kunit *test, const struct kprobe *kp)
+{
+	expect_asked_about(test, kp, 14);
 }
 
 /* A pre_handler that writes to NULL is put right, and all goes on. */
@@ -260,6 +265,27 @@ static void fault_in_return_probe(struct kunit *test)
 	expect_asked(test, &rp.kp);
 	KUNIT_EXPECT_EQ(test, returns, 1);
 	unregister_kretprobe(&rp);
+}
+
+static u32 on_call_faulty(u32 n)
+{
+	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
+	pres += n;
+	return 0;
+}
+
+static void fault_in_jprobe(struct kunit *test)
+{
+	u32 (**target)(u32 n) = (void *)test->param_value;
+	struct jprobe jp = { .kp = on_target(*target), .entry = JPROBE_ENTRY(on_call_faulty) };
+
+	if (!IS_ENABLED(CONFIG_JPROBES))
+		kunit_skip(test, "no jprobes in this kernel");
+	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	expect_asked(test, &jp.kp);
+	KUNIT_EXPECT_EQ(test, pres, 3);
+	unregister_jprobe(&jp);
 }
 
 /* Of several at an address, that one is asked whose handler it was. */
@@ -381,6 +407,30 @@ static void fault_in_detour(struct kunit *test)
 	unregister_kprobe(&declines);
 }
 
+/* No page fault: there is an exception of its own for an address that nobody can have. */
+static void fault_in_nowhere(struct kunit *test)
+{
+	u32 (*reads)(const u32 *from) = fault_test_reads;
+	const u32 *nowhere = (u32 *)(0xdeadUL << (BITS_PER_LONG - 16));
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.fault_handler = on_fault,
+	};
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "not on this architecture");
+	OPTIMIZER_HIDE_VAR(reads);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, reads(nowhere), 77);
+		expect_asked_about(test, &kp, 13);
+		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
+		expect_jump(test, &kp);
+	}
+	unregister_kprobe(&kp);
+}
+
 /* Then it is to run once more, which is a new hit. */
 static void fault_repaired(struct kunit *test)
 {
@@ -467,10 +517,12 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_in_pre_handler, next_target),
 	KUNIT_CASE_PARAM(fault_in_post_handler, next_target),
 	KUNIT_CASE_PARAM(fault_in_return_probe, next_target),
+	KUNIT_CASE_PARAM(fault_in_jprobe, next_target),
 	KUNIT_CASE_PARAM(fault_of_one_of_several, next_target),
 	KUNIT_CASE_PARAM(fault_with_fixup, next_target),
 	KUNIT_CASE(fault_of_instruction),
 	KUNIT_CASE(fault_in_detour),
+	KUNIT_CASE(fault_in_nowhere),
 	KUNIT_CASE(fault_repaired),
 	KUNIT_CASE(fault_declined),
 	KUNIT_CASE_PARAM(fault_of_instruction_in_handler, next_target),
