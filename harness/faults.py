@@ -9,12 +9,13 @@ CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
          for which in ("pre", "post", "entry", "return", "second", "declined")
          if (which, way) != ("post", "jump")]
 # The function of these is the one that the others only call.
-IN_CODE = ("code", "wild")
+IN_CODE = ("code", "wild", "declined_load")
 CASES += [f"{which}:{way}" for way in ("break", "jump") for which in IN_CODE]
 CASES += ["lost:break"]
 # Where it faults, if that is not named like the case.
 FAULTY = {"code": "kp_fault_in_code", "wild": "kp_fault_in_code", "second": "kp_fault_in_pre",
-          "declined": "kp_fault_in_pre", "lost": "return_from_several"}
+          "declined": "kp_fault_in_pre", "declined_load": "kp_fault_in_load",
+          "lost": "return_from_several"}
 BEGIN = re.compile("case (.*)")
 # What an oops begins with, on one architecture or another, KASAN's remark included.
 OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"
@@ -76,8 +77,8 @@ def wrong(case, lines):
             rf"kprobes: probe on {function}\+0x.* disabled", text),
         "the probe, and where it should return to": which != "lost" or re.search(
             r"kprobes: return probe on kp_fault_lost\+0x.*returns to \w+\+0x.*\[kp_fault\]", text),
-        "that a fault handler was asked": (which == "declined") == bool(re.search(
-            r"kp_fault: asked about trap \d+ in kp_fault_in_pre\+0x.* declined", text)),
+        "that a fault handler was asked": which.startswith("declined") == bool(re.search(
+            rf"kp_fault: asked about trap \d+ in {faulty}\+0x.* declined", text)),
         "the address": "general protection fault" not in text or "non-canonical address" in text,
         # A function that has returned is not in the backtrace, and a copy may stand for it.
         "the function, in the backtrace": not in_handler or which == "return" or case == "post:break" or re.search(

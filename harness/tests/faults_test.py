@@ -50,6 +50,17 @@ class FaultsTest(unittest.TestCase):
         self.assertEqual(len(self.wrong(oops)), 1)
         self.assertEqual(self.wrong(oops.replace("maybe for", "probably for non-canonical")), [])
 
+    def test_a_fault_handler_that_declines(self):
+        asked = "[    2.4] kp_fault: asked about trap 14 in kp_fault_in_load+0x0/0x10 [kp_fault], declined\n"
+        oops = "".join(line for line in OOPS.splitlines(keepends=True) if "in a handler" not in line)
+        oops = oops.replace("pre:ftrace", "declined_load:jump").replace("fault_in_pre", "fault_in_load")
+        self.assertEqual(len(self.wrong(oops)), 1)
+        begin, rest = oops.split("\n", 1)
+        self.assertEqual(self.wrong(f"{begin}\n{asked}{rest}"), [])
+        self.assertEqual(len(self.wrong(f"{begin}\n{asked.replace('fault_in_load', 'other')}{rest}")), 1)
+        text = f"{begin}\n{asked}{rest}".replace("declined_load:", "code:").replace("in_load", "in_code")
+        self.assertEqual(len(self.wrong(text)), 1)
+
     def test_a_lost_return(self):
         told = "kprobes: return probe on kp_fault_lost+0x0/0x20 [kp_fault]: a call with frame 00 returns to f+0x4/0x8 [kp_fault]"
         lines = ["case lost:break", "Oops: invalid opcode: 0000 [#1]", "RIP: 0010:return_from_several+0x1", told]

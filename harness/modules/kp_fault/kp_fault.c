@@ -18,7 +18,7 @@
 static char *which = "pre";
 module_param(which, charp, 0400);
 MODULE_PARM_DESC(which,
-		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers, or one whose fault handler declines; the code, also by a wild pointer; or a return that is lost");
+		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers, or one whose fault handler has declined; the code, also by a wild pointer, or a load whose fault handler has declined; or a return that is lost");
 
 static char *way = "break";
 module_param(way, charp, 0400);
@@ -51,6 +51,33 @@ static noinline notrace int kp_fault_in_code(int *pointer)
 	return READ_ONCE(*pointer);
 }
 
+#if defined(CONFIG_X86)
+#define LOAD	"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#elif defined(CONFIG_ARM64)
+#define LOAD	"ldr %w0, [%1]"
+#else
+#define LOAD	"lw %0, 0(%1); nop; nop"
+#endif
+
+/* Where that is in the next function: the probe is to be on what faults itself. */
+extern kprobe_opcode_t *kp_fault_load_at;
+
+static noinline notrace int kp_fault_in_load(int *pointer)
+{
+	int n;
+
+	asm volatile("1:	" LOAD "\n"
+		     "	.pushsection .data, \"aw\"\n"
+		     "	.balign	%c[size]\n"
+		     "	.globl	kp_fault_load_at\n"
+		     "kp_fault_load_at:\n"
+		     "	.dc.a	1b\n"
+		     "	.popsection"
+		     : "=r" (n) : "r" (pointer), [size] "i" (sizeof(long)) : "memory");
+
+	return n;
+}
+
 /* Comes to the trampoline from another frame than the one whose return is diverted. */
 static noinline notrace int kp_fault_lost(int n)
 {
@@ -67,6 +94,7 @@ static int (*plain)(int n) = kp_fault_plain;
 static int (*other)(int n) = kp_fault_other;
 static int (*lost)(int n) = kp_fault_lost;
 static int (*code)(int *pointer) = kp_fault_in_code;
+static int (*load)(int *pointer) = kp_fault_in_load;
 
 static int kp_fault_in_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -130,6 +158,8 @@ static int call_probed(void)
 {
 	if (which_is("code"))
 		return READ_ONCE(code)(READ_ONCE(bad_pointer));
+	if (which_is("declined_load"))
+		return READ_ONCE(load)(READ_ONCE(bad_pointer));
 	if (which_is("wild"))
 		return READ_ONCE(code)(READ_ONCE(wild_pointer));
 	if (which_is("lost"))
@@ -186,6 +216,10 @@ static int register_faulty(void)
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 	} else if (which_is("declined")) {
 		kp->pre_handler = kp_fault_in_pre;
+		kp->fault_handler = on_fault;
+	} else if (which_is("declined_load")) {
+		kp->addr = kp_fault_load_at;
+		kp->pre_handler = on_other;
 		kp->fault_handler = on_fault;
 #endif
 	} else if (which_is("pre") || which_is("second")) {
