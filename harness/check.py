@@ -34,6 +34,8 @@ EXCEPTIONS = {
     "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # Its caller has the level, and hands it on.
     "arch/x86/kernel/dumpstack.c": "PRINTK_WITHOUT_KERN_LEVEL",
+    # The kernel prints the line so; only its value is another.
+    "arch/riscv/kernel/process.c": "LOGGING_CONTINUATION",
     # An operand's name in the table's macro looks like a modulus.
     "arch/x86/kernel/kprobes/where_test.c": "SPACING",
     # A return with no address to go to has nowhere to recover.
