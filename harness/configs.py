@@ -163,11 +163,12 @@ def port(arch, **more):
     return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
 
 
-# Tested when they are named only: KUnit on our core with the kernel's own ports, and
-# where a compiler makes what others do not.
+# Tested when they are named only: KUnit on our core with the kernel's own ports, where
+# a compiler makes what others do not, and fault handlers in the detours of RISC-V.
 BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
-                  without=("longest-symbol",))]
+                  without=("longest-symbol",)),
+           Config(RISCV, "fault", slow=3, parts=("kunit", "faults"))]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [

@@ -119,6 +119,9 @@ static void point_life(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, point_find(addr));
 }
 
+/* Without fault handlers probes have no field for one. */
+static_assert((offsetofend(struct kprobe, registration) < sizeof(struct kprobe)) == FAULTS_WATCHED);
+
 /* The only member is called directly, several by a walk, and none twice. */
 static void point_members(struct kunit *test)
 {

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Fault handlers, which KUnit tests where the kernel has these; elsewhere nothing of them is there.
+. /kp/lib
+
+if grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms; then
+	skip "no function of fault handlers # this kernel has them"
+	exit 0
+fi
+
+check "no function of fault handlers is in this kernel" sh -c \
+	"! grep -E ' (fault_(member|ask.*|is_of_handler)|arch_kprobe_(leave_detour|resume))$' /proc/kallsyms"
