@@ -148,7 +148,7 @@ CONFIGS = [
     Config(ARM64, "none", slow=2, parts=ALL, quick=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
-           args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle"),
+           args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults"),
            options="kprobes-core"),
     # The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "bti", slow=3, qemu=("-cpu", "max,pauth-impdef=on"), parts=("kunit",),

@@ -78,7 +78,7 @@ def wrong(case, lines):
         "the probe, and where it should return to": which != "lost" or re.search(
             r"kprobes: return probe on kp_fault_lost\+0x.*returns to \w+\+0x.*\[kp_fault\]", text),
         "that a fault handler was asked": which.startswith("declined") == bool(re.search(
-            rf"kp_fault: asked about trap \d+ in {faulty}\+0x.* declined", text)),
+            rf"kp_fault: asked about trap 0x[0-9a-f]+ in {faulty}\+0x.* declined", text)),
         "the address": "general protection fault" not in text or "non-canonical address" in text,
         # A function that has returned is not in the backtrace, and a copy may stand for it.
         "the function, in the backtrace": not in_handler or which == "return" or case == "post:break" or re.search(

@@ -51,7 +51,7 @@ class FaultsTest(unittest.TestCase):
         self.assertEqual(self.wrong(oops.replace("maybe for", "probably for non-canonical")), [])
 
     def test_a_fault_handler_that_declines(self):
-        asked = "[    2.4] kp_fault: asked about trap 14 in kp_fault_in_load+0x0/0x10 [kp_fault], declined\n"
+        asked = "[    2.4] kp_fault: asked about trap 0xe in kp_fault_in_load+0x0/0x10 [kp_fault], declined\n"
         oops = "".join(line for line in OOPS.splitlines(keepends=True) if "in a handler" not in line)
         oops = oops.replace("pre:ftrace", "declined_load:jump").replace("fault_in_pre", "fault_in_load")
         self.assertEqual(len(self.wrong(oops)), 1)

@@ -124,7 +124,7 @@ static int on_lost(struct kretprobe_instance *ri, struct pt_regs *regs)
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
-	pr_info("kp_fault: asked about trap %d in %pS, declined\n", trapnr,
+	pr_info("kp_fault: asked about trap %#x in %pS, declined\n", trapnr,
 		(void *)instruction_pointer(regs));
 	return 0;
 }
