@@ -102,7 +102,7 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 {
 	/* If it is emulated it comes to its copies to fault, see enter_fault_copy(). */
-	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : kprobe_post_entry;
+	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : (void *)kprobe_post_entry;
 	struct slot image;
 	int ret;
 
