@@ -381,11 +381,13 @@ static void fault_in_detour(struct kunit *test)
 		.pre_handler = on_pre,
 		.fault_handler = on_fault,
 	};
-	struct kprobe declines = kp;
+	struct kprobe declines = kp, post = kp;
 
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "no jumps in this kernel");
 	declines.fault_handler = on_others_fault;
+	post.fault_handler = NULL;
+	post.post_handler = on_post;
 	OPTIMIZER_HIDE_VAR(reads);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	expect_jump(test, &kp);
@@ -395,6 +397,14 @@ static void fault_in_detour(struct kunit *test)
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 	KUNIT_EXPECT_EQ(test, pres, 2);
+
+	/* It is over for a post_handler as well. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	expect_asked(test, &kp);
+	KUNIT_EXPECT_EQ(test, posts, 1);
+	unregister_kprobe(&post);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
 	unregister_kprobe(&kp);

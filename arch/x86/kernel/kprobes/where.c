@@ -9,7 +9,7 @@
  *	  and for a trap's registers	arch_kprobe_regs_ip	behind the last that is done
  *	oopses, backtraces, samples	arch_kprobe_insn_ip	which instruction
  *	page faults, exception tables	arch_kprobe_leave_copy	the fault moves there
- *	fault handlers			arch_kprobe_leave_detour  as before them
+ *	fault handlers			arch_kprobe_leave_detour the same, for any fault
  *	a fixup that was done		arch_kprobe_fixed_up	the instruction is over
  *
  * Where in a copy or a detour it is only their layouts tell: struct slot for the
