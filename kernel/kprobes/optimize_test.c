@@ -670,13 +670,14 @@ static void spin_stop(void *task)
 static void optimize_single_at_once(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
+	struct kprobe_point *point;
 	struct task_struct *task;
-	bool single, over = false;
+	bool over = false;
 
 	expect_jump(test, w);
 	scoped_guard(mutex, &kprobe_mutex)
-		single = arch_jump_is_single(&point_find((unsigned long)w->kp.addr)->op.optinsn);
-	if (!single)
+		point = point_find((unsigned long)w->kp.addr);
+	if (!arch_jump_is_single(&point->op.optinsn))
 		kunit_skip(test, "the jump needs a grace period");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a CPU for a task that spins");

@@ -398,6 +398,7 @@ NOKPROBE_SYMBOL(detour_site_read);
 bool detour_site_write(struct kprobe *p, u32 *insns)
 {
 	struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned long addr = (unsigned long)p->addr;
 	u8 *end;
 	u32 jump[2];
 
@@ -406,7 +407,7 @@ bool detour_site_write(struct kprobe *p, u32 *insns)
 
 	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
 	end = detour_of(optinsn)->code + SITE_JUMP;
-	WARN_ON_ONCE(!make_site_jump(jump, (unsigned long)end, (unsigned long)p->addr, insns));
+	WARN_ON_ONCE(!make_site_jump(jump, (unsigned long)end, addr, insns));
 	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
 	if (!optinsn->jump)
 		return false;
