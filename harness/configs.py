@@ -167,7 +167,7 @@ def port(arch, **more):
 # a compiler makes what others do not, and fault handlers in the detours of RISC-V.
 BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
-                  without=("longest-symbol",)),
+                  without=("longest-symbol",), mitigations=("cfi=fineibt",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults"))]
 
 # Those in which costs are compared with the kernel's own, see bench.py.

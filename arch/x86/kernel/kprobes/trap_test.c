@@ -194,6 +194,8 @@ static void trap_leaves_cfi_checks(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_CFI_CLANG))
 		kunit_skip(test, "this compiler makes none");
+	if (IS_ENABLED(CONFIG_FINEIBT) && cfi_mode == CFI_FINEIBT)
+		kunit_skip(test, "they are where the callee begins");
 
 	while (nr < MAX_CFI_TRAPS && ++at < _etext - sizeof(je_ud2)) {
 		if (memcmp(at, je_ud2, sizeof(je_ud2)) || !is_cfi_trap((unsigned long)at + 2))
