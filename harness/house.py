@@ -19,7 +19,8 @@ PORTS = ("arch/x86/kernel/kprobes", "arch/arm64/kernel/probes", "arch/riscv/kern
 API = REPO / "include/linux/kprobes.h"
 PREFIXES = ("kprobe", "kretprobe", "__kretprobe", "arch_", "register_k", "unregister_k", "enable_k",
             "disable_k", "get_k", "reset_", "dump_k", "wait_for_k", "opt_pre_handler", "get_insn_slot",
-            "free_insn_slot", "get_optinsn", "free_optinsn", "is_k", "alloc_", "within_k", "free_optinsn_page")
+            "free_insn_slot", "get_optinsn", "free_optinsn", "is_k", "alloc_", "within_k", "free_optinsn_page",
+            "jprobe", "register_j", "unregister_j", "arm_probe_decode_insn", "riscv_probe_decode_insn")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 DEFINITION = re.compile(r"^((?:[a-z_][\w]*[ *]+)+)(\w+)\(([^;{}]*)\)[^;{}()]*\n\{\n(.*?)^\}", re.M | re.S)
 CONDITION = re.compile(r"^#\s*(?:if|ifdef|ifndef)\b", re.M)

@@ -44,13 +44,13 @@ static void request_join(struct probe_request *req, struct kprobe_point *point,
 	req->saved.flags = kp->flags;
 	req->point = point;
 
-	point_add_member(point, kp);
+	kprobe_point_add_member(point, kp);
 	point_queue(point, work);
 }
 
 static int request_find_point(struct probe_request *req, struct list_head *work)
 {
-	struct kprobe_point *point = point_find(req->addr);
+	struct kprobe_point *point = kprobe_point_find(req->addr);
 	int ret;
 
 	if (point) {
@@ -58,15 +58,15 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 		return 0;
 	}
 
-	ret = check_probe(req);
+	ret = kprobe_check(req);
 	if (ret)
 		return ret;
 
-	point = point_create(req->addr, req->on_entry, req->on_ftrace);
+	point = kprobe_point_create(req->addr, req->on_entry, req->on_ftrace);
 	if (IS_ERR(point))
-		return check_refused(req, PTR_ERR(point));
+		return kprobe_check_refused(req, PTR_ERR(point));
 
-	point_publish(point);
+	kprobe_point_publish(point);
 	request_join(req, point, work);
 
 	return 0;
@@ -107,15 +107,15 @@ static int request_resolve(struct probe_request *req)
 
 	if (!req->kp)
 		return -EINVAL;
-	if (probe_is_registered(req->kp)) {
+	if (kprobe_is_registered(req->kp)) {
 		pr_debug("%pS: already registered\n", req->kp->addr);
 		return -EINVAL;
 	}
 
 	do {
 		before = req->addr;
-		ret = resolve_address(req);
-		ret = ret ?: lifetime_hold(req);
+		ret = kprobe_resolve_address(req);
+		ret = ret ?: kprobe_lifetime_hold(req);
 	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
 
 	return ret;
@@ -152,9 +152,9 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 	int ret;
 
 	/* The caller may have named it twice. */
-	if (probe_is_registered(req->kp))
+	if (kprobe_is_registered(req->kp))
 		return -EINVAL;
-	ret = resolve_place(req);
+	ret = kprobe_resolve_place(req);
 
 	return ret ?: request_find_point(req, work);
 }
@@ -193,7 +193,7 @@ static int requests_join(struct probe_request *reqs, unsigned int nr, struct lis
 	unsigned int i, nr_resolved;
 	int ret;
 
-	ret = points_reserve(nr);
+	ret = kprobe_points_reserve(nr);
 	if (ret)
 		return ret;
 
@@ -227,10 +227,10 @@ static void requests_leave(struct probe_request *reqs, unsigned int nr, struct l
 
 	for (i = 0; i < nr; i++) {
 		if (reqs[i].point)
-			point_del_member(reqs[i].point, reqs[i].kp);
+			kprobe_point_del_member(reqs[i].point, reqs[i].kp);
 	}
 
-	points_reconcile_most(work);
+	kprobe_points_reconcile_most(work);
 }
 
 static void requests_release_modules(struct probe_request *reqs, unsigned int nr)
@@ -238,7 +238,7 @@ static void requests_release_modules(struct probe_request *reqs, unsigned int nr
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		lifetime_release(&reqs[i]);
+		kprobe_lifetime_release(&reqs[i]);
 }
 
 /* Give the caller's struct back as it was, and unlinked. */
@@ -250,7 +250,7 @@ static void request_restore(struct probe_request *req)
 	kp->opcode = req->saved.opcode;
 	kp->nmissed = req->saved.nmissed;
 	kp->flags = req->saved.flags;
-	probe_has_left(kp);
+	kprobe_has_left(kp);
 }
 
 /* Those that have not joined have nothing to restore, and may be registered already. */
@@ -271,7 +271,7 @@ static bool requests_any_postponed(struct probe_request *reqs, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (!reqs[i].point || !member_is_postponed(reqs[i].kp))
+		if (!reqs[i].point || !kprobe_member_is_postponed(reqs[i].kp))
 			continue;
 		reqs[i].jumps = reqs[i].point->jumps;
 		any = true;
@@ -290,9 +290,9 @@ static void requests_include_postponed(struct probe_request *reqs, unsigned int 
 
 	guard(mutex)(&kprobe_mutex);
 	for (i = 0; i < nr; i++) {
-		point = point_find_member(reqs[i].kp);
+		point = kprobe_point_find_member(reqs[i].kp);
 		if (point)
-			point_include_postponed(point, reqs[i].kp, reqs[i].jumps);
+			kprobe_point_include_postponed(point, reqs[i].kp, reqs[i].jumps);
 	}
 }
 
@@ -308,12 +308,12 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		ret = requests_join(reqs, nr, &work);
-		ret = ret ?: points_reconcile(&work);
+		ret = ret ?: kprobe_points_reconcile(&work);
 		if (ret)
 			requests_leave(reqs, nr, &work);
 		else
 			postponed = requests_any_postponed(reqs, nr);
-		points_bury(&work, &dead);
+		kprobe_points_bury(&work, &dead);
 		requests_release_modules(reqs, nr);
 	}
 	if (postponed)
@@ -324,7 +324,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 	/* Hits may have seen probes that had joined, and their points. */
 	if (requests_any_joined(reqs, nr))
 		synchronize_rcu();
-	points_free(&dead);
+	kprobe_points_free(&dead);
 	requests_restore(reqs, nr);
 
 	return ret;
@@ -406,14 +406,14 @@ NOKPROBE_SYMBOL(register_kprobes);
 /* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
 static bool point_leaves(struct kprobe *kp, struct list_head *work)
 {
-	struct kprobe_point *point = point_find((unsigned long)kp->addr);
+	struct kprobe_point *point = kprobe_point_find((unsigned long)kp->addr);
 	struct kprobe *member, *next;
 
 	if (!point || kp != &point->op.kp)
 		return false;
 
 	list_for_each_entry_safe(member, next, &point->members, list)
-		point_del_member(point, member);
+		kprobe_point_del_member(point, member);
 	point_queue(point, work);
 
 	return true;
@@ -422,12 +422,12 @@ static bool point_leaves(struct kprobe *kp, struct list_head *work)
 /* Remove a probe from its point, and queue the point. */
 static bool member_leaves(struct kprobe *kp, struct list_head *work)
 {
-	struct kprobe_point *point = point_find_member(kp);
+	struct kprobe_point *point = kprobe_point_find_member(kp);
 
 	if (!point)
 		return false;
 
-	point_del_member(point, kp);
+	kprobe_point_del_member(point, kp);
 	point_queue(point, work);
 
 	return true;
@@ -445,7 +445,7 @@ static bool probes_leave(struct kprobe **kps, int num, struct list_head *work)
 
 		/* The last: named twice in the array, or gone with its point. */
 		if (member_leaves(kps[i], work) || point_leaves(kps[i], work) ||
-		    probe_is_leaving(kps[i]))
+		    kprobe_is_leaving(kps[i]))
 			any = true;
 		else
 			kps[i]->addr = NULL;
@@ -460,8 +460,8 @@ static void probes_restore(struct kprobe **kps, int num)
 	int i;
 
 	for (i = 0; i < num; i++) {
-		if (kps[i] && probe_is_leaving(kps[i]))
-			probe_has_left(kps[i]);
+		if (kps[i] && kprobe_is_leaving(kps[i]))
+			kprobe_has_left(kps[i]);
 	}
 }
 
@@ -486,15 +486,15 @@ void unregister_kprobes(struct kprobe **kps, int num)
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		any = probes_leave(kps, num, &work);
-		points_reconcile_most(&work);
-		points_bury(&work, &dead);
+		kprobe_points_reconcile_most(&work);
+		kprobe_points_bury(&work, &dead);
 	}
 	if (!any)
 		return;
 
 	synchronize_rcu();
 	probes_restore(kps, num);
-	points_free(&dead);
+	kprobe_points_free(&dead);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 NOKPROBE_SYMBOL(unregister_kprobes);
@@ -524,20 +524,20 @@ static int set_enabled(struct kprobe *kp, bool enable)
 		return -EINVAL;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		req.point = point_find_member(kp);
+		req.point = kprobe_point_find_member(kp);
 		if (!req.point || (enable && kprobe_gone(kp)))
 			return -EINVAL;
 
-		changes = point_enable_member(req.point, kp, enable);
+		changes = kprobe_point_enable_member(req.point, kp, enable);
 		point_queue(req.point, &work);
-		ret = points_reconcile(&work);
+		ret = kprobe_points_reconcile(&work);
 		/* Disabling cannot fail, but arming another member's point may. */
 		if (ret) {
 			if (enable && changes)
-				point_enable_member(req.point, kp, false);
-			points_reconcile_most(&work);
+				kprobe_point_enable_member(req.point, kp, false);
+			kprobe_points_reconcile_most(&work);
 		}
-		points_bury(&work, &nothing_dies);
+		kprobe_points_bury(&work, &nothing_dies);
 		postponed = enable && requests_any_postponed(&req, 1);
 	}
 	if (postponed)
@@ -611,12 +611,12 @@ static int __init kprobes_init(void)
 {
 	int ret;
 
-	ret = points_init();
-	ret = ret ?: blacklist_init();
-	ret = ret ?: return_init();
+	ret = kprobe_points_init();
+	ret = ret ?: kprobe_blacklist_init();
+	ret = ret ?: kretprobe_init();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
-	ret = ret ?: oops_init();
-	ret = ret ?: lifetime_init();
+	ret = ret ?: kprobe_oops_init();
+	ret = ret ?: kprobe_lifetime_init();
 	kprobes_available = !ret;
 	ret = ret ?: arch_init_kprobes();
 	if (ret) {

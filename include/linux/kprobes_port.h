@@ -16,9 +16,9 @@ struct module;
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /* hit.c: ports that handle hits which interrupt others */
-bool hit_is_at(const kprobe_opcode_t *addr);
-bool hit_interrupt(struct kprobe *p, unsigned int trap_count);
-void hit_resume(void);
+bool kprobe_hit_is_at(const kprobe_opcode_t *addr);
+bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count);
+void kprobe_hit_resume(void);
 
 DECLARE_PER_CPU(unsigned int, hits_aside);
 
@@ -33,7 +33,7 @@ static __always_inline void hit_begin(struct kprobe *p)
 static __always_inline void hit_end(bool aside)
 {
 	if (aside && unlikely(__this_cpu_read(hits_aside)))
-		hit_resume();
+		kprobe_hit_resume();
 	else
 		reset_current_kprobe();
 }
@@ -119,7 +119,7 @@ static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *r
 	guard(irqsave)();
 	if (!kprobe_running())
 		hit_begin(p);
-	else if (!hit_interrupt(p, trap_count))
+	else if (!kprobe_hit_interrupt(p, trap_count))
 		return;
 	hit_finish(p, regs, true);
 }
@@ -216,8 +216,8 @@ static inline bool optinsn_place_suits(const struct optinsn_place *place, const 
 
 /* kernel/kprobes/slot.c */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
-void publish_optinsn_slot(kprobe_opcode_t *slot);
-kprobe_opcode_t *optinsn_slot_of(unsigned long addr);
+void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot);
+kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr);
 void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size);
 #endif
 

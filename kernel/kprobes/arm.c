@@ -77,7 +77,7 @@ static void cut_chunk(struct list_head *items, struct list_head *chunk)
  * Call @write with some of @items at a time, under the locks that writing text takes. It
  * may take items off the list that it is given; the others stay in @items, in their order.
  */
-void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
+void kprobe_text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
 {
 	LIST_HEAD(written);
 	LIST_HEAD(chunk);
@@ -105,7 +105,7 @@ static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
 }
 
 /* Arm all points, or none on failure. The list keeps its points, not their order. */
-int arm_points(struct list_head *kps)
+int kprobe_arm_points(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);
 	int ret;
@@ -113,22 +113,22 @@ int arm_points(struct list_head *kps)
 	lockdep_assert_held(&kprobe_mutex);
 
 	split_off_ftrace(kps, &on_ftrace);
-	ret = ftrace_arm_points(&on_ftrace);
+	ret = kprobe_ftrace_arm_points(&on_ftrace);
 	if (!ret)
-		text_write_chunks(kps, arch_arm_kprobes);
+		kprobe_text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 
 	return ret;
 }
 
-void disarm_points(struct list_head *kps)
+void kprobe_disarm_points(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);
 
 	lockdep_assert_held(&kprobe_mutex);
 
 	split_off_ftrace(kps, &on_ftrace);
-	ftrace_disarm_points(&on_ftrace);
-	text_write_chunks(kps, arch_disarm_kprobes);
+	kprobe_ftrace_disarm_points(&on_ftrace);
+	kprobe_text_write_chunks(kps, arch_disarm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 }

@@ -7,8 +7,8 @@
 
 struct list_head;
 
-void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items));
-int arm_points(struct list_head *kps);
-void disarm_points(struct list_head *kps);
+void kprobe_text_write_chunks(struct list_head *items, void (*write)(struct list_head *items));
+int kprobe_arm_points(struct list_head *kps);
+void kprobe_disarm_points(struct list_head *kps);
 
 #endif /* _KERNEL_KPROBES_ARM_H */

@@ -252,7 +252,7 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	return min(ret, 0);
 }
 
-bool blacklist_holds(unsigned long addr)
+bool kprobe_blacklist_holds(unsigned long addr)
 {
 	const struct blacklist *list;
 
@@ -264,7 +264,7 @@ bool blacklist_holds(unsigned long addr)
 }
 
 /* A clone made by the compiler, foo.isra.0, is blacklisted with its origin. */
-bool blacklist_holds_origin(const char *name)
+bool kprobe_blacklist_holds_origin(const char *name)
 {
 	char origin[KSYM_NAME_LEN];
 	unsigned long addr;
@@ -276,7 +276,7 @@ bool blacklist_holds_origin(const char *name)
 	strscpy(origin, name, dot - name + 1);
 	addr = (unsigned long)kprobe_lookup_name(origin, 0);
 
-	return addr && blacklist_holds(addr);
+	return addr && kprobe_blacklist_holds(addr);
 }
 
 /**
@@ -303,8 +303,8 @@ bool within_kprobe_blacklist(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
-	return arch_within_kprobe_blacklist(addr) || blacklist_holds(addr) ||
-	       (!lookup_symbol_name(addr, name) && blacklist_holds_origin(name));
+	return arch_within_kprobe_blacklist(addr) || kprobe_blacklist_holds(addr) ||
+	       (!lookup_symbol_name(addr, name) && kprobe_blacklist_holds_origin(name));
 }
 
 /* The entries are pointers to functions, descriptors on some architectures. */
@@ -349,7 +349,7 @@ static int __init stage_kernel(void)
 /* With branch profiling every unlikely() in a trap handler calls this. */
 static const char * const counts_branches[] __initconst = { "ftrace_likely_update" };
 
-int __init blacklist_init(void)
+int __init kprobe_blacklist_init(void)
 {
 	int ret;
 
@@ -387,7 +387,7 @@ static int stage_module(struct module *mod)
 	return stage_area(start, start + mod->noinstr_text_size);
 }
 
-int blacklist_add_module(struct module *mod)
+int kprobe_blacklist_add_module(struct module *mod)
 {
 	int ret;
 
@@ -414,7 +414,7 @@ static bool holds_any_of(unsigned long from, unsigned long to)
 	return false;
 }
 
-void blacklist_forget_module(struct module *mod, enum mod_mem_type type)
+void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 {
 	unsigned long base = (unsigned long)mod->mem[type].base;
 	unsigned long end = base + mod->mem[type].size;
@@ -428,7 +428,7 @@ void blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 #endif /* CONFIG_MODULES */
 
 /* Print debugfs "blacklist"; perf parses this format. */
-int blacklist_show(struct seq_file *m, bool show_addr)
+int kprobe_blacklist_show(struct seq_file *m, bool show_addr)
 {
 	const struct blacklist *list;
 	unsigned int i;

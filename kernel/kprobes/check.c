@@ -33,14 +33,14 @@ static bool in_gate(struct probe_request *req)
 
 static bool is_blacklisted_clone(const struct kprobe_function *fn)
 {
-	return blacklist_holds_origin(fn->name);
+	return kprobe_blacklist_holds_origin(fn->name);
 }
 
 /* As within_kprobe_blacklist(). */
 static bool in_blacklist(struct probe_request *req)
 {
-	return arch_within_kprobe_blacklist(req->addr) || blacklist_holds(req->addr) ||
-	       function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
+	return arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr) ||
+	       kprobe_function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
 }
 
 static bool has_sites(const struct kprobe_function *fn)
@@ -50,7 +50,7 @@ static bool has_sites(const struct kprobe_function *fn)
 
 static bool in_jump_label(struct probe_request *req)
 {
-	return function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
 	       kprobe_has_jump_labels(req->addr, req->addr + 1);
 }
 
@@ -67,7 +67,7 @@ static bool in_static_call(struct probe_request *req)
 	if (in_static_call_trampoline(req->addr))
 		return true;
 
-	return function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
 	       kprobe_has_static_calls(req->addr, req->addr + 1);
 }
 
@@ -98,7 +98,7 @@ static bool on_debuggers_breakpoint(struct probe_request *req)
 
 /*
  * If the architecture refuses trapping instructions anyway, the bug table only has to be
- * searched for the errno, see check_refused().
+ * searched for the errno, see kprobe_check_refused().
  */
 static bool on_bug_entry(struct probe_request *req)
 {
@@ -184,7 +184,7 @@ static const struct reservation {
  * The caller's locks keep every reservation stable, except the static calls of a module
  * in MODULE_STATE_COMING, which have a private lock.
  */
-int check_probe(struct probe_request *req)
+int kprobe_check(struct probe_request *req)
 {
 	const struct reservation *r;
 
@@ -204,7 +204,7 @@ int check_probe(struct probe_request *req)
  * Turn @err, with which the architecture refused the instruction, into the caller's
  * errno.
  */
-int check_refused(struct probe_request *req, int err)
+int kprobe_check_refused(struct probe_request *req, int err)
 {
 	return find_bug(req->addr) ? -EINVAL : err;
 }

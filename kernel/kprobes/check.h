@@ -12,8 +12,8 @@ struct kprobe_function;
 struct probe_request;
 
 /* resolve.c: symbol or address plus offset to an address */
-int resolve_address(struct probe_request *req);
-int resolve_place(struct probe_request *req);
+int kprobe_resolve_address(struct probe_request *req);
+int kprobe_resolve_place(struct probe_request *req);
 
 /* function.c: the function that contains an address */
 enum function_fact {
@@ -21,42 +21,42 @@ enum function_fact {
 	FUNCTION_HAS_SITES,
 };
 
-void function_forget(void);
-bool function_is(unsigned long addr, enum function_fact fact,
-		 bool (*test)(const struct kprobe_function *fn));
+void kprobe_function_forget(void);
+bool kprobe_function_is(unsigned long addr, enum function_fact fact,
+			bool (*test)(const struct kprobe_function *fn));
 
 /* symbols.c: the symbols of a module */
 #ifdef CONFIG_MODULES
-void symbols_forget(void);
-bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found);
-unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n);
+void kprobe_symbols_forget(void);
+bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found);
+unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, unsigned int n);
 #else
-static inline void symbols_forget(void)
+static inline void kprobe_symbols_forget(void)
 {
 }
 
-static inline bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name,
-				bool *found)
+static inline bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name,
+				       bool *found)
 {
 	return false;
 }
 
-static inline unsigned long symbols_nth_named(unsigned long addr, const char *name,
-					      unsigned int n)
+static inline unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name,
+						     unsigned int n)
 {
 	return 0;
 }
 #endif
 
 /* index.c: addresses that others have tables of */
-void indexes_forget(void);
+void kprobe_indexes_forget(void);
 
 /* sites.c: text that static keys and static calls rewrite */
 extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 
 /* check.c: may this address be probed? */
-int check_probe(struct probe_request *req);
-int check_refused(struct probe_request *req, int err);
+int kprobe_check(struct probe_request *req);
+int kprobe_check_refused(struct probe_request *req, int err);
 
 #endif /* _KERNEL_KPROBES_CHECK_H */

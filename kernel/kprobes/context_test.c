@@ -343,7 +343,7 @@ static unsigned long outer_missed(const struct context_case *c)
 static bool is_jump(const struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
-	return point_find((unsigned long)kp->addr)->state == POINT_OPTIMIZED;
+	return kprobe_point_find((unsigned long)kp->addr)->state == POINT_OPTIMIZED;
 }
 
 static void wait_for_jumps(void)

@@ -128,7 +128,7 @@ static int list_points(struct point_list *list)
 	unsigned int max = 0;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		points_for_each(count_point, &max);
+		kprobe_points_for_each(count_point, &max);
 	list->nr = 0;
 	list->max = max;
 	list->addrs = kvmalloc_array(max + 1, sizeof(*list->addrs), GFP_KERNEL);
@@ -137,7 +137,7 @@ static int list_points(struct point_list *list)
 
 	guard(mutex)(&kprobe_mutex);
 
-	return points_for_each(list_point, list);
+	return kprobe_points_for_each(list_point, list);
 }
 
 static int compare_addrs(const void *a, const void *b)
@@ -147,7 +147,7 @@ static int compare_addrs(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Of several points at one address points_at() shows all. */
+/* Of several points at one address kprobe_points_at() shows all. */
 static void sort_list(struct point_list *list)
 {
 	unsigned int i, nr = 0;
@@ -193,7 +193,7 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 	int ret;
 
 	/* Find out now whether points get a jump: a reader may have just registered one. */
-	optimize_prepare_queued();
+	kprobe_optimize_prepare_queued();
 
 	list = __seq_open_private(file, ops, sizeof(*list));
 	if (!list)
@@ -215,7 +215,7 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 static int list_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
-	points_at(*(unsigned long *)v, show_point, m);
+	kprobe_points_at(*(unsigned long *)v, show_point, m);
 
 	return 0;
 }
@@ -243,15 +243,15 @@ static int show_point_state(struct kprobe_point *point, void *data)
 
 	list_for_each_entry(kp, &point->members, list)
 		missed += member_missed(kp);
-	optimize_explain(point, why, sizeof(why));
+	kprobe_optimize_explain(point, why, sizeof(why));
 	guard(rcu)();
 	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))
 		strscpy(name, "?", sizeof(name));
 
 	seq_printf(m, "%px %s%s%s+0x%lx %s %zu %lu %s\n",
-		   kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL,
-		   module ?: "", module ? ":" : "", name, offset,
-		   point_state_name(point->state), list_count_nodes(&point->members), missed, why);
+		   kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL, module ?: "",
+		   module ? ":" : "", name, offset, kprobe_point_state_name(point->state),
+		   list_count_nodes(&point->members), missed, why);
 
 	return seq_has_overflowed(m);
 }
@@ -260,7 +260,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 static int points_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
-	points_at(*(unsigned long *)v, show_point_state, m);
+	kprobe_points_at(*(unsigned long *)v, show_point_state, m);
 
 	return 0;
 }
@@ -269,7 +269,7 @@ DEFINE_POINTS_FILE(points);
 
 static int blacklist_file_show(struct seq_file *m, void *unused)
 {
-	return blacklist_show(m, kallsyms_show_value(m->file->f_cred));
+	return kprobe_blacklist_show(m, kallsyms_show_value(m->file->f_cred));
 }
 DEFINE_SHOW_ATTRIBUTE(blacklist_file);
 
@@ -279,12 +279,12 @@ static int enabled_set(bool on)
 	int ret;
 
 	guard(mutex)(&kprobe_mutex);
-	changes = on == points_all_off();
+	changes = on == kprobe_points_all_off();
 	/* Writing 1 again retries the points that could not be armed before. */
 	if (!changes && !on)
 		return 0;
 
-	ret = points_set_all_off(!on);
+	ret = kprobe_points_set_all_off(!on);
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
 	else if (changes)
@@ -295,7 +295,7 @@ static int enabled_set(bool on)
 
 static ssize_t enabled_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
-	const char *text = points_all_off() ? "0\n" : "1\n";
+	const char *text = kprobe_points_all_off() ? "0\n" : "1\n";
 
 	return simple_read_from_buffer(buf, count, pos, text, 2);
 }

@@ -369,7 +369,7 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 {
 	wait_for_kprobe_optimizer();
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, point_find_member(kp)->state, POINT_OPTIMIZED);
+		KUNIT_EXPECT_EQ(test, kprobe_point_find_member(kp)->state, POINT_OPTIMIZED);
 }
 
 /* In a jump's detour the user hears of the original, and goes on behind it. */

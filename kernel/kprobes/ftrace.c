@@ -299,7 +299,7 @@ static void user_del_points(struct ftrace_user *user, struct list_head *kps)
 }
 
 /* Take the sites of all points, or of none on failure. */
-int ftrace_arm_points(struct list_head *kps)
+int kprobe_ftrace_arm_points(struct list_head *kps)
 {
 	struct kprobe *p, *next;
 	LIST_HEAD(modify);
@@ -321,7 +321,7 @@ int ftrace_arm_points(struct list_head *kps)
 	return ret;
 }
 
-void ftrace_disarm_points(struct list_head *kps)
+void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
 	struct kprobe *p, *next;
 	LIST_HEAD(modify);
@@ -337,7 +337,7 @@ void ftrace_disarm_points(struct list_head *kps)
 }
 
 /* Is an armed point held by the ftrace_ops that its members do not want? */
-bool ftrace_point_misplaced(struct kprobe_point *point)
+bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 {
 	return point->ftrace_ops && point->ftrace_ops != &wanted_user(point)->ops;
 }
@@ -376,7 +376,7 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
  * waited for. On failure those that should have moved to the IPMODIFY user stay; the
  * others always may.
  */
-int ftrace_move_points(struct list_head *kps)
+int kprobe_ftrace_move_points(struct list_head *kps)
 {
 	struct kprobe *p, *next;
 	LIST_HEAD(modify);

@@ -11,26 +11,26 @@ struct kprobe_point;
 struct list_head;
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-int ftrace_arm_points(struct list_head *kps);
-void ftrace_disarm_points(struct list_head *kps);
-int ftrace_move_points(struct list_head *kps);
-bool ftrace_point_misplaced(struct kprobe_point *point);
+int kprobe_ftrace_arm_points(struct list_head *kps);
+void kprobe_ftrace_disarm_points(struct list_head *kps);
+int kprobe_ftrace_move_points(struct list_head *kps);
+bool kprobe_ftrace_point_misplaced(struct kprobe_point *point);
 #else
-static inline int ftrace_arm_points(struct list_head *kps)
+static inline int kprobe_ftrace_arm_points(struct list_head *kps)
 {
 	return 0;
 }
 
-static inline void ftrace_disarm_points(struct list_head *kps)
+static inline void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
 }
 
-static inline int ftrace_move_points(struct list_head *kps)
+static inline int kprobe_ftrace_move_points(struct list_head *kps)
 {
 	return 0;
 }
 
-static inline bool ftrace_point_misplaced(struct kprobe_point *point)
+static inline bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 {
 	return false;
 }

@@ -37,7 +37,7 @@ bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *na
 	bool there;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (!core_kernel_text(addr) && symbols_find(addr, fn, name, &there))
+	if (!core_kernel_text(addr) && kprobe_symbols_find(addr, fn, name, &there))
 		return there;
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
 		return false;
@@ -71,7 +71,7 @@ int kprobe_each_named(unsigned long addr, const char *name,
 		return kallsyms_on_each_match_symbol(fn, name, data);
 
 	/* @fn may look up symbols of another module, so search again each time. */
-	for (n = 0; !ret && (where = symbols_nth_named(addr, name, n)); n++)
+	for (n = 0; !ret && (where = kprobe_symbols_nth_named(addr, name, n)); n++)
 		ret = fn(data, where);
 
 	return ret;
@@ -104,20 +104,20 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr)
 }
 
 /* Drop the cached function: symbols were added or removed. */
-void function_forget(void)
+void kprobe_function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	forget_last();
-	symbols_forget();
-	indexes_forget();
+	kprobe_symbols_forget();
+	kprobe_indexes_forget();
 }
 
 /*
  * Evaluate a per-function fact once; for most functions it is false, which saves a
  * search for each of their addresses.
  */
-bool function_is(unsigned long addr, enum function_fact fact,
-		 bool (*test)(const struct kprobe_function *fn))
+bool kprobe_function_is(unsigned long addr, enum function_fact fact,
+			bool (*test)(const struct kprobe_function *fn))
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 

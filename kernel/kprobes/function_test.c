@@ -74,7 +74,7 @@ static void function_serial(struct kunit *test)
 	KUNIT_EXPECT_NE(test, kprobe_function_of(start_of(function_test_other))->serial, serial);
 
 	serial = kprobe_function_of(target)->serial;
-	function_forget();
+	kprobe_function_forget();
 	KUNIT_EXPECT_NE(test, kprobe_function_of(target)->serial, serial);
 }
 
@@ -89,13 +89,13 @@ static bool is_target(const struct kprobe_function *fn)
 
 static bool ask(int (*fn)(int), unsigned int offset)
 {
-	return function_is(start_of(fn) + offset, FUNCTION_HAS_SITES, is_target);
+	return kprobe_function_is(start_of(fn) + offset, FUNCTION_HAS_SITES, is_target);
 }
 
 static void function_fact(struct kunit *test)
 {
 	guard(mutex)(&kprobe_mutex);
-	function_forget();
+	kprobe_function_forget();
 	asked = 0;
 	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 0));
 	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 1));
@@ -105,9 +105,9 @@ static void function_fact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 1));
 	KUNIT_EXPECT_EQ(test, asked, 2);
 
-	KUNIT_EXPECT_FALSE(test, function_is(0, FUNCTION_HAS_SITES, is_target));
+	KUNIT_EXPECT_FALSE(test, kprobe_function_is(0, FUNCTION_HAS_SITES, is_target));
 	KUNIT_EXPECT_EQ(test, asked, 2);
-	function_forget();
+	kprobe_function_forget();
 }
 
 static struct kunit_case function_cases[] = {

@@ -62,7 +62,7 @@ static __always_inline bool hit_was_interrupted(unsigned int now)
 
 /*
  * Handlers of one address never nest on a CPU, so they may take locks of their own. An
- * NMI that interrupts hit_put_aside() may find its entry half written, but then the hit
+ * NMI that interrupts kprobe_hit_put_aside() may find its entry half written, but then the hit
  * being put aside is still current.
  */
 static __always_inline bool hit_is_under_way(struct kprobe *p)
@@ -81,13 +81,13 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
 }
 
 /**
- * hit_is_at() - does this CPU handle a hit of an address?
+ * kprobe_hit_is_at() - does this CPU handle a hit of an address?
  * @addr: the address
  *
  * Context: Any, preemption disabled.
  * Return: true when one is under way, or put aside for another.
  */
-bool hit_is_at(const kprobe_opcode_t *addr)
+bool kprobe_hit_is_at(const kprobe_opcode_t *addr)
 {
 	unsigned int i, nr = __this_cpu_read(hits_aside);
 	const struct kprobe *kp = kprobe_running();
@@ -103,13 +103,13 @@ bool hit_is_at(const kprobe_opcode_t *addr)
 	return false;
 }
 
-NOKPROBE_SYMBOL(hit_is_at);
+NOKPROBE_SYMBOL(kprobe_hit_is_at);
 
 /*
- * Push the running hit and make @p current; hit_resume() pops it. Fails when
+ * Push the running hit and make @p current; kprobe_hit_resume() pops it. Fails when
  * HITS_ASIDE_MAX hits are pushed already.
  */
-bool hit_put_aside(struct kprobe *p)
+bool kprobe_hit_put_aside(struct kprobe *p)
 {
 	unsigned int nr = __this_cpu_read(hits_aside);
 	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
@@ -129,35 +129,35 @@ bool hit_put_aside(struct kprobe *p)
 	return true;
 }
 
-NOKPROBE_SYMBOL(hit_put_aside);
+NOKPROBE_SYMBOL(kprobe_hit_put_aside);
 
 /**
- * hit_interrupt() - begin a hit although another is under way on this CPU
+ * kprobe_hit_interrupt() - begin a hit although another is under way on this CPU
  * @p: the probe that get_kprobe() found
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
  * A hit in code that has interrupted the other hit is as good as any, unless both
- * are of one address. The other is put aside until hit_resume(). At every moment an
+ * are of one address. The other is put aside until kprobe_hit_resume(). At every moment an
  * NMI may do the same.
  *
  * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
  * Return: true when @p is current now; false when the hit comes from a handler, or
  * while handlers of the same address run, and is to be counted as missed.
  */
-bool hit_interrupt(struct kprobe *p, unsigned int trap_count)
+bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count)
 {
 	return hit_was_interrupted(preempt_count() - trap_count) && !hit_is_under_way(p) &&
-	       hit_put_aside(p);
+	       kprobe_hit_put_aside(p);
 }
 
-NOKPROBE_SYMBOL(hit_interrupt);
+NOKPROBE_SYMBOL(kprobe_hit_interrupt);
 
 /**
- * hit_resume() - end a hit that began with hit_interrupt()
+ * kprobe_hit_resume() - end a hit that began with kprobe_hit_interrupt()
  *
- * Context: As hit_interrupt().
+ * Context: As kprobe_hit_interrupt().
  */
-void hit_resume(void)
+void kprobe_hit_resume(void)
 {
 	unsigned int nr = __this_cpu_read(hits_aside) - 1;
 	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
@@ -169,7 +169,7 @@ void hit_resume(void)
 	__this_cpu_write(hits_aside, nr);
 }
 
-NOKPROBE_SYMBOL(hit_resume);
+NOKPROBE_SYMBOL(kprobe_hit_resume);
 #endif
 
 static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
@@ -210,7 +210,7 @@ static __always_inline void call_post_handler(struct kprobe *kp, struct pt_regs 
  * The pre_handler of every point. A point with exactly one member to call has that
  * member as its callee; any other has itself, and a hit comes here.
  */
-int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
+int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 {
 	struct hlist_node *first = READ_ONCE(point_of(p)->callees.first);
 	struct kprobe *kp = hlist_entry(first, struct kprobe, hlist);
@@ -222,18 +222,18 @@ int hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 	return kp == &callees_end ? 0 : ret;
 }
 
-NOKPROBE_SYMBOL(hit_pre_handlers);
+NOKPROBE_SYMBOL(kprobe_hit_pre_handlers);
 
 #ifdef arch_hit_in_detour
 /*
  * The same for a point that has a post_handler and a detour, which does not look for
  * that: a hit without one is not to pay for the question.
  */
-int hit_all_handlers(struct kprobe *p, struct pt_regs *regs)
+int kprobe_hit_all_handlers(struct kprobe *p, struct pt_regs *regs)
 {
 	/* A handler may overwrite what tells. */
 	bool detour = arch_hit_in_detour(p, regs);
-	int ret = hit_pre_handlers(p, regs);
+	int ret = kprobe_hit_pre_handlers(p, regs);
 
 	if (ret || !detour || !READ_ONCE(p->post_handler))
 		return ret;
@@ -241,7 +241,7 @@ int hit_all_handlers(struct kprobe *p, struct pt_regs *regs)
 	return arch_detour_post(p, regs);
 }
 
-NOKPROBE_SYMBOL(hit_all_handlers);
+NOKPROBE_SYMBOL(kprobe_hit_all_handlers);
 #endif
 
 /*
@@ -254,7 +254,7 @@ static __always_inline bool member_is_called(struct kprobe *kp)
 	       (!kp->pre_handler && !kprobe_disabled(kp));
 }
 
-void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+void kprobe_hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	struct kprobe *kp;
 
@@ -264,7 +264,7 @@ void hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 	}
 }
 
-NOKPROBE_SYMBOL(hit_post_handler);
+NOKPROBE_SYMBOL(kprobe_hit_post_handler);
 
 #ifdef CONFIG_OPTPROBES
 /**

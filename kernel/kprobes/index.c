@@ -19,7 +19,7 @@
 /* Changes whenever a module comes or goes. */
 static unsigned long generation = 1;
 
-void indexes_forget(void)
+void kprobe_indexes_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	generation++;

@@ -64,11 +64,11 @@ static int jprobe_check(struct jprobe *jp)
 
 	guard(mutex)(&kprobe_mutex);
 	/* The handler of a registered probe must not be set anew. */
-	if (probe_is_registered(&jp->kp))
+	if (kprobe_is_registered(&jp->kp))
 		return -EINVAL;
 	req.kp = &jp->kp;
-	ret = resolve_address(&req);
-	ret = ret ?: resolve_place(&req);
+	ret = kprobe_resolve_address(&req);
+	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
 	if (!req.on_entry) {

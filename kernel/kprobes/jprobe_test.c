@@ -525,7 +525,7 @@ static void jprobe_by_jump(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	wait_for_kprobe_optimizer();
 	scoped_guard(mutex, &kprobe_mutex)
-		state = point_find_member(&jp.kp)->state;
+		state = kprobe_point_find_member(&jp.kp)->state;
 	KUNIT_EXPECT_EQ(test, ASK(take8, 1, 2, 3, 4, 5, 6, 7, 8), 204);
 	EXPECT_SEEN(test, 1, 2, 3, 4, 5, 6, 7, 8);
 	unregister_jprobe(&jp);

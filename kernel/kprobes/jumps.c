@@ -61,13 +61,13 @@ static void optimizer_kick(void)
 }
 
 /* The first of the points that are to get a detour, or NULL. */
-struct kprobe_point *jump_candidate(void)
+struct kprobe_point *kprobe_jump_candidate(void)
 {
 	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);
 }
 
 /* The state of @point selects the list. */
-void jump_queue(struct kprobe_point *point)
+void kprobe_jump_queue(struct kprobe_point *point)
 {
 	struct list_head *head = &candidates;
 
@@ -82,7 +82,7 @@ void jump_queue(struct kprobe_point *point)
 	optimizer_kick();
 }
 
-void jump_forget(struct kprobe_point *point)
+void kprobe_jump_forget(struct kprobe_point *point)
 {
 	list_del_init(&point->op.list);
 }
@@ -111,7 +111,7 @@ static void unguard(struct list_head *ops)
 }
 
 /* Replace jumps by breakpoints, and cancel the jumps that are pending. */
-void jumps_cancel(struct list_head *kps)
+void kprobe_jumps_cancel(struct list_head *kps)
 {
 	struct kprobe *p;
 	LIST_HEAD(jumps);
@@ -125,8 +125,8 @@ void jumps_cancel(struct list_head *kps)
 
 		list_move_tail(&point->op.list, planned ? &plans : &jumps);
 	}
-	text_write_chunks(&jumps, unoptimize);
-	text_write_chunks(&plans, unguard);
+	kprobe_text_write_chunks(&jumps, unoptimize);
+	kprobe_text_write_chunks(&plans, unguard);
 }
 
 /* The architecture empties @ops, so remember the points in another list. */
@@ -145,7 +145,7 @@ static void finish_points(struct list_head *points, enum point_state state)
 
 	list_for_each_entry_safe(p, next, points, list) {
 		list_del_init(&p->list);
-		point_set_state(point_of(p), state);
+		kprobe_point_set_state(point_of(p), state);
 	}
 }
 
@@ -154,7 +154,7 @@ static void write_breakpoints(void)
 	LIST_HEAD(points);
 
 	list_points(&reverting, &points);
-	text_write_chunks(&reverting, unoptimize);
+	kprobe_text_write_chunks(&reverting, unoptimize);
 	finish_points(&points, POINT_ARMED);
 }
 
@@ -164,7 +164,7 @@ static void write_jumps(struct list_head *ops)
 	LIST_HEAD(points);
 
 	list_points(ops, &points);
-	text_write_chunks(ops, arch_optimize_kprobes);
+	kprobe_text_write_chunks(ops, arch_optimize_kprobes);
 	finish_points(&points, POINT_OPTIMIZED);
 }
 
@@ -185,20 +185,20 @@ static void write_single_jumps(void)
  * Write what needs no grace period, and guard what does. Returns whether one has to be
  * waited for.
  */
-bool jumps_begin(void)
+bool kprobe_jumps_begin(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	write_breakpoints();
 	write_single_jumps();
 	list_splice_tail_init(&queued, &waiting);
-	text_write_chunks(&waiting, arch_guard_kprobes);
+	kprobe_text_write_chunks(&waiting, arch_guard_kprobes);
 
 	return !list_empty(&waiting);
 }
 
-/* A grace period after jumps_begin(). */
-void jumps_end(void)
+/* A grace period after kprobe_jumps_begin(). */
+void kprobe_jumps_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -209,7 +209,7 @@ void jumps_end(void)
 		optimizer_kick();
 }
 
-bool jumps_idle(void)
+bool kprobe_jumps_idle(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 

@@ -15,23 +15,23 @@ struct list_head;
 /* optimize.c: the worker, which is run when a point has been queued */
 extern struct delayed_work kprobe_optimizer;
 
-struct kprobe_point *jump_candidate(void);
-void jump_queue(struct kprobe_point *point);
-void jump_forget(struct kprobe_point *point);
-void jumps_cancel(struct list_head *kps);
-bool jumps_begin(void);
-void jumps_end(void);
-bool jumps_idle(void);
+struct kprobe_point *kprobe_jump_candidate(void);
+void kprobe_jump_queue(struct kprobe_point *point);
+void kprobe_jump_forget(struct kprobe_point *point);
+void kprobe_jumps_cancel(struct list_head *kps);
+bool kprobe_jumps_begin(void);
+void kprobe_jumps_end(void);
+bool kprobe_jumps_idle(void);
 #else
-static inline void jump_queue(struct kprobe_point *point)
+static inline void kprobe_jump_queue(struct kprobe_point *point)
 {
 }
 
-static inline void jump_forget(struct kprobe_point *point)
+static inline void kprobe_jump_forget(struct kprobe_point *point)
 {
 }
 
-static inline void jumps_cancel(struct list_head *kps)
+static inline void kprobe_jumps_cancel(struct list_head *kps)
 {
 }
 #endif

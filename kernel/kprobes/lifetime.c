@@ -25,8 +25,8 @@
 void kprobe_free_init_mem(void)
 {
 	guard(mutex)(&kprobe_mutex);
-	function_forget();
-	points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
+	kprobe_function_forget();
+	kprobe_points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
 }
 
 #ifdef CONFIG_MODULES
@@ -42,14 +42,14 @@ static int module_comes(struct module *mod)
 	if (ret)
 		return ret;
 
-	ret = blacklist_add_module(mod);
+	ret = kprobe_blacklist_add_module(mod);
 	if (ret) {
 		xa_release(&coming, (unsigned long)mod);
 		return ret;
 	}
 
 	scoped_guard(mutex, &kprobe_mutex)
-		function_forget();
+		kprobe_function_forget();
 	/* Allow probes from here on: the notifier will report LIVE or GOING. */
 	xa_store(&coming, (unsigned long)mod, mod, GFP_KERNEL);
 
@@ -60,12 +60,12 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 {
 	unsigned long base = (unsigned long)mod->mem[type].base;
 
-	blacklist_forget_module(mod, type);
+	kprobe_blacklist_forget_module(mod, type);
 
 	guard(mutex)(&kprobe_mutex);
-	function_forget();
+	kprobe_function_forget();
 	/* Restore the text: module parameters and asynchronous calls may still run it. */
-	points_forget_text(base, base + mod->mem[type].size, true);
+	kprobe_points_forget_text(base, base + mod->mem[type].size, true);
 }
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
@@ -95,7 +95,7 @@ static struct notifier_block module_nb = {
 	.priority = 3,
 };
 
-int __init lifetime_init(void)
+int __init kprobe_lifetime_init(void)
 {
 	return register_module_notifier(&module_nb);
 }
@@ -104,7 +104,7 @@ int __init lifetime_init(void)
  * Pin the module that owns the text until the text is armed. From then on the notifier
  * above retires the point when the module goes.
  */
-int lifetime_hold(struct probe_request *req)
+int kprobe_lifetime_hold(struct probe_request *req)
 {
 	struct module *mod;
 	bool comes_or_goes;
@@ -130,7 +130,7 @@ int lifetime_hold(struct probe_request *req)
 	return 0;
 }
 
-void lifetime_release(struct probe_request *req)
+void kprobe_lifetime_release(struct probe_request *req)
 {
 	module_put(req->module);
 	req->module = NULL;
@@ -139,13 +139,13 @@ void lifetime_release(struct probe_request *req)
 /*
  * Is @addr in a module that can no longer be pinned? mod->state may still say otherwise.
  */
-bool lifetime_is_going(unsigned long addr)
+bool kprobe_lifetime_is_going(unsigned long addr)
 {
 	struct probe_request req = { .addr = addr };
 
-	if (lifetime_hold(&req))
+	if (kprobe_lifetime_hold(&req))
 		return true;
-	lifetime_release(&req);
+	kprobe_lifetime_release(&req);
 
 	return false;
 }

@@ -10,26 +10,26 @@
 struct probe_request;
 
 #ifdef CONFIG_MODULES
-int lifetime_init(void);
-int lifetime_hold(struct probe_request *req);
-void lifetime_release(struct probe_request *req);
-bool lifetime_is_going(unsigned long addr);
+int kprobe_lifetime_init(void);
+int kprobe_lifetime_hold(struct probe_request *req);
+void kprobe_lifetime_release(struct probe_request *req);
+bool kprobe_lifetime_is_going(unsigned long addr);
 #else
-static inline int lifetime_init(void)
+static inline int kprobe_lifetime_init(void)
 {
 	return 0;
 }
 
-static inline int lifetime_hold(struct probe_request *req)
+static inline int kprobe_lifetime_hold(struct probe_request *req)
 {
 	return 0;
 }
 
-static inline void lifetime_release(struct probe_request *req)
+static inline void kprobe_lifetime_release(struct probe_request *req)
 {
 }
 
-static inline bool lifetime_is_going(unsigned long addr)
+static inline bool kprobe_lifetime_is_going(unsigned long addr)
 {
 	return false;
 }

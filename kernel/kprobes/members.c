@@ -33,7 +33,7 @@ static unsigned long registration_of(const struct kprobe_point *point, const str
 }
 
 /* The point that @kp is a member of, or NULL. @kp may be any struct kprobe. */
-struct kprobe_point *point_find_member(const struct kprobe *kp)
+struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 {
 	unsigned long named = kp->registration ^ (unsigned long)kp;
 	struct kprobe_point *point = (struct kprobe_point *)named;
@@ -47,13 +47,13 @@ struct kprobe_point *point_find_member(const struct kprobe *kp)
 	    get_kernel_nofault(linked, &kp->list.prev->next) || linked != &kp->list)
 		return NULL;
 
-	return table_has(point, (unsigned long)addr) ? point : NULL;
+	return kprobe_table_has(point, (unsigned long)addr) ? point : NULL;
 }
 
 /* If so its owner may have changed the address, and finds it as it was again. */
-bool probe_is_registered(struct kprobe *kp)
+bool kprobe_is_registered(struct kprobe *kp)
 {
-	struct kprobe_point *point = point_find_member(kp);
+	struct kprobe_point *point = kprobe_point_find_member(kp);
 
 	if (point)
 		kp->addr = point->op.kp.addr;
@@ -61,13 +61,13 @@ bool probe_is_registered(struct kprobe *kp)
 	return point;
 }
 
-bool probe_is_leaving(const struct kprobe *kp)
+bool kprobe_is_leaving(const struct kprobe *kp)
 {
 	return kp->registration == LEAVING;
 }
 
-/* A grace period after point_del_member(): its owner may do with it what he wants. */
-void probe_has_left(struct kprobe *kp)
+/* A grace period after kprobe_point_del_member(): its owner may do with it what he wants. */
+void kprobe_has_left(struct kprobe *kp)
 {
 	INIT_LIST_HEAD(&kp->list);
 	INIT_HLIST_NODE(&kp->hlist);
@@ -75,7 +75,7 @@ void probe_has_left(struct kprobe *kp)
 }
 
 /* Reads nothing of @kp, which may have been freed. */
-bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
+bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 {
 	const struct kprobe *member;
 
@@ -88,10 +88,10 @@ bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 }
 
 /* Does a hit that comes by the detour look for post_handlers? */
-bool point_asks_post(struct kprobe_point *point)
+bool kprobe_point_asks_post(struct kprobe_point *point)
 {
 	if (DETOUR_HAS_TO_ASK)
-		return point->op.kp.pre_handler == hit_all_handlers;
+		return point->op.kp.pre_handler == kprobe_hit_all_handlers;
 
 	return point_detour_calls_post(point);
 }
@@ -101,23 +101,24 @@ static void point_choose_dispatcher(struct kprobe_point *point)
 {
 	bool ask = point->post && point_has_detour(point) && point_detour_calls_post(point);
 
-	if (!DETOUR_HAS_TO_ASK || ask == point_asks_post(point))
+	if (!DETOUR_HAS_TO_ASK || ask == kprobe_point_asks_post(point))
 		return;
 
 	/* From now on those who are in the detour may miss them. */
 	if (!ask)
 		point->jumps++;
-	WRITE_ONCE(point->op.kp.pre_handler, ask ? hit_all_handlers : hit_pre_handlers);
+	WRITE_ONCE(point->op.kp.pre_handler,
+		   ask ? kprobe_hit_all_handlers : kprobe_hit_pre_handlers);
 }
 
 /* Let a hit call a single callee directly, without walking the list. */
-void point_update_callee(struct kprobe_point *point)
+void kprobe_point_update_callee(struct kprobe_point *point)
 {
 	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
 	struct kprobe *callee = &point->op.kp;
 
 	point_choose_dispatcher(point);
-	if (!FAULTS_WATCHED && !(DETOUR_HAS_TO_ASK && point_asks_post(point)) &&
+	if (!FAULTS_WATCHED && !(DETOUR_HAS_TO_ASK && kprobe_point_asks_post(point)) &&
 	    first != end && first->next == end)
 		callee = hlist_entry(first, struct kprobe, hlist);
 
@@ -136,10 +137,10 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 		point->post += delta;
 
 	if (point->post)
-		WRITE_ONCE(point->op.kp.post_handler, hit_post_handler);
+		WRITE_ONCE(point->op.kp.post_handler, kprobe_hit_post_handler);
 	else if (!POST_HANDLER_STAYS)
 		WRITE_ONCE(point->op.kp.post_handler, NULL);
-	point_update_callee(point);
+	kprobe_point_update_callee(point);
 }
 
 /* Find the last callee registered before @kp. */
@@ -162,7 +163,7 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
 	else
 		hlist_add_head_rcu(&kp->hlist, &point->callees);
-	point_update_callee(point);
+	kprobe_point_update_callee(point);
 }
 
 /*
@@ -191,7 +192,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /* Is @kp, which its point counts, to be called only when no task is in the detour? */
-bool member_is_postponed(const struct kprobe *kp)
+bool kprobe_member_is_postponed(const struct kprobe *kp)
 {
 	return kp->pre_handler && !(kp->flags & KPROBE_FLAG_DISABLED) &&
 	       hlist_unhashed(&kp->hlist);
@@ -202,13 +203,14 @@ bool member_is_postponed(const struct kprobe *kp)
  * point had counted @jumps and @kp kept it from having another one. If it has had one
  * since, @kp was disabled meanwhile and whoever enabled it again waits as well.
  */
-void point_include_postponed(struct kprobe_point *point, struct kprobe *kp, unsigned int jumps)
+void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
+				    unsigned int jumps)
 {
 	if (point->jumps != jumps)
 		return;
 
 	point->left_jumps = jumps;
-	if (member_is_postponed(kp))
+	if (kprobe_member_is_postponed(kp))
 		point_add_callee(point, kp);
 }
 
@@ -220,13 +222,13 @@ static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!hlist_unhashed(&kp->hlist)) {
 		hlist_del_init_rcu(&kp->hlist);
-		point_update_callee(point);
+		kprobe_point_update_callee(point);
 	}
 	/* Only now: a member that is called must have its post_handler called as well. */
 	point_count_member(point, kp, -1);
 }
 
-void point_add_member(struct kprobe_point *point, struct kprobe *kp)
+void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp)
 {
 	const u32 shared = KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE;
 
@@ -243,7 +245,7 @@ void point_add_member(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /* A hit may still walk over @kp until an RCU grace period has passed. */
-void point_del_member(struct kprobe_point *point, struct kprobe *kp)
+void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!(kp->flags & KPROBE_FLAG_DISABLED))
 		point_exclude(point, kp);
@@ -251,11 +253,11 @@ void point_del_member(struct kprobe_point *point, struct kprobe *kp)
 	kp->registration = LEAVING;
 	kp->addr = point->op.kp.addr;
 	if (return_is_probe(kp))
-		return_pool_retire(container_of(kp, struct kretprobe, kp));
+		kretprobe_pool_retire(container_of(kp, struct kretprobe, kp));
 }
 
 /* Returns whether @kp changed. */
-bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
+bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
 {
 	if (enable != !!(kp->flags & KPROBE_FLAG_DISABLED))
 		return false;

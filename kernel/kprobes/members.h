@@ -21,17 +21,18 @@ struct kprobe_point;
 #define POST_HANDLER_STAYS	1
 #endif
 
-bool point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
-struct kprobe_point *point_find_member(const struct kprobe *kp);
-bool probe_is_registered(struct kprobe *kp);
-bool probe_is_leaving(const struct kprobe *kp);
-void probe_has_left(struct kprobe *kp);
-void point_add_member(struct kprobe_point *point, struct kprobe *kp);
-void point_del_member(struct kprobe_point *point, struct kprobe *kp);
-bool point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
-void point_update_callee(struct kprobe_point *point);
-bool point_asks_post(struct kprobe_point *point);
-bool member_is_postponed(const struct kprobe *kp);
-void point_include_postponed(struct kprobe_point *point, struct kprobe *kp, unsigned int jumps);
+bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
+struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp);
+bool kprobe_is_registered(struct kprobe *kp);
+bool kprobe_is_leaving(const struct kprobe *kp);
+void kprobe_has_left(struct kprobe *kp);
+void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp);
+void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp);
+bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
+void kprobe_point_update_callee(struct kprobe_point *point);
+bool kprobe_point_asks_post(struct kprobe_point *point);
+bool kprobe_member_is_postponed(const struct kprobe *kp);
+void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
+				    unsigned int jumps);
 
 #endif /* _KERNEL_KPROBES_MEMBERS_H */

@@ -37,7 +37,7 @@ static bool jumps_overlap(struct kprobe_point *a, struct kprobe_point *b)
 static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point)
 {
 	if (jump_covers(point, point_addr(other)) &&
-	    (other->state == POINT_ARMED || point_wants_text(other)))
+	    (other->state == POINT_ARMED || kprobe_point_wants_text(other)))
 		return true;
 
 	return point_has_jump(other) && jumps_overlap(other, point);
@@ -52,7 +52,7 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 }
 
 /* Find a point that needs text of its own which @point's jump covers. */
-struct kprobe_point *point_in_the_way(struct kprobe_point *point)
+struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 {
 	unsigned long addr = point_addr(point);
 	struct kprobe_point *other;
@@ -62,7 +62,7 @@ struct kprobe_point *point_in_the_way(struct kprobe_point *point)
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {
-		other = point_find(addr);
+		other = kprobe_point_find(addr);
 		if (other && other != point && is_in_the_way(other, point))
 			return other;
 	}
@@ -70,9 +70,9 @@ struct kprobe_point *point_in_the_way(struct kprobe_point *point)
 	return NULL;
 }
 
-bool point_is_blocked(struct kprobe_point *point)
+bool kprobe_point_is_blocked(struct kprobe_point *point)
 {
-	return point_in_the_way(point) || arch_check_optimized_kprobe(&point->op) < 0;
+	return kprobe_point_in_the_way(point) || arch_check_optimized_kprobe(&point->op) < 0;
 }
 
 /* The point at @addr, if it has a detour and so has a jump, or may come to have one. */
@@ -106,7 +106,7 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 }
 
 /* Add to @work the points whose jump covers, or meets that of, one in it already. */
-void points_add_outer(struct list_head *work)
+void kprobe_points_add_outer(struct list_head *work)
 {
 	struct list_head *last = work->prev;
 	struct kprobe *p;
@@ -122,7 +122,7 @@ void points_add_outer(struct list_head *work)
 }
 
 /* Does a jump, written or prepared, replace text at @addr? */
-bool points_cover(unsigned long addr)
+bool kprobe_points_cover(unsigned long addr)
 {
 	unsigned long at = addr - MAX_OPTIMIZED_LENGTH + KPROBE_INSN_ALIGN;
 	unsigned long last = addr + arch_jump_lead_max();

@@ -11,21 +11,21 @@ struct kprobe_point;
 struct list_head;
 
 #ifdef CONFIG_OPTPROBES
-struct kprobe_point *point_in_the_way(struct kprobe_point *point);
-bool point_is_blocked(struct kprobe_point *point);
-void points_add_outer(struct list_head *work);
-bool points_cover(unsigned long addr);
+struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point);
+bool kprobe_point_is_blocked(struct kprobe_point *point);
+void kprobe_points_add_outer(struct list_head *work);
+bool kprobe_points_cover(unsigned long addr);
 #else
-static inline bool point_is_blocked(struct kprobe_point *point)
+static inline bool kprobe_point_is_blocked(struct kprobe_point *point)
 {
 	return false;
 }
 
-static inline void points_add_outer(struct list_head *work)
+static inline void kprobe_points_add_outer(struct list_head *work)
 {
 }
 
-static inline bool points_cover(unsigned long addr)
+static inline bool kprobe_points_cover(unsigned long addr)
 {
 	return false;
 }

@@ -59,13 +59,14 @@ static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
 	LIST_HEAD(work);
 
 	guard(mutex)(&kprobe_mutex);
-	point = point_find((unsigned long)addr);
-	if (!point || !point_has_member(point, kp) || !point_enable_member(point, kp, false))
+	point = kprobe_point_find((unsigned long)addr);
+	if (!point || !kprobe_point_has_member(point, kp) ||
+	    !kprobe_point_enable_member(point, kp, false))
 		return;
 
 	point_queue(point, &work);
-	points_reconcile_most(&work);
-	points_bury(&work, &nothing_dies);
+	kprobe_points_reconcile_most(&work);
+	kprobe_points_bury(&work, &nothing_dies);
 	pr_warn("probe on %pS disabled: its handler has faulted\n", addr);
 }
 
@@ -219,7 +220,7 @@ static struct notifier_block oops_nb = {
 	.notifier_call = oops_notify,
 };
 
-int __init oops_init(void)
+int __init kprobe_oops_init(void)
 {
 	return register_die_notifier(&oops_nb);
 }

@@ -5,6 +5,6 @@
 #ifndef _KERNEL_KPROBES_OOPS_H
 #define _KERNEL_KPROBES_OOPS_H
 
-int oops_init(void);
+int kprobe_oops_init(void);
 
 #endif /* _KERNEL_KPROBES_OOPS_H */

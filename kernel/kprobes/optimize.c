@@ -76,7 +76,7 @@ int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf,
 static void prepare_point(struct kprobe_point *point)
 {
 	list_del_init(&point->op.list);
-	if (!point_wants_detour(point))
+	if (!kprobe_point_wants_detour(point))
 		return;
 
 	if (optimize_prepare_detour(&point->op, &point->op.kp) == -ENOMEM) {
@@ -87,14 +87,14 @@ static void prepare_point(struct kprobe_point *point)
 	}
 	point->detour = DETOUR_TRIED;
 	/* The module is coming or going: its reservations are unknown. */
-	if (lifetime_is_going(point_addr(point)))
+	if (kprobe_lifetime_is_going(point_addr(point)))
 		point_remove_detour(point);
-	point_update_callee(point);
+	kprobe_point_update_callee(point);
 }
 
 static void prepare_batch(struct list_head *work)
 {
-	struct kprobe_point *point = jump_candidate();
+	struct kprobe_point *point = kprobe_jump_candidate();
 	unsigned int i;
 
 	guard(cpus_read_lock)();
@@ -104,7 +104,7 @@ static void prepare_batch(struct list_head *work)
 	for (i = 0; i < PREPARE_BATCH && point; i++) {
 		prepare_point(point);
 		point_queue(point, work);
-		point = jump_candidate();
+		point = kprobe_jump_candidate();
 	}
 	arch_finish_prepare_kprobes();
 }
@@ -113,7 +113,7 @@ static void prepare_batch(struct list_head *work)
  * Prepare the detours of all candidates, so that each is queued for its jump or knows
  * the obstacle.
  */
-void optimize_prepare_queued(void)
+void kprobe_optimize_prepare_queued(void)
 {
 	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
@@ -122,9 +122,9 @@ void optimize_prepare_queued(void)
 	while (more) {
 		scoped_guard(mutex, &kprobe_mutex) {
 			prepare_batch(&work);
-			points_reconcile(&work);
-			points_bury(&work, &nothing_dies);
-			more = jump_candidate();
+			kprobe_points_reconcile(&work);
+			kprobe_points_bury(&work, &nothing_dies);
+			more = kprobe_jump_candidate();
 		}
 		cond_resched();
 	}
@@ -141,12 +141,12 @@ static void retry_work(struct work_struct *work)
 		while (!list_empty(&again)) {
 			point = list_first_entry(&again, struct kprobe_point, op.list);
 			point->detour = DETOUR_UNTRIED;
-			jump_queue(point);
+			kprobe_jump_queue(point);
 		}
 		retry_delay = min(2 * retry_delay, (unsigned long)RETRY_DELAY_MAX);
 	}
 
-	optimize_prepare_queued();
+	kprobe_optimize_prepare_queued();
 	guard(mutex)(&kprobe_mutex);
 	if (list_empty(&starved))
 		retry_delay = RETRY_DELAY_MIN;
@@ -154,9 +154,9 @@ static void retry_work(struct work_struct *work)
 
 static void optimize_work(struct work_struct *work)
 {
-	optimize_prepare_queued();
+	kprobe_optimize_prepare_queued();
 	scoped_guard(mutex, &kprobe_mutex) {
-		if (!jumps_begin())
+		if (!kprobe_jumps_begin())
 			return;
 	}
 
@@ -165,11 +165,11 @@ static void optimize_work(struct work_struct *work)
 	synchronize_rcu_tasks();
 
 	guard(mutex)(&kprobe_mutex);
-	jumps_end();
+	kprobe_jumps_end();
 }
 
 /* Describe the first obstacle to a jump. */
-void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	struct kprobe_point *other;
 
@@ -187,7 +187,7 @@ void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 		else
 			strscpy(buf, "not tried yet", size);
 	} else {
-		other = point_in_the_way(point);
+		other = kprobe_point_in_the_way(point);
 		if (other)
 			scnprintf(buf, size, "neighbour at %+ld",
 				  (long)(point_addr(other) - point_addr(point)));
@@ -202,7 +202,7 @@ static bool optimizer_is_idle(void)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return jumps_idle();
+	return kprobe_jumps_idle();
 }
 
 /**
@@ -219,7 +219,7 @@ void wait_for_kprobe_optimizer(void)
 }
 
 /* Handle a write to the sysctl. */
-void optimize_set_knob(bool on)
+void kprobe_optimize_set_knob(bool on)
 {
 	int ret;
 
@@ -227,8 +227,8 @@ void optimize_set_knob(bool on)
 		if (on == knob)
 			return;
 		knob = on;
-		want_jumps(knob && ready);
-		ret = points_reconcile_all();
+		kprobe_want_jumps(knob && ready);
+		ret = kprobe_points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
 	/* Points that failed to arm before were tried again. */
@@ -251,7 +251,7 @@ static int knob_handler(const struct ctl_table *table, int write, void *buffer, 
 	if (ret || !write)
 		return ret;
 
-	optimize_set_knob(value);
+	kprobe_optimize_set_knob(value);
 	return 0;
 }
 
@@ -273,8 +273,8 @@ static int __init optimize_start(void)
 
 	guard(mutex)(&kprobe_mutex);
 	ready = true;
-	want_jumps(knob);
+	kprobe_want_jumps(knob);
 
-	return points_reconcile_all();
+	return kprobe_points_reconcile_all();
 }
 subsys_initcall(optimize_start);

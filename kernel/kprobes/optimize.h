@@ -15,15 +15,15 @@ struct optimized_kprobe;
 #ifdef CONFIG_OPTPROBES
 extern int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig);
 
-void optimize_prepare_queued(void);
-void optimize_explain(struct kprobe_point *point, char *buf, size_t size);
-void optimize_set_knob(bool on);
+void kprobe_optimize_prepare_queued(void);
+void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
+void kprobe_optimize_set_knob(bool on);
 #else
-static inline void optimize_prepare_queued(void)
+static inline void kprobe_optimize_prepare_queued(void)
 {
 }
 
-static inline void optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+static inline void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	strscpy(buf, "no jumps in this kernel", size);
 }

@@ -181,13 +181,13 @@ static int learn_breakpoint(struct kunit_suite *suite)
 	struct kprobe kp = { .addr = text_of(0), .pre_handler = NULL };
 	int ret;
 
-	optimize_set_knob(false);
+	kprobe_optimize_set_knob(false);
 	ret = register_kprobe(&kp);
 	if (!ret) {
 		breakpoint = *kp.addr;
 		unregister_kprobe(&kp);
 	}
-	optimize_set_knob(true);
+	kprobe_optimize_set_knob(true);
 
 	return ret ?: breakpoint == *text_of(0) ? -EINVAL : 0;
 }
@@ -204,7 +204,7 @@ static struct look look_at(const struct watch *w)
 	struct kprobe_point *point;
 
 	guard(mutex)(&kprobe_mutex);
-	point = point_find((unsigned long)w->kp.addr);
+	point = kprobe_point_find((unsigned long)w->kp.addr);
 	if (!point)
 		return (struct look){ .state = POINT_DEAD };
 
@@ -222,7 +222,8 @@ static void expect_settled(struct kunit *test, const struct watch *w, enum point
 {
 	struct look look = look_at(w);
 
-	KUNIT_EXPECT_STREQ(test, point_state_name(look.state), point_state_name(state));
+	KUNIT_EXPECT_STREQ(test, kprobe_point_state_name(look.state),
+			   kprobe_point_state_name(state));
 	KUNIT_EXPECT_EQ(test, look.flag, state == POINT_OPTIMIZED);
 	KUNIT_EXPECT_EQ(test, look.at_break, state == POINT_ARMED);
 	KUNIT_EXPECT_EQ(test, look.plain, state == POINT_DISARMED);
@@ -252,7 +253,7 @@ static void expect_with_post(struct kunit *test, const struct watch *w)
 	bool calls_post;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		calls_post = point_detour_calls_post(point_find((unsigned long)w->kp.addr));
+		calls_post = point_detour_calls_post(kprobe_point_find((unsigned long)w->kp.addr));
 	if (calls_post)
 		expect_jump(test, w);
 	else
@@ -369,7 +370,7 @@ static void optimize_disabled(struct kunit *test)
 
 static void knob_on(void *unused)
 {
-	optimize_set_knob(true);
+	kprobe_optimize_set_knob(true);
 }
 
 static void optimize_knob(struct kunit *test)
@@ -379,7 +380,7 @@ static void optimize_knob(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	expect_jump(test, before);
-	optimize_set_knob(false);
+	kprobe_optimize_set_knob(false);
 	expect_settled(test, before, POINT_ARMED);
 	expect_hits(test, before, 0, CALLS);
 
@@ -387,10 +388,11 @@ static void optimize_knob(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	expect_settled(test, meanwhile, POINT_ARMED);
 	scoped_guard(mutex, &kprobe_mutex)
-		optimize_explain(point_find((unsigned long)meanwhile->kp.addr), why, sizeof(why));
+		kprobe_optimize_explain(kprobe_point_find((unsigned long)meanwhile->kp.addr), why,
+					sizeof(why));
 	KUNIT_EXPECT_STREQ(test, why, "knob off");
 
-	optimize_set_knob(true);
+	kprobe_optimize_set_knob(true);
 	expect_jump(test, before);
 	expect_jump(test, meanwhile);
 	expect_hits(test, before, 0, CALLS);
@@ -405,11 +407,11 @@ static void optimize_knob_turned(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	for (i = 0; i < 20; i++) {
-		optimize_prepare_queued();
-		optimize_set_knob(false);
+		kprobe_optimize_prepare_queued();
+		kprobe_optimize_set_knob(false);
 		expect_settled(test, w, POINT_ARMED);
 		expect_hits(test, w, 0, CALLS);
-		optimize_set_knob(true);
+		kprobe_optimize_set_knob(true);
 		expect_on_its_way(test, w);
 		expect_hits(test, w, 0, CALLS);
 		msleep(i % 8);
@@ -423,7 +425,7 @@ static int set_all_off(bool off)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return points_set_all_off(off);
+	return kprobe_points_set_all_off(off);
 }
 
 static void all_on(void *unused)
@@ -439,7 +441,7 @@ static void optimize_all_off(struct kunit *test)
 	expect_jump(test, w);
 	watch_unregister(test, queued);
 	watch_register(test, queued);
-	optimize_prepare_queued();
+	kprobe_optimize_prepare_queued();
 
 	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
 	expect_settled(test, w, POINT_DISARMED);
@@ -484,7 +486,7 @@ static bool watch_covers(const struct watch *w, const struct watch *next)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return arch_within_optimized_kprobe(&point_find((unsigned long)w->kp.addr)->op,
+	return arch_within_optimized_kprobe(&kprobe_point_find((unsigned long)w->kp.addr)->op,
 					    next->kp.addr);
 }
 
@@ -507,7 +509,8 @@ static void expect_neighbour_named(struct kunit *test, const struct watch *w,
 	snprintf(expected, sizeof(expected), "neighbour at +%lu",
 		 (unsigned long)inner->kp.addr - (unsigned long)w->kp.addr);
 	scoped_guard(mutex, &kprobe_mutex)
-		optimize_explain(point_find((unsigned long)w->kp.addr), why, sizeof(why));
+		kprobe_optimize_explain(kprobe_point_find((unsigned long)w->kp.addr), why,
+					sizeof(why));
 	KUNIT_EXPECT_STREQ(test, why, expected);
 }
 
@@ -575,7 +578,7 @@ static void optimize_neighbour_while_queued(struct kunit *test)
 	inner = watch_add_inside(test, w);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
-	optimize_prepare_queued();
+	kprobe_optimize_prepare_queued();
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_ARMED);
@@ -602,7 +605,7 @@ static void optimize_removed_early(struct kunit *test)
 		if (i)
 			watch_register(test, w);
 		if (i % 2)
-			optimize_prepare_queued();
+			kprobe_optimize_prepare_queued();
 		if (i / 2 % 12)
 			msleep(i / 2 % 12 * 2);
 		expect_hits(test, w, 0, CALLS);
@@ -676,7 +679,7 @@ static void optimize_single_at_once(struct kunit *test)
 
 	expect_jump(test, w);
 	scoped_guard(mutex, &kprobe_mutex)
-		point = point_find((unsigned long)w->kp.addr);
+		point = kprobe_point_find((unsigned long)w->kp.addr);
 	if (!arch_jump_is_single(&point->op.optinsn))
 		kunit_skip(test, "the jump needs a grace period");
 	if (num_online_cpus() < 2)
@@ -789,19 +792,19 @@ static void optimize_slot_names_live_point(struct kunit *test)
 	expect_jump(test, w[0]);
 	expect_jump(test, w[1]);
 	scoped_guard(mutex, &kprobe_mutex)
-		point = point_find((unsigned long)w[1]->kp.addr);
+		point = kprobe_point_find((unsigned long)w[1]->kp.addr);
 	slot = (unsigned long)point->op.optinsn.insn;
 	addr = point_addr(point);
-	if (optinsn_slot_of(slot) != (kprobe_opcode_t *)slot)
+	if (kprobe_optinsn_slot_of(slot) != (kprobe_opcode_t *)slot)
 		kunit_skip(test, "detours of this port are not in slots");
 
 	watch_unregister(test, w[0]);
 	watch_unregister(test, w[1]);
-	for (i = 0; i < 10000 && optinsn_slot_of(slot); i++) {
+	for (i = 0; i < 10000 && kprobe_optinsn_slot_of(slot); i++) {
 		for (n = 2; n < NR_TARGETS; n++)
 			watch_register(test, w[n]);
 		scoped_guard(rcu) {
-			if (optinsn_slot_of(slot)) {
+			if (kprobe_optinsn_slot_of(slot)) {
 				nr_found++;
 				nr_wrong += READ_ONCE(point->state) != POINT_DEAD ||
 					    point_addr(point) != addr;
@@ -810,7 +813,7 @@ static void optimize_slot_names_live_point(struct kunit *test)
 		for (n = 2; n < NR_TARGETS; n++)
 			watch_unregister(test, w[n]);
 	}
-	KUNIT_EXPECT_NULL(test, optinsn_slot_of(slot));
+	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(slot));
 	KUNIT_EXPECT_GT(test, nr_found, 0);
 	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
 }
@@ -888,9 +891,9 @@ static void optimize_counts_each_call(struct kunit *test)
 		watch_unregister(test, fellow);
 		if (i % 4 == 0)
 			wait_for_kprobe_optimizer();
-		optimize_set_knob(false);
+		kprobe_optimize_set_knob(false);
 		caller_let_run(c);
-		optimize_set_knob(true);
+		kprobe_optimize_set_knob(true);
 		if (i % 4 == 1)
 			wait_for_kprobe_optimizer();
 		enable_kprobe(&inner->kp);
@@ -977,7 +980,7 @@ static int hold_hit(struct kprobe *kp, struct pt_regs *regs)
 
 static void drop_by_knob(struct watch *inner)
 {
-	optimize_set_knob(false);
+	kprobe_optimize_set_knob(false);
 }
 
 static void drop_by_neighbour(struct watch *inner)

@@ -22,21 +22,22 @@
 static struct kmem_cache *point_cache;
 
 /* The one writer of a point's state, and of the flags that mirror it. */
-void point_set_state(struct kprobe_point *point, enum point_state state)
+void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 {
 	const u32 mirror = KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED;
 	struct kprobe *p = &point->op.kp;
 	struct kprobe *kp;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (WARN_ONCE(!point_edge_legal(point->state, state), "%pS: %s -> %s\n", p->addr,
-		      point_state_name(point->state), point_state_name(state)))
+	if (WARN_ONCE(!kprobe_point_edge_legal(point->state, state), "%pS: %s -> %s\n", p->addr,
+		      kprobe_point_state_name(point->state), kprobe_point_state_name(state)))
 		return;
 
 	point->state = state;
-	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) && !point_asks_post(point))
+	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) &&
+	    !kprobe_point_asks_post(point))
 		point->jumps++;
-	WRITE_ONCE(p->flags, (p->flags & ~mirror) | point_state_flags(state));
+	WRITE_ONCE(p->flags, (p->flags & ~mirror) | kprobe_point_state_flags(state));
 
 	/* Mirror GONE to the members; users read it there. */
 	if (state == POINT_GONE) {
@@ -58,7 +59,7 @@ static int point_prepare(struct kprobe *p)
  * Allocate a point and prepare its instruction. The caller holds cpus_read_lock() and
  * text_mutex, so that the architecture can read the text.
  */
-struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace)
+struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool on_ftrace)
 {
 	struct kprobe_point *point = kmem_cache_zalloc(point_cache, GFP_KERNEL);
 	int ret;
@@ -72,9 +73,9 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	INIT_LIST_HEAD(&point->op.kp.list);
 	point_init_detour(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
-	point->op.kp.pre_handler = hit_pre_handlers;
+	point->op.kp.pre_handler = kprobe_hit_pre_handlers;
 	point->op.kp.callee = &point->op.kp;
-	point->op.kp.flags = point_state_flags(POINT_NEW) |
+	point->op.kp.flags = kprobe_point_state_flags(POINT_NEW) |
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 
@@ -87,14 +88,14 @@ struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftr
 	return point;
 }
 
-/* The caller has made room with points_reserve(). */
-void point_publish(struct kprobe_point *point)
+/* The caller has made room with kprobe_points_reserve(). */
+void kprobe_point_publish(struct kprobe_point *point)
 {
-	table_add(point);
-	point_set_state(point, POINT_DISARMED);
+	kprobe_table_add(point);
+	kprobe_point_set_state(point, POINT_DISARMED);
 }
 
-void point_free(struct kprobe_point *point)
+void kprobe_point_free(struct kprobe_point *point)
 {
 	kmem_cache_free(point_cache, point);
 }
@@ -104,7 +105,7 @@ static LLIST_HEAD(left_points);
 
 /*
  * The slot of a detour names its point. So that goes last, a grace period after the slot
- * was hidden from optinsn_slot_of().
+ * was hidden from kprobe_optinsn_slot_of().
  */
 static void free_left_points(struct work_struct *work)
 {
@@ -130,12 +131,12 @@ static void point_left_rcu(struct rcu_head *rcu)
  * Wait for RCU-tasks: a task may be preempted in the detour, before it reaches the
  * handlers.
  */
-void point_free_with_detour(struct kprobe_point *point)
+void kprobe_point_free_with_detour(struct kprobe_point *point)
 {
 	call_rcu_tasks(&point->rcu, point_left_rcu);
 }
 
-int __init points_init(void)
+int __init kprobe_points_init(void)
 {
 	point_cache = KMEM_CACHE(kprobe_point, 0);
 

@@ -5,7 +5,7 @@
  * Every probed address has one struct kprobe_point. The struct kprobe inside it
  * is the one that architectures see; a user's struct kprobe is a member of it.
  * A change to a member, or to one of the global switches, changes what the
- * point wants of the text, and points_reconcile() makes the text follow.
+ * point wants of the text, and kprobe_points_reconcile() makes the text follow.
  *
  * Calls go down only:
  *
@@ -66,7 +66,7 @@
  *	a site that moves
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
- * @state: written by point_set_state() only
+ * @state: written by kprobe_point_set_state() only
  * @detour: what is known about a detour, see optimize.c
  * @jumps: times that a jump was planned, or written, whose hits do not look for
  *	post_handlers, or that its hits have ceased to
@@ -131,11 +131,11 @@ static inline void point_queue(struct kprobe_point *point, struct list_head *wor
 		list_add_tail(&point->op.kp.list, work);
 }
 
-int points_init(void);
-struct kprobe_point *point_create(unsigned long addr, bool on_entry, bool on_ftrace);
-void point_publish(struct kprobe_point *point);
-void point_set_state(struct kprobe_point *point, enum point_state state);
-void point_free(struct kprobe_point *point);
-void point_free_with_detour(struct kprobe_point *point);
+int kprobe_points_init(void);
+struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool on_ftrace);
+void kprobe_point_publish(struct kprobe_point *point);
+void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
+void kprobe_point_free(struct kprobe_point *point);
+void kprobe_point_free_with_detour(struct kprobe_point *point);
 
 #endif /* _KERNEL_KPROBES_POINT_H */

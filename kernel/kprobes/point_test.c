@@ -63,7 +63,7 @@ static struct kprobe_point *find(struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return point_find_member(kp);
+	return kprobe_point_find_member(kp);
 }
 
 static void expect_state(struct kunit *test, struct kprobe *kp, enum point_state state)
@@ -71,10 +71,11 @@ static void expect_state(struct kunit *test, struct kprobe *kp, enum point_state
 	struct kprobe_point *point = find(kp);
 
 	KUNIT_ASSERT_NOT_NULL(test, point);
-	KUNIT_EXPECT_STREQ(test, point_state_name(point->state), point_state_name(state));
+	KUNIT_EXPECT_STREQ(test, kprobe_point_state_name(point->state),
+			   kprobe_point_state_name(state));
 	KUNIT_EXPECT_EQ(test, point->op.kp.flags &
 			(KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED),
-			point_state_flags(state));
+			kprobe_point_state_flags(state));
 }
 
 static void expect_hits(struct kunit *test, const struct target *t, int expected)
@@ -116,7 +117,7 @@ static void point_life(struct kunit *test)
 
 	unregister_kprobe(&kp);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_NULL(test, point_find(addr));
+		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 }
 
 /* Without fault handlers probes have no field for one. */
@@ -161,15 +162,15 @@ static void point_post_handlers(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 1);
-	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &hit_post_handler);
-	KUNIT_EXPECT_FALSE(test, ftrace_point_misplaced(point));
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &kprobe_hit_post_handler);
+	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_point_misplaced(point));
 	expect_hits(test, t, 2);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 0);
 	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler,
-			    POST_HANDLER_STAYS ? &hit_post_handler : NULL);
-	KUNIT_EXPECT_FALSE(test, ftrace_point_misplaced(point));
+			    POST_HANDLER_STAYS ? &kprobe_hit_post_handler : NULL);
+	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_point_misplaced(point));
 	expect_hits(test, t, 1);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b), 0);
@@ -189,13 +190,13 @@ static void point_all_off(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, points_set_all_off(true), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(true), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
 	expect_state(test, &kp, POINT_DISARMED);
 	expect_hits(test, t, 0);
 
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, points_set_all_off(false), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), 0);
 	expect_state(test, &kp, POINT_ARMED);
 	expect_hits(test, t, 1);
 	unregister_kprobe(&kp);
@@ -206,7 +207,7 @@ static void forget(struct kprobe *kp)
 	unsigned long addr = (unsigned long)kp->addr;
 
 	guard(mutex)(&kprobe_mutex);
-	points_forget_text(addr, addr + 1, true);
+	kprobe_points_forget_text(addr, addr + 1, true);
 }
 
 /* Failure C4: text that may still run becomes what it was before its point goes. */
@@ -243,8 +244,8 @@ static void point_gone(struct kunit *test)
 	addr = (unsigned long)kp.addr;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		points_forget_text(addr, addr + 1, false);
-		KUNIT_EXPECT_NULL(test, point_find(addr));
+		kprobe_points_forget_text(addr, addr + 1, false);
+		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 	}
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&kp));
 	expect_state(test, &kp, POINT_GONE);
@@ -327,14 +328,14 @@ static void point_ftrace_refused(struct kunit *test)
 	need_ftrace_site(test);
 	kp.post_handler = ignore_post;
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, points_set_all_off(true), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(true), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&fellow), 0);
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&other, site, 0, 0), 0);
 	KUNIT_ASSERT_EQ(test, register_ftrace_function(&other), 0);
 
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, points_set_all_off(false), -EBUSY);
+		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), -EBUSY);
 	expect_state(test, &kp, POINT_DISARMED);
 	expect_hits(test, &targets[1], 1);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), -EBUSY);
@@ -342,7 +343,7 @@ static void point_ftrace_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&other), 0);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, points_set_all_off(false), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), 0);
 	expect_hits(test, &targets[0], 1);
 	unregister_kprobe(&kp);
 	unregister_kprobe(&fellow);
@@ -392,8 +393,8 @@ static struct kprobe_point *publish_fake(struct kunit *test, kprobe_opcode_t *ad
 	point->op.kp.addr = addr;
 
 	guard(mutex)(&kprobe_mutex);
-	KUNIT_ASSERT_EQ(test, points_reserve(1), 0);
-	point_publish(point);
+	KUNIT_ASSERT_EQ(test, kprobe_points_reserve(1), 0);
+	kprobe_point_publish(point);
 
 	return point;
 }
@@ -407,7 +408,7 @@ static void bury_fakes(struct kprobe_point **points, unsigned int first, unsigne
 	guard(mutex)(&kprobe_mutex);
 	for (i = first; i < MANY; i += step)
 		point_queue(points[i], &work);
-	points_bury(&work, &dead);
+	kprobe_points_bury(&work, &dead);
 }
 
 static void expect_found(struct kunit *test, struct kprobe_point **points, unsigned int first,
@@ -452,7 +453,7 @@ static void point_table(struct kunit *test)
 	points[0] = publish_fake(test, (kprobe_opcode_t *)ULONG_MAX);
 	bury_fakes(points, 0, MANY);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_NULL(test, point_find(ULONG_MAX));
+		KUNIT_EXPECT_NULL(test, kprobe_point_find(ULONG_MAX));
 
 	/* Readers of the points are in sections like the one above. */
 	synchronize_rcu();
@@ -471,7 +472,7 @@ static void point_unregistered(struct kunit *test)
 	unregister_kprobe(get_kprobe(a.addr));
 	expect_hits(test, t, 0);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_NULL(test, point_find(addr));
+		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 
 	/* Their owners do not know, and find all as ever. */
 	unregister_kprobe(&a);

@@ -22,32 +22,32 @@
 
 static enum point_text point_wanted(struct kprobe_point *point)
 {
-	struct point_inputs in = point_read_inputs(point);
-	enum point_text wanted = point_wants(&in);
+	struct point_inputs in = kprobe_point_read_inputs(point);
+	enum point_text wanted = kprobe_point_wants(&in);
 
 	/* Search for a neighbour only if a jump depends on it. */
 	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LATER) {
-		in.blocked = point_is_blocked(point);
-		wanted = point_wants(&in);
+		in.blocked = kprobe_point_is_blocked(point);
+		wanted = kprobe_point_wants(&in);
 	}
 
 	return wanted;
 }
 
 /* Would the point be reached by a jump if it had a detour? */
-bool point_wants_detour(struct kprobe_point *point)
+bool kprobe_point_wants_detour(struct kprobe_point *point)
 {
-	struct point_inputs in = point_read_inputs(point);
+	struct point_inputs in = kprobe_point_read_inputs(point);
 
 	in.detour = true;
 
 	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
-	       point->detour == DETOUR_UNTRIED && point_wants(&in) == POINT_JUMP;
+	       point->detour == DETOUR_UNTRIED && kprobe_point_wants(&in) == POINT_JUMP;
 }
 
 static enum point_state point_next_state(struct kprobe_point *point)
 {
-	return point_next(point->state, point_wanted(point));
+	return kprobe_point_next(point->state, point_wanted(point));
 }
 
 static void points_set_state(struct list_head *kps, enum point_state state)
@@ -55,7 +55,7 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 	struct kprobe *p;
 
 	list_for_each_entry(p, kps, list)
-		point_set_state(point_of(p), state);
+		kprobe_point_set_state(point_of(p), state);
 }
 
 /* These steps are left to the optimizer's worker. */
@@ -70,7 +70,7 @@ static bool point_loses_jump(struct kprobe_point *point)
 	enum point_text wanted = point_wanted(point);
 
 	return point_has_jump(point) && !step_is_deferred(point->state, wanted) &&
-	       point_next(point->state, wanted) == POINT_ARMED;
+	       kprobe_point_next(point->state, wanted) == POINT_ARMED;
 }
 
 static bool point_is_armed(struct kprobe_point *point)
@@ -95,7 +95,7 @@ static bool point_is_to_arm(struct kprobe_point *point)
 
 static bool point_is_to_move(struct kprobe_point *point)
 {
-	return ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED;
+	return kprobe_ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED;
 }
 
 /* Move the points for which @is_one() is true from @work to @some. */
@@ -116,7 +116,7 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 	LIST_HEAD(some);
 
 	points_pick(work, is_one, &some);
-	jumps_cancel(&some);
+	kprobe_jumps_cancel(&some);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
 }
@@ -128,7 +128,7 @@ static void points_drop_breakpoints(struct list_head *work,
 	LIST_HEAD(some);
 
 	points_pick(work, is_one, &some);
-	disarm_points(&some);
+	kprobe_disarm_points(&some);
 	points_set_state(&some, POINT_DISARMED);
 	list_splice_tail(&some, work);
 }
@@ -137,20 +137,20 @@ static void points_drop_breakpoints(struct list_head *work,
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
-	enum point_state next = point_next(point->state, wanted);
+	enum point_state next = kprobe_point_next(point->state, wanted);
 
 	if (next == point->state || step_is_deferred(point->state, wanted)) {
-		if (point_wants_detour(point))
-			jump_queue(point);
+		if (kprobe_point_wants_detour(point))
+			kprobe_jump_queue(point);
 		return;
 	}
 
 	/* The next state is OPTIMIZING, UNOPTIMIZING, or OPTIMIZED again. */
-	point_set_state(point, next);
+	kprobe_point_set_state(point, next);
 	if (next == POINT_OPTIMIZED)
-		jump_forget(point);
+		kprobe_jump_forget(point);
 	else
-		jump_queue(point);
+		kprobe_jump_queue(point);
 }
 
 /*
@@ -161,7 +161,7 @@ static void point_reconsider(struct kprobe_point *point)
  * Only taking an ftrace site can fail. Then no point has been armed; who changed
  * the inputs changes them back and calls again.
  */
-int points_reconcile(struct list_head *work)
+int kprobe_points_reconcile(struct list_head *work)
 {
 	LIST_HEAD(some);
 	struct kprobe *p;
@@ -169,9 +169,9 @@ int points_reconcile(struct list_head *work)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	points_add_outer(work);
+	kprobe_points_add_outer(work);
 	points_pick(work, point_is_to_move, &some);
-	ret = ftrace_move_points(&some);
+	ret = kprobe_ftrace_move_points(&some);
 	list_splice_tail_init(&some, work);
 
 	/* A jump goes before a breakpoint comes into what it covers. */
@@ -179,7 +179,7 @@ int points_reconcile(struct list_head *work)
 	points_drop_breakpoints(work, point_is_to_disarm);
 
 	points_pick(work, point_is_to_arm, &some);
-	ret = ret ?: arm_points(&some);
+	ret = ret ?: kprobe_arm_points(&some);
 	if (!ret)
 		points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
@@ -206,7 +206,7 @@ static void points_reconcile_each(struct list_head *work)
 
 	list_for_each_entry_safe(p, next, work, list) {
 		list_move(&p->list, &one);
-		points_reconcile(&one);
+		kprobe_points_reconcile(&one);
 		list_splice_tail_init(&one, &done);
 		cond_resched();
 	}
@@ -217,17 +217,17 @@ static void points_reconcile_each(struct list_head *work)
  * The same when the inputs cannot be restored: a point that cannot be armed does not
  * hold up the others and is retried the next time. Returns the first error.
  */
-int points_reconcile_most(struct list_head *work)
+int kprobe_points_reconcile_most(struct list_head *work)
 {
 	LIST_HEAD(some);
 	int ret;
 
-	ret = points_reconcile(work);
+	ret = kprobe_points_reconcile(work);
 	if (!ret)
 		return 0;
 
 	points_pick(work, point_may_be_refused, &some);
-	if (points_reconcile(work))
+	if (kprobe_points_reconcile(work))
 		points_reconcile_each(work);
 	points_reconcile_each(&some);
 	list_splice_tail(&some, work);
@@ -236,7 +236,7 @@ int points_reconcile_most(struct list_head *work)
 }
 
 /* Empty @work, and move the points without members to @dead. */
-void points_bury(struct list_head *work, struct list_head *dead)
+void kprobe_points_bury(struct list_head *work, struct list_head *dead)
 {
 	struct kprobe *p, *next;
 
@@ -246,15 +246,15 @@ void points_bury(struct list_head *work, struct list_head *dead)
 		list_del_init(&p->list);
 		if (!list_empty(&point->members))
 			continue;
-		table_del(point);
-		jump_forget(point);
-		point_set_state(point, POINT_DEAD);
+		kprobe_table_del(point);
+		kprobe_jump_forget(point);
+		kprobe_point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
 }
 
-/* Called a grace period after points_bury(), with no lock held. */
-void points_free(struct list_head *dead)
+/* Called a grace period after kprobe_points_bury(), with no lock held. */
+void kprobe_points_free(struct list_head *dead)
 {
 	struct kprobe *p, *next;
 
@@ -262,14 +262,14 @@ void points_free(struct list_head *dead)
 		struct kprobe_point *point = point_of(p);
 
 		if (kprobe_ftrace(p)) {
-			point_free(point);
+			kprobe_point_free(point);
 			continue;
 		}
 		arch_remove_kprobe(p);
 		if (point_has_detour(point))
-			point_free_with_detour(point);
+			kprobe_point_free_with_detour(point);
 		else
-			point_free(point);
+			kprobe_point_free(point);
 	}
 }
 
@@ -294,7 +294,7 @@ static int collect_in_range(struct kprobe_point *point, void *data)
  * The text in [start, end) is about to be freed. If it can still be written, restore it,
  * because a late hit would find no point. ftrace sites are given back in any case.
  */
-void points_forget_text(unsigned long start, unsigned long end, bool can_write)
+void kprobe_points_forget_text(unsigned long start, unsigned long end, bool can_write)
 {
 	struct text_range range = {
 		.start = start,
@@ -305,16 +305,16 @@ void points_forget_text(unsigned long start, unsigned long end, bool can_write)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	points_for_each(collect_in_range, &range);
+	kprobe_points_for_each(collect_in_range, &range);
 	if (can_write)
 		points_drop_jumps(&range.points, point_has_jump);
 	points_drop_breakpoints(&range.points, can_write ? point_is_armed : point_has_site);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
-		table_set_gone(point_of(p));
-		jump_forget(point_of(p));
-		point_set_state(point_of(p), POINT_GONE);
+		kprobe_table_set_gone(point_of(p));
+		kprobe_jump_forget(point_of(p));
+		kprobe_point_set_state(point_of(p), POINT_GONE);
 	}
 }
 
@@ -330,7 +330,7 @@ void points_forget_text(unsigned long start, unsigned long end, bool can_write)
  */
 bool kprobe_keeps_text(unsigned long addr)
 {
-	return get_kprobe((void *)addr) || points_cover(addr);
+	return get_kprobe((void *)addr) || kprobe_points_cover(addr);
 }
 
 static int queue_point(struct kprobe_point *point, void *work)
@@ -352,24 +352,24 @@ static int point_cmp(void *unused, const struct list_head *a, const struct list_
  * Reconcile every point after a global switch has changed. Sorting by address keeps the
  * points of one function and of one page of text together.
  */
-int points_reconcile_all(void)
+int kprobe_points_reconcile_all(void)
 {
 	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 	int ret;
 
-	points_for_each(queue_point, &work);
+	kprobe_points_for_each(queue_point, &work);
 	list_sort(NULL, &work, point_cmp);
-	ret = points_reconcile_most(&work);
-	points_bury(&work, &nothing_dies);
+	ret = kprobe_points_reconcile_most(&work);
+	kprobe_points_bury(&work, &nothing_dies);
 
 	return ret;
 }
 
 /* Disarm every point regardless of its members, or arm them again. */
-int points_set_all_off(bool off)
+int kprobe_points_set_all_off(bool off)
 {
-	want_all_off(off);
+	kprobe_want_all_off(off);
 
-	return points_reconcile_all();
+	return kprobe_points_reconcile_all();
 }

@@ -10,13 +10,13 @@
 
 struct kprobe_point;
 
-int points_reconcile(struct list_head *work);
-int points_reconcile_most(struct list_head *work);
-int points_reconcile_all(void);
-void points_bury(struct list_head *work, struct list_head *dead);
-void points_free(struct list_head *dead);
-void points_forget_text(unsigned long start, unsigned long end, bool can_write);
-bool point_wants_detour(struct kprobe_point *point);
-int points_set_all_off(bool off);
+int kprobe_points_reconcile(struct list_head *work);
+int kprobe_points_reconcile_most(struct list_head *work);
+int kprobe_points_reconcile_all(void);
+void kprobe_points_bury(struct list_head *work, struct list_head *dead);
+void kprobe_points_free(struct list_head *dead);
+void kprobe_points_forget_text(unsigned long start, unsigned long end, bool can_write);
+bool kprobe_point_wants_detour(struct kprobe_point *point);
+int kprobe_points_set_all_off(bool off);
 
 #endif /* _KERNEL_KPROBES_RECONCILE_H */

@@ -132,7 +132,7 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 }
 
 /* Fill in the address that the probe of @req names; the probe is only read. */
-int resolve_address(struct probe_request *req)
+int kprobe_resolve_address(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
 
@@ -140,7 +140,7 @@ int resolve_address(struct probe_request *req)
 }
 
 /* Move the address of @req to where the architecture has the probe. */
-int resolve_place(struct probe_request *req)
+int kprobe_resolve_place(struct probe_request *req)
 {
 	const struct kprobe_function *fn;
 	unsigned long where = req->addr;

@@ -62,11 +62,11 @@ static int return_check(struct kretprobe *rp)
 
 	guard(mutex)(&kprobe_mutex);
 	/* What a registered probe uses must not be set up anew. */
-	if (probe_is_registered(&rp->kp))
+	if (kprobe_is_registered(&rp->kp))
 		return -EINVAL;
 	req.kp = &rp->kp;
-	ret = resolve_address(&req);
-	ret = ret ?: resolve_place(&req);
+	ret = kprobe_resolve_address(&req);
+	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
 	if (!req.on_entry || return_is_blacklisted(req.addr)) {
@@ -95,12 +95,12 @@ static int return_set_up(struct kretprobe *rp)
 	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
 		return -ENOMEM;
 
-	ret = return_pool_create(rp, return_maxactive(rp));
+	ret = kretprobe_pool_create(rp, return_maxactive(rp));
 	if (ret)
 		return ret;
 
 	rp->nmissed = 0;
-	rp->kp.pre_handler = return_entry_handler;
+	rp->kp.pre_handler = kretprobe_entry_handler;
 	rp->kp.post_handler = NULL;
 
 	return 0;
@@ -110,9 +110,9 @@ static void return_tear_down(struct kretprobe **rps, int num)
 {
 	int i;
 
-	return_pools_settle();
+	kretprobe_pools_settle();
 	for (i = 0; i < num; i++) {
-		return_pool_destroy(rps[i]);
+		kretprobe_pool_destroy(rps[i]);
 		rps[i]->kp.pre_handler = NULL;
 		cond_resched();
 	}
@@ -242,10 +242,10 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 
 	unregister_kprobes((struct kprobe **)rps, num);
 
-	return_pools_settle();
+	kretprobe_pools_settle();
 	for (i = 0; i < num; i++) {
 		if (rps[i] && rps[i]->kp.addr)
-			return_pool_destroy(rps[i]);
+			kretprobe_pool_destroy(rps[i]);
 		cond_resched();
 	}
 }
@@ -265,7 +265,7 @@ void unregister_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 NOKPROBE_SYMBOL(unregister_kretprobe);
 
-int __init return_init(void)
+int __init kretprobe_init(void)
 {
 	unsigned int i;
 
@@ -277,5 +277,5 @@ int __init return_init(void)
 			pr_debug("no function %s, not to be diverted\n", black->name);
 	}
 
-	return return_pools_init();
+	return kretprobe_pools_init();
 }

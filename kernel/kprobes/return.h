@@ -10,8 +10,8 @@
 #include <linux/overflow.h>
 
 #ifdef CONFIG_KRETPROBES
-int return_init(void);
-int return_entry_handler(struct kprobe *p, struct pt_regs *regs);
+int kretprobe_init(void);
+int kretprobe_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
 /* Most bytes that objpool needs for a CPU: each ring can hold all @nr instances. */
 static inline size_t return_each_cpu(int nr, size_t data_size)
@@ -24,10 +24,10 @@ static inline size_t return_each_cpu(int nr, size_t data_size)
 
 static inline bool return_is_probe(const struct kprobe *kp)
 {
-	return kp->pre_handler == return_entry_handler;
+	return kp->pre_handler == kretprobe_entry_handler;
 }
 #else
-static inline int return_init(void)
+static inline int kretprobe_init(void)
 {
 	return 0;
 }

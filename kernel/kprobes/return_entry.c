@@ -28,14 +28,14 @@ static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_ins
 	/* The return probe may be retired while its breakpoint still stands. */
 	if (!ri && return_is_retired(rp))
 		return 0;
-	ri = ri ?: return_pool_pop(rp);
+	ri = ri ?: kretprobe_pool_pop(rp);
 	if (!ri)
 		return return_count_miss(rp);
 
 	if (rp->entry_handler && return_call_entry_handler(rp, ri, regs))
-		return_pool_keep(ri);
+		kretprobe_pool_keep(ri);
 	else
-		return_divert(ri, regs, kprobe_ftrace(&rp->kp));
+		kretprobe_divert(ri, regs, kprobe_ftrace(&rp->kp));
 
 	return 0;
 }
@@ -43,17 +43,17 @@ static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_ins
 NOKPROBE_SYMBOL(return_entry_slow);
 
 /* The pre_handler of every return probe. */
-int return_entry_handler(struct kprobe *p, struct pt_regs *regs)
+int kretprobe_entry_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = return_pool_get(rp);
+	struct kretprobe_instance *ri = kretprobe_pool_get(rp);
 
 	if (!ri || rp->entry_handler)
 		return return_entry_slow(rp, ri, regs);
 
-	return_divert(ri, regs, kprobe_ftrace(p));
+	kretprobe_divert(ri, regs, kprobe_ftrace(p));
 
 	return 0;
 }
 
-NOKPROBE_SYMBOL(return_entry_handler);
+NOKPROBE_SYMBOL(kretprobe_entry_handler);

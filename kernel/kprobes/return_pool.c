@@ -277,13 +277,13 @@ static void put_spares_back(struct return_pool *pool)
  * Have whoever has asked for more be done with that, a grace period after the last
  * hit. The one who has to wake the worker may still be about to, for another pool.
  */
-void return_pools_settle(void)
+void kretprobe_pools_settle(void)
 {
 	queue_work(system_unbound_wq, &grow_work);
 	flush_work(&grow_work);
 }
 
-/* Without a hit since return_pools_settle(). */
+/* Without a hit since kretprobe_pools_settle(). */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
@@ -298,7 +298,7 @@ static void pool_free(struct return_pool *pool)
 	kfree(pool);
 }
 
-int return_pool_create(struct kretprobe *rp, int nr)
+int kretprobe_pool_create(struct kretprobe *rp, int nr)
 {
 	struct return_pool *pool;
 	int ret;
@@ -329,7 +329,7 @@ int return_pool_create(struct kretprobe *rp, int nr)
  * Instances that come back from now on are not needed again. No call takes one
  * either, for with none at hand it looks whether the return probe is retired.
  */
-void return_pool_retire(struct kretprobe *rp)
+void kretprobe_pool_retire(struct kretprobe *rp)
 {
 	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
 	struct return_chunk *chunk;
@@ -340,15 +340,15 @@ void return_pool_retire(struct kretprobe *rp)
 	put_spares_back(pool);
 }
 
-/* Called a grace period after return_pool_retire(), or when no hit can be. */
-void return_pool_destroy(struct kretprobe *rp)
+/* Called a grace period after kretprobe_pool_retire(), or when no hit can be. */
+void kretprobe_pool_destroy(struct kretprobe *rp)
 {
 	struct return_chunk *first;
 
 	if (!rp->rph)
 		return;
 
-	return_pool_retire(rp);
+	kretprobe_pool_retire(rp);
 	first = return_chunk_of(rp->rph);
 	rp->rph = NULL;
 	pool_free(first->pool);
@@ -402,14 +402,14 @@ static struct kretprobe_instance *take_from_others(struct return_pool *pool)
 NOKPROBE_SYMBOL(take_from_others);
 
 /* This CPU has none at hand: there may be one in the pool, or with another CPU. */
-struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
+struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 {
 	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
 
 	return take_from_chunks(pool) ?: take_from_others(pool);
 }
 
-NOKPROBE_SYMBOL(return_pool_pop);
+NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
 /*
  * A call from here that was followed would end here as well, and so on: none is.
@@ -432,16 +432,16 @@ static void take_back_late(struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(take_back_late);
 
 /* With preemption disabled. */
-void return_pool_put(struct kretprobe_instance *ri)
+void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
 	if (!push_if_wanted(ri))
 		take_back_late(ri);
 }
 
-NOKPROBE_SYMBOL(return_pool_put);
+NOKPROBE_SYMBOL(kretprobe_pool_put);
 
 /* As CPUs have come, and when they have gone. */
-int __init return_pools_init(void)
+int __init kretprobe_pools_init(void)
 {
 	int ret;
 

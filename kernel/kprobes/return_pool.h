@@ -13,21 +13,21 @@
 #include <linux/sched.h>
 
 #ifdef CONFIG_KRETPROBES
-int return_pools_init(void);
-int return_pool_create(struct kretprobe *rp, int nr);
-void return_pool_retire(struct kretprobe *rp);
-void return_pool_destroy(struct kretprobe *rp);
-void return_pools_settle(void);
+int kretprobe_pools_init(void);
+int kretprobe_pool_create(struct kretprobe *rp, int nr);
+void kretprobe_pool_retire(struct kretprobe *rp);
+void kretprobe_pool_destroy(struct kretprobe *rp);
+void kretprobe_pools_settle(void);
 #else
-static inline void return_pool_retire(struct kretprobe *rp)
+static inline void kretprobe_pool_retire(struct kretprobe *rp)
 {
 }
 #endif
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-struct kretprobe_instance *return_pool_get(struct kretprobe *rp);
+struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp);
 
-static inline struct kretprobe_instance *return_pool_pop(struct kretprobe *rp)
+static inline struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 {
 	return NULL;
 }
@@ -44,8 +44,8 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	return rp->entry_handler(ri, regs);
 }
 
-void return_pool_keep(struct kretprobe_instance *ri);
-void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+void kretprobe_pool_keep(struct kretprobe_instance *ri);
+void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 #elif defined(CONFIG_KRETPROBES)
 struct return_pool;
 
@@ -65,8 +65,8 @@ struct return_chunk {
 	struct return_chunk *older;
 };
 
-struct kretprobe_instance *return_pool_pop(struct kretprobe *rp);
-void return_pool_put(struct kretprobe_instance *ri);
+struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp);
+void kretprobe_pool_put(struct kretprobe_instance *ri);
 
 static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
@@ -95,7 +95,7 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 }
 
 /* xchg(): an NMI may interrupt, and CPUs without a spare instance take this one. */
-static __always_inline struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+static __always_inline struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp)
 {
 	return xchg(this_cpu_ptr(return_chunk_of(rp->rph)->spare), NULL);
 }
@@ -104,16 +104,16 @@ static __always_inline struct kretprobe_instance *return_pool_get(struct kretpro
  * The return probe was still registered after preemption was disabled, so its pool
  * exists.
  */
-static __always_inline void return_pool_keep(struct kretprobe_instance *ri)
+static __always_inline void kretprobe_pool_keep(struct kretprobe_instance *ri)
 {
 	struct kretprobe_instance *none = NULL;
 
 	if (unlikely(!try_cmpxchg(this_cpu_ptr(return_chunk_of(ri->rph)->spare), &none, ri)))
-		return_pool_put(ri);
+		kretprobe_pool_put(ri);
 }
 
-static __always_inline void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs,
-					  bool mcount)
+static __always_inline void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs,
+					     bool mcount)
 {
 #ifdef arch_divert_return
 	arch_divert_return(&ri->ret_addr, &ri->fp, regs);

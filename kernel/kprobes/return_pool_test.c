@@ -26,7 +26,7 @@ static bool take(struct pool_test *pool)
 	struct kretprobe_instance *ri;
 
 	guard(preempt)();
-	ri = return_pool_get(&pool->rp) ?: return_pool_pop(&pool->rp);
+	ri = kretprobe_pool_get(&pool->rp) ?: kretprobe_pool_pop(&pool->rp);
 	if (ri)
 		pool->taken[pool->nr++] = ri;
 
@@ -36,7 +36,7 @@ static bool take(struct pool_test *pool)
 static void give_back(struct pool_test *pool)
 {
 	guard(preempt)();
-	return_pool_keep(pool->taken[--pool->nr]);
+	kretprobe_pool_keep(pool->taken[--pool->nr]);
 }
 
 static bool is_taken_twice(const struct pool_test *pool)
@@ -60,7 +60,7 @@ static struct pool_test *new_pool(struct kunit *test, int nr, int maxactive)
 	KUNIT_ASSERT_NOT_NULL(test, pool);
 	pool->rp.maxactive = maxactive;
 	pool->rp.data_size = sizeof(long);
-	KUNIT_ASSERT_EQ(test, return_pool_create(&pool->rp, nr), 0);
+	KUNIT_ASSERT_EQ(test, kretprobe_pool_create(&pool->rp, nr), 0);
 
 	return pool;
 }
@@ -69,8 +69,8 @@ static void drop_pool(struct pool_test *pool)
 {
 	while (pool->nr)
 		give_back(pool);
-	return_pools_settle();
-	return_pool_destroy(&pool->rp);
+	kretprobe_pools_settle();
+	kretprobe_pool_destroy(&pool->rp);
 }
 
 static void pool_gives_all(struct kunit *test)
@@ -97,7 +97,7 @@ static void pool_grows(struct kunit *test)
 			continue;
 		/* irq_work may be late on an emulated CPU. */
 		msleep(20);
-		return_pools_settle();
+		kretprobe_pools_settle();
 		tries++;
 	}
 	KUNIT_EXPECT_EQ(test, pool->nr, NR_MORE);
@@ -132,7 +132,7 @@ static void pool_grows_in_time(struct kunit *test)
 
 	for (i = 0; i < NR_MORE; i++) {
 		nr_missed += !take(pool);
-		return_pools_settle();
+		kretprobe_pools_settle();
 	}
 	KUNIT_EXPECT_EQ(test, nr_missed, 0);
 
@@ -157,9 +157,9 @@ static void pool_spare_of_other(struct kunit *test)
 		other = cpumask_any_but(cpu_possible_mask, smp_processor_id());
 		if (other < nr_cpu_ids)
 			*per_cpu_ptr(newest->spare, other) = first;
-		found = return_pool_pop(&pool->rp);
-		return_pool_put(first);
-		return_pool_put(second);
+		found = kretprobe_pool_pop(&pool->rp);
+		kretprobe_pool_put(first);
+		kretprobe_pool_put(second);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, found, other < nr_cpu_ids ? first : NULL);
 
@@ -186,22 +186,22 @@ static void pool_retired(struct kunit *test)
 	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
 
 	KUNIT_ASSERT_TRUE(test, take(pool));
-	return_pool_retire(&pool->rp);
+	kretprobe_pool_retire(&pool->rp);
 	KUNIT_EXPECT_TRUE(test, return_is_retired(&pool->rp));
 	KUNIT_EXPECT_NULL(test, get_kretprobe(pool->taken[0]));
-	return_pools_settle();
-	return_pool_destroy(&pool->rp);
+	kretprobe_pools_settle();
+	kretprobe_pool_destroy(&pool->rp);
 
 	/* The last instance frees the chunk; KASAN and kmemleak look at that. */
 	scoped_guard(preempt)
-		return_pool_put(pool->taken[0]);
+		kretprobe_pool_put(pool->taken[0]);
 }
 
 static void pool_too_large(struct kunit *test)
 {
 	struct kretprobe rp = { .maxactive = OBJPOOL_NR_OBJECT_MAX + 1 };
 
-	KUNIT_EXPECT_EQ(test, return_pool_create(&rp, rp.maxactive), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kretprobe_pool_create(&rp, rp.maxactive), -EINVAL);
 	KUNIT_EXPECT_NULL(test, rp.rph);
 }
 

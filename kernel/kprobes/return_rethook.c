@@ -33,12 +33,12 @@ static void return_rethook_handler(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(return_rethook_handler);
 
-int __init return_pools_init(void)
+int __init kretprobe_pools_init(void)
 {
 	return 0;
 }
 
-int return_pool_create(struct kretprobe *rp, int maxactive)
+int kretprobe_pool_create(struct kretprobe *rp, int maxactive)
 {
 	struct rethook *rh;
 
@@ -52,16 +52,16 @@ int return_pool_create(struct kretprobe *rp, int maxactive)
 }
 
 /* rethook cannot grow: allocate all nodes now. */
-void return_pools_settle(void)
+void kretprobe_pools_settle(void)
 {
 }
 
-void return_pool_retire(struct kretprobe *rp)
+void kretprobe_pool_retire(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);
 }
 
-void return_pool_destroy(struct kretprobe *rp)
+void kretprobe_pool_destroy(struct kretprobe *rp)
 {
 	struct rethook *rh = rp->rh;
 
@@ -74,25 +74,25 @@ void return_pool_destroy(struct kretprobe *rp)
 	rethook_free(rh);
 }
 
-struct kretprobe_instance *return_pool_get(struct kretprobe *rp)
+struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp)
 {
 	struct rethook_node *node = rethook_try_get(rp->rh);
 
 	return node ? container_of(node, struct kretprobe_instance, node) : NULL;
 }
 
-NOKPROBE_SYMBOL(return_pool_get);
+NOKPROBE_SYMBOL(kretprobe_pool_get);
 
-void return_pool_keep(struct kretprobe_instance *ri)
+void kretprobe_pool_keep(struct kretprobe_instance *ri)
 {
 	rethook_recycle(&ri->node);
 }
 
-NOKPROBE_SYMBOL(return_pool_keep);
+NOKPROBE_SYMBOL(kretprobe_pool_keep);
 
-void return_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
+void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount)
 {
 	rethook_hook(&ri->node, regs, mcount);
 }
 
-NOKPROBE_SYMBOL(return_divert);
+NOKPROBE_SYMBOL(kretprobe_divert);

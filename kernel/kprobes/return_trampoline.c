@@ -165,9 +165,9 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 	struct kprobe *outer = kprobe_running();
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
-	if (hit_put_aside(&rp->kp)) {
+	if (kprobe_hit_put_aside(&rp->kp)) {
 		call_watched(rp, ri, regs);
-		hit_resume();
+		kprobe_hit_resume();
 		return;
 	}
 #endif
@@ -203,7 +203,7 @@ static void recycle_until(struct kretprobe_instance *last)
 	do {
 		node = next;
 		next = node->next;
-		return_pool_put(llist_entry(node, struct kretprobe_instance, llist));
+		kretprobe_pool_put(llist_entry(node, struct kretprobe_instance, llist));
 	} while (node != &last->llist);
 }
 
@@ -289,7 +289,7 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	arch_kretprobe_fixup_return(regs, ri->ret_addr);
 	current->kretprobe_instances.first = ri->llist.next;
 	ret_addr = (unsigned long)ri->ret_addr;
-	return_pool_keep(ri);
+	kretprobe_pool_keep(ri);
 
 	return ret_addr;
 }
@@ -357,7 +357,7 @@ void kprobe_flush_task(struct task_struct *task)
 	struct kretprobe_instance *ri, *next;
 
 	llist_for_each_entry_safe(ri, next, node, llist)
-		return_pool_put(ri);
+		kretprobe_pool_put(ri);
 }
 
 NOKPROBE_SYMBOL(kprobe_flush_task);

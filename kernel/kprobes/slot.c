@@ -543,12 +543,12 @@ kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 }
 
 /**
- * publish_optinsn_slot() - have optinsn_slot_of() find a slot from now on
+ * kprobe_publish_optinsn_slot() - have kprobe_optinsn_slot_of() find a slot from now on
  * @slot: which, with all that is found by it written; it may be published already
  *
  * Context: Process context, may sleep.
  */
-void publish_optinsn_slot(kprobe_opcode_t *slot)
+void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
 {
 	struct slot_page *page;
 
@@ -557,7 +557,7 @@ void publish_optinsn_slot(kprobe_opcode_t *slot)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	/* Pairs with the acquire in optinsn_slot_of(). */
+	/* Pairs with the acquire in kprobe_optinsn_slot_of(). */
 	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], SLOT_USED);
 }
 
@@ -572,17 +572,17 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 }
 
 /**
- * optinsn_slot_of() - the slot that an address is in
+ * kprobe_optinsn_slot_of() - the slot that an address is in
  * @addr: an address, which may be left over from a slot given back long ago
  *
  * free_optinsn_slot() hides the slot from here. The point that owns it is freed a grace
- * period after that, see points_free().
+ * period after that, see kprobe_points_free().
  *
  * Context: Any, with RCU watching. The slot and its owner stay until the caller's
  * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
  * Return: the start of the slot, NULL when @addr is in none that is published.
  */
-kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
+kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 {
 	const struct slot_kind *kind = &optinsn_slots;
 	struct slot_page *page;
@@ -599,7 +599,7 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 	if (offset < page->first)
 		return NULL;
 	i = (offset - page->first) / kind->size;
-	/* Pairs with the release in publish_optinsn_slot(). */
+	/* Pairs with the release in kprobe_publish_optinsn_slot(). */
 	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
 		return NULL;
 
@@ -607,7 +607,7 @@ kprobe_opcode_t *optinsn_slot_of(unsigned long addr)
 }
 #endif
 
-unsigned int slot_pages_in_use(void)
+unsigned int kprobe_slot_pages_in_use(void)
 {
 	guard(mutex)(&slot_mutex);
 

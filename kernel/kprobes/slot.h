@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-unsigned int slot_pages_in_use(void);
+unsigned int kprobe_slot_pages_in_use(void);
 
 #ifdef CONFIG_OPTPROBES
 extern bool optinsn_slots_withheld;

@@ -45,7 +45,7 @@ static void slot_get_many(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i] +
 							    KPROBE_INSN_SLOT_SIZE - 1));
 	}
-	KUNIT_EXPECT_GE(test, slot_pages_in_use(), 2);
+	KUNIT_EXPECT_GE(test, kprobe_slot_pages_in_use(), 2);
 
 	for (i = 0; i < NR_SLOTS; i++)
 		free_insn_slot(slots[i], 0);
@@ -74,7 +74,7 @@ static void slot_dirty(struct kunit *test)
 static void slot_reclaim(struct kunit *test)
 {
 	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
-	unsigned int i, pages = slot_pages_in_use();
+	unsigned int i, pages = kprobe_slot_pages_in_use();
 
 	KUNIT_ASSERT_NOT_NULL(test, slots);
 	for (i = 0; i < NR_SLOTS; i++) {
@@ -84,9 +84,9 @@ static void slot_reclaim(struct kunit *test)
 	for (i = 0; i < NR_SLOTS; i++)
 		free_insn_slot(slots[i], 1);
 
-	for (i = 0; i < 600 && slot_pages_in_use() > max(pages, 1U); i++)
+	for (i = 0; i < 600 && kprobe_slot_pages_in_use() > max(pages, 1U); i++)
 		msleep(100);
-	KUNIT_EXPECT_LE(test, slot_pages_in_use(), max(pages, 1U));
+	KUNIT_EXPECT_LE(test, kprobe_slot_pages_in_use(), max(pages, 1U));
 }
 
 /**
@@ -147,14 +147,14 @@ static void slot_text_outlives_readers(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, slots);
 	KUNIT_ASSERT_NOT_NULL(test, reader);
 	for (i = 0; i < nr; i++) {
-		pages = slot_pages_in_use();
+		pages = kprobe_slot_pages_in_use();
 		slots[i] = get_insn_slot();
 		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
 		/*
 		 * The first slot of a page that only this test uses. The last page of
 		 * all stays, so there has to be one more after it.
 		 */
-		if (!reader->slot && slot_pages_in_use() > pages && i + NR_SLOTS < nr)
+		if (!reader->slot && kprobe_slot_pages_in_use() > pages && i + NR_SLOTS < nr)
 			reader->slot = slots[i];
 	}
 	KUNIT_ASSERT_NOT_NULL(test, reader->slot);
@@ -182,7 +182,7 @@ static void slot_kallsyms(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	do {
-		pages = slot_pages_in_use();
+		pages = kprobe_slot_pages_in_use();
 		found = 0;
 		for (i = 0; !kprobe_get_kallsym(i, &addr, &type, name); i++) {
 			KUNIT_EXPECT_EQ(test, type, 't');
@@ -193,7 +193,7 @@ static void slot_kallsyms(struct kunit *test)
 				KUNIT_EXPECT_STREQ(test, name, "kprobe_optinsn_page");
 			}
 		}
-	} while (pages != slot_pages_in_use());
+	} while (pages != kprobe_slot_pages_in_use());
 
 	KUNIT_EXPECT_EQ(test, found, 1);
 	KUNIT_EXPECT_EQ(test, i, pages);
@@ -239,16 +239,16 @@ static void slot_across_pages(struct kunit *test)
 		kunit_skip(test, "this architecture places no slots");
 
 	KUNIT_EXPECT_EQ(test, offset_in_page(slot), PAGE_SIZE - size / 2);
-	KUNIT_EXPECT_NULL(test, optinsn_slot_of(addr));
-	publish_optinsn_slot(slot);
-	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr), slot);
-	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of(addr + size - 1), slot);
-	KUNIT_EXPECT_PTR_NE(test, optinsn_slot_of(addr - 1), slot);
-	KUNIT_EXPECT_PTR_NE(test, optinsn_slot_of(addr + size), slot);
+	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(addr));
+	kprobe_publish_optinsn_slot(slot);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr), slot);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr + size - 1), slot);
+	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr - 1), slot);
+	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr + size), slot);
 	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(addr + size - 1));
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot(addr));
 	free_optinsn_slot(slot, 0);
-	KUNIT_EXPECT_NULL(test, optinsn_slot_of(addr));
+	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(addr));
 }
 #endif
 

@@ -67,17 +67,17 @@ static const u8 point_steps[NR_POINT_STATES][NR_POINT_TEXTS] = {
 	[POINT_DEAD] = { POINT_DEAD, POINT_DEAD, POINT_DEAD, POINT_DEAD },
 };
 
-const char *point_state_name(enum point_state state)
+const char *kprobe_point_state_name(enum point_state state)
 {
 	return state < NR_POINT_STATES ? point_state_names[state] : "invalid";
 }
 
-bool point_edge_legal(enum point_state from, enum point_state to)
+bool kprobe_point_edge_legal(enum point_state from, enum point_state to)
 {
 	return from < NR_POINT_STATES && to < NR_POINT_STATES && point_edges[from] & BIT(to);
 }
 
-enum point_text point_wants(const struct point_inputs *in)
+enum point_text kprobe_point_wants(const struct point_inputs *in)
 {
 	if (!in->enabled || in->all_off)
 		return POINT_PLAIN;
@@ -89,13 +89,13 @@ enum point_text point_wants(const struct point_inputs *in)
 	return in->may_jump ? POINT_JUMP : POINT_BREAK_LATER;
 }
 
-enum point_state point_next(enum point_state state, enum point_text wanted)
+enum point_state kprobe_point_next(enum point_state state, enum point_text wanted)
 {
 	return point_steps[state][wanted];
 }
 
 /* The KPROBE_FLAG_* bits that mirror a state for code outside. */
-u32 point_state_flags(enum point_state state)
+u32 kprobe_point_state_flags(enum point_state state)
 {
 	switch (state) {
 	case POINT_NEW:

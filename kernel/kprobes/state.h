@@ -54,10 +54,10 @@ struct point_inputs {
 	bool blocked;
 };
 
-const char *point_state_name(enum point_state state);
-bool point_edge_legal(enum point_state from, enum point_state to);
-enum point_text point_wants(const struct point_inputs *in);
-enum point_state point_next(enum point_state state, enum point_text wanted);
-u32 point_state_flags(enum point_state state);
+const char *kprobe_point_state_name(enum point_state state);
+bool kprobe_point_edge_legal(enum point_state from, enum point_state to);
+enum point_text kprobe_point_wants(const struct point_inputs *in);
+enum point_state kprobe_point_next(enum point_state state, enum point_text wanted);
+u32 kprobe_point_state_flags(enum point_state state);
 
 #endif /* _KERNEL_KPROBES_STATE_H */

@@ -28,11 +28,12 @@ static void state_edges(struct kunit *test)
 
 	for (from = 0; from < NR_POINT_STATES; from++) {
 		for (to = 0; to < NR_POINT_STATES; to++)
-			KUNIT_EXPECT_EQ_MSG(test, point_edge_legal(from, to), legal[from][to],
-					    "%s -> %s", point_state_name(from),
-					    point_state_name(to));
-		KUNIT_EXPECT_FALSE(test, point_edge_legal(from, NR_POINT_STATES));
-		KUNIT_EXPECT_FALSE(test, point_edge_legal(NR_POINT_STATES, from));
+			KUNIT_EXPECT_EQ_MSG(test, kprobe_point_edge_legal(from, to),
+					    legal[from][to], "%s -> %s",
+					    kprobe_point_state_name(from),
+					    kprobe_point_state_name(to));
+		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(from, NR_POINT_STATES));
+		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(NR_POINT_STATES, from));
 	}
 }
 
@@ -87,7 +88,7 @@ static void step_case_describe(const struct step_case *c, char *desc)
 	static const char * const texts[] = { "plain", "breakpoint", "breakpoint later",
 					    "jump" };
 
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s wants %s", point_state_name(c->state),
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s wants %s", kprobe_point_state_name(c->state),
 		 texts[c->wanted]);
 }
 
@@ -100,15 +101,16 @@ static void state_steps(struct kunit *test)
 	enum point_state state = c->state;
 	unsigned int steps;
 
-	KUNIT_EXPECT_EQ(test, point_next(state, c->wanted), c->next);
+	KUNIT_EXPECT_EQ(test, kprobe_point_next(state, c->wanted), c->next);
 
 	for (steps = 0; steps <= NR_POINT_STATES; steps++) {
-		enum point_state next = point_next(state, c->wanted);
+		enum point_state next = kprobe_point_next(state, c->wanted);
 
 		if (next == state)
 			break;
 		KUNIT_EXPECT_TRUE_MSG(test, legal[state][next], "%s -> %s",
-				      point_state_name(state), point_state_name(next));
+				      kprobe_point_state_name(state),
+				      kprobe_point_state_name(next));
 		state = next;
 	}
 	KUNIT_EXPECT_EQ(test, steps, c->steps);
@@ -138,7 +140,7 @@ static void state_wants(struct kunit *test)
 		else if (i == (BIT(0) | BIT(4)))
 			expected = POINT_BREAK_LATER;
 
-		KUNIT_EXPECT_EQ_MSG(test, point_wants(&in), expected, "inputs %#x", i);
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_point_wants(&in), expected, "inputs %#x", i);
 	}
 }
 
@@ -157,8 +159,8 @@ static void state_flags(struct kunit *test)
 	unsigned int state;
 
 	for (state = 0; state < NR_POINT_STATES; state++)
-		KUNIT_EXPECT_EQ_MSG(test, point_state_flags(state), expected[state], "%s",
-				    point_state_name(state));
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_point_state_flags(state), expected[state], "%s",
+				    kprobe_point_state_name(state));
 }
 
 static void state_names(struct kunit *test)
@@ -167,9 +169,10 @@ static void state_names(struct kunit *test)
 
 	for (a = 0; a < NR_POINT_STATES; a++) {
 		for (b = 0; b < a; b++)
-			KUNIT_EXPECT_STRNEQ(test, point_state_name(a), point_state_name(b));
+			KUNIT_EXPECT_STRNEQ(test, kprobe_point_state_name(a),
+					    kprobe_point_state_name(b));
 	}
-	KUNIT_EXPECT_STREQ(test, point_state_name(NR_POINT_STATES), "invalid");
+	KUNIT_EXPECT_STREQ(test, kprobe_point_state_name(NR_POINT_STATES), "invalid");
 }
 
 static struct kunit_case state_cases[] = {

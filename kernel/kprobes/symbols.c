@@ -62,7 +62,7 @@ static struct module_symbols {
 static const struct module *asked;
 
 /* Forget the sorted symbols: their module may be about to go. */
-void symbols_forget(void)
+void kprobe_symbols_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	asked = NULL;
@@ -143,7 +143,7 @@ static void sort_symbols(unsigned long addr)
 	struct sorted_symbol *symbols;
 	struct module *mod;
 
-	symbols_forget();
+	kprobe_symbols_forget();
 	symbols = room ? kvmalloc_array(room, sizeof(*symbols), GFP_KERNEL | __GFP_NOWARN) : NULL;
 	if (!symbols)
 		return;
@@ -237,7 +237,7 @@ static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *nam
  * Look up the symbol that @addr is in. Returns false if kallsyms has to be asked, and
  * whether there is a symbol in @found otherwise.
  */
-bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
+bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
 {
 	if (ask_sorted(addr, fn, name, found))
 		return true;
@@ -336,7 +336,7 @@ static unsigned long nth_unsorted(const struct mod_kallsyms *kallsyms, const cha
  * The address of symbol number @n of those called @name in the module that @addr is in,
  * 0 if there are not that many. The module must have a probe or be held.
  */
-unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
+unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
 {
 	const struct module *mod;
 	bool is_sorted;

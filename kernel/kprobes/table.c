@@ -113,7 +113,7 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
-struct kprobe_point *point_find(unsigned long addr)
+struct kprobe_point *kprobe_point_find(unsigned long addr)
 {
 	struct kprobe *p;
 
@@ -124,11 +124,11 @@ struct kprobe_point *point_find(unsigned long addr)
 }
 
 /* Is @point the one at @addr, or one that was? It may be any pointer. */
-bool table_has(const struct kprobe_point *point, unsigned long addr)
+bool kprobe_table_has(const struct kprobe_point *point, unsigned long addr)
 {
 	struct kprobe_point *gone;
 
-	if (point_find(addr) == point)
+	if (kprobe_point_find(addr) == point)
 		return true;
 
 	hash_for_each_possible(points_gone, gone, op.kp.hlist, addr) {
@@ -198,7 +198,7 @@ static struct point_table *table_create(unsigned int nr)
 }
 
 /* Make room for @nr more points. */
-int points_reserve(unsigned int nr)
+int kprobe_points_reserve(unsigned int nr)
 {
 	struct point_table *old = table_protected(point_table);
 	struct point_table *table;
@@ -224,13 +224,13 @@ int points_reserve(unsigned int nr)
 	return 0;
 }
 
-/* The caller has made room with points_reserve(). */
-void table_add(struct kprobe_point *point)
+/* The caller has made room with kprobe_points_reserve(). */
+void kprobe_table_add(struct kprobe_point *point)
 {
 	table_insert(table_protected(point_table), point);
 }
 
-void table_del(struct kprobe_point *point)
+void kprobe_table_del(struct kprobe_point *point)
 {
 	if (point->state == POINT_GONE)
 		hash_del(&point->op.kp.hlist);
@@ -239,16 +239,17 @@ void table_del(struct kprobe_point *point)
 }
 
 /* The text goes away: hide the point from hits, but let its members' owners find it. */
-void table_set_gone(struct kprobe_point *point)
+void kprobe_table_set_gone(struct kprobe_point *point)
 {
 	table_remove(table_protected(point_table), point);
 	hash_add(points_gone, &point->op.kp.hlist, point_addr(point));
 }
 
 /* Call @fn for the point at @addr, and for those that were there before their text went. */
-int points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data), void *data)
+int kprobe_points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data),
+		     void *data)
 {
-	struct kprobe_point *point = point_find(addr);
+	struct kprobe_point *point = kprobe_point_find(addr);
 	int ret = point ? fn(point, data) : 0;
 
 	hash_for_each_possible(points_gone, point, op.kp.hlist, addr) {
@@ -262,7 +263,7 @@ int points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *da
 }
 
 /* Call @fn for each point until one call returns non-zero, and return that. */
-int points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
+int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data)
 {
 	struct point_table *table = table_protected(point_table);
 	struct kprobe_point *point;

@@ -34,7 +34,7 @@ static void add_row(unsigned long addr)
 	for (i = 0; i < ARRAY_SIZE(fakes); i++) {
 		fakes[i].state = POINT_DISARMED;
 		fakes[i].op.kp.addr = (kprobe_opcode_t *)addr;
-		table_add(&fakes[i]);
+		kprobe_table_add(&fakes[i]);
 	}
 }
 
@@ -43,7 +43,7 @@ static void remove_row(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(fakes); i++)
-		table_del(&fakes[i]);
+		kprobe_table_del(&fakes[i]);
 }
 
 static void expect_none_found(struct kunit *test)
@@ -62,7 +62,7 @@ static void table_tombstones(struct kunit *test)
 	guard(mutex)(&kprobe_mutex);
 	expect_none_found(test);
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
-		KUNIT_EXPECT_EQ(test, points_reserve(ARRAY_SIZE(fakes)), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_points_reserve(ARRAY_SIZE(fakes)), 0);
 		add_row(addrs[i]);
 		KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addrs[i]), &fakes[0].op.kp);
 		remove_row();
@@ -77,15 +77,15 @@ static void table_behind_tombstones(struct kunit *test)
 	unsigned int i;
 
 	guard(mutex)(&kprobe_mutex);
-	KUNIT_EXPECT_EQ(test, points_reserve(ARRAY_SIZE(fakes)), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_points_reserve(ARRAY_SIZE(fakes)), 0);
 	add_row(ULONG_MAX);
 	for (i = 0; i < ARRAY_SIZE(fakes) - 1; i++)
-		table_del(&fakes[i]);
+		kprobe_table_del(&fakes[i]);
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)ULONG_MAX), &last->op.kp);
-	table_add(&fakes[0]);
+	kprobe_table_add(&fakes[0]);
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)ULONG_MAX), &fakes[0].op.kp);
-	table_del(&fakes[0]);
-	table_del(last);
+	kprobe_table_del(&fakes[0]);
+	kprobe_table_del(last);
 	expect_none_found(test);
 }
 

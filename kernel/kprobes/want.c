@@ -16,13 +16,13 @@ static bool all_off;
 /* Jumps can be written, and the sysctl debug.kprobes-optimization allows them. */
 static bool may_jump;
 
-bool points_all_off(void)
+bool kprobe_points_all_off(void)
 {
 	return all_off;
 }
 
 /* The caller reconciles all points. */
-void want_all_off(bool off)
+void kprobe_want_all_off(bool off)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -30,7 +30,7 @@ void want_all_off(bool off)
 }
 
 /* The caller reconciles all points. */
-void want_jumps(bool may)
+void kprobe_want_jumps(bool may)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -45,7 +45,7 @@ static bool point_ignores_all_off(struct kprobe_point *point)
 }
 
 /* All but whether a neighbour is in the way. */
-struct point_inputs point_read_inputs(struct kprobe_point *point)
+struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
 {
 	return (struct point_inputs){
 		.enabled = point->enabled,
@@ -57,9 +57,9 @@ struct point_inputs point_read_inputs(struct kprobe_point *point)
 }
 
 /* Does the point want anything but the original text at its address? */
-bool point_wants_text(struct kprobe_point *point)
+bool kprobe_point_wants_text(struct kprobe_point *point)
 {
-	struct point_inputs in = point_read_inputs(point);
+	struct point_inputs in = kprobe_point_read_inputs(point);
 
-	return point_wants(&in) != POINT_PLAIN;
+	return kprobe_point_wants(&in) != POINT_PLAIN;
 }

@@ -11,10 +11,10 @@
 
 struct kprobe_point;
 
-struct point_inputs point_read_inputs(struct kprobe_point *point);
-bool point_wants_text(struct kprobe_point *point);
-bool points_all_off(void);
-void want_all_off(bool off);
-void want_jumps(bool may);
+struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point);
+bool kprobe_point_wants_text(struct kprobe_point *point);
+bool kprobe_points_all_off(void);
+void kprobe_want_all_off(bool off);
+void kprobe_want_jumps(bool may);
 
 #endif /* _KERNEL_KPROBES_WANT_H */

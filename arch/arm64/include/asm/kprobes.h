@@ -39,7 +39,7 @@ struct optimized_kprobe;
 /* BRK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 
-/* A hit that interrupts another is handled, see hit_interrupt(). */
+/* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
 /* preempt_count(), of which only the contexts are of interest. */

@@ -22,11 +22,11 @@
 #include "decode-insn.h"
 
 /* decode.c */
-const char *insn_refusal(u32 insn);
-bool insn_is_exclusive(u32 insn);
-bool insn_is_load_exclusive(u32 insn);
-probes_handler_t *find_kernel_simulation(u32 insn);
-bool insn_is_simd_literal(u32 insn);
+const char *kprobe_insn_refusal(u32 insn);
+bool kprobe_insn_is_exclusive(u32 insn);
+bool kprobe_insn_is_load_exclusive(u32 insn);
+probes_handler_t *kprobe_find_kernel_simulation(u32 insn);
+bool kprobe_insn_is_simd_literal(u32 insn);
 
 /* The offset that a direct branch has, 0 for any other instruction. */
 static __always_inline long insn_branch_offset(u32 insn)
@@ -60,19 +60,19 @@ static __always_inline unsigned long insn_adr_value(u32 insn, unsigned long addr
 }
 
 /* emulate.c */
-probes_handler_t simulate_nop;
-probes_handler_t simulate_b_bl;
-probes_handler_t simulate_b_cond;
-probes_handler_t simulate_cbz_cbnz;
-probes_handler_t simulate_tbz_tbnz;
-probes_handler_t simulate_adr_adrp;
-probes_handler_t simulate_br_blr_ret;
-probes_handler_t simulate_br_blr_ret_auth;
-probes_handler_t simulate_ldr_literal;
-probes_handler_t simulate_ldrsw_literal;
-probes_handler_t simulate_mrs_daif;
-probes_handler_t simulate_msr_daif;
-probes_handler_t simulate_msr_daif_imm;
+probes_handler_t kprobe_simulate_nop;
+probes_handler_t kprobe_simulate_b_bl;
+probes_handler_t kprobe_simulate_b_cond;
+probes_handler_t kprobe_simulate_cbz_cbnz;
+probes_handler_t kprobe_simulate_tbz_tbnz;
+probes_handler_t kprobe_simulate_adr_adrp;
+probes_handler_t kprobe_simulate_br_blr_ret;
+probes_handler_t kprobe_simulate_br_blr_ret_auth;
+probes_handler_t kprobe_simulate_ldr_literal;
+probes_handler_t kprobe_simulate_ldrsw_literal;
+probes_handler_t kprobe_simulate_mrs_daif;
+probes_handler_t kprobe_simulate_msr_daif;
+probes_handler_t kprobe_simulate_msr_daif_imm;
 
 /* No instruction has been come to by a branch, as far as BTI is concerned. */
 static __always_inline void clear_btype(struct pt_regs *regs)
@@ -86,18 +86,18 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 struct kprobe;
 
 /* trap.c */
-bool probe_is_armed(const struct kprobe *p);
+bool kprobe_is_armed(const struct kprobe *p);
 
 /* prepare.c */
-bool is_before_function(unsigned long addr);
+bool kprobe_is_before_function(unsigned long addr);
 
 /* copy.c */
 extern long copy_reach;
 
-int prepare_copy(struct kprobe *p);
-void remove_copy(struct kprobe *p);
-void enter_copy(struct kprobe *p, struct pt_regs *regs);
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+int kprobe_prepare_copy(struct kprobe *p);
+void kprobe_remove_copy(struct kprobe *p);
+void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 
 #ifdef CONFIG_OPTPROBES
 
@@ -130,9 +130,10 @@ struct relocation {
 /* relocate.c */
 extern long detour_reach;
 
-bool branch_reaches(unsigned long from, unsigned long to);
-u32 branch_insn(unsigned long from, unsigned long to);
-enum detour_obstacle relocate_insn(struct relocation *r, u32 insn, probes_handler_t *simulate);
+bool kprobe_branch_reaches(unsigned long from, unsigned long to);
+u32 kprobe_branch_insn(unsigned long from, unsigned long to);
+enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
+					  probes_handler_t *simulate);
 
 /* entry.S */
 asmlinkage void kprobe_detour_entry(void);
@@ -144,17 +145,17 @@ struct detour;
 
 unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs);
 unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs);
-bool detour_load(struct pt_regs *regs);
-void detour_leave(struct pt_regs *regs);
+bool kprobe_detour_load(struct pt_regs *regs);
+void kprobe_detour_leave_copy(struct pt_regs *regs);
 
 #else
 
-static inline bool detour_load(struct pt_regs *regs)
+static inline bool kprobe_detour_load(struct pt_regs *regs)
 {
 	return false;
 }
 
-static inline void detour_leave(struct pt_regs *regs)
+static inline void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
 }
 

@@ -122,7 +122,7 @@ static __le32 copied(struct kprobe *p, const struct slot *slot, const __le32 *de
 	long distance = (long)slot->literal - (long)dest;
 	u32 insn = p->opcode;
 
-	if (insn_is_simd_literal(insn)) {
+	if (kprobe_insn_is_simd_literal(insn)) {
 		insn &= ~GENMASK(23, 5);
 		insn |= (distance >> 2) << 5;
 	}
@@ -141,7 +141,7 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 	image->post[0] = copied(p, slot, &slot->post[0]);
 	image->post[1] = cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
 
-	if (!insn_is_simd_literal(p->opcode))
+	if (!kprobe_insn_is_simd_literal(p->opcode))
 		return 0;
 
 	return copy_from_kernel_nofault(image->literal,
@@ -156,7 +156,7 @@ static int write_slot(struct slot *slot, struct kprobe *p)
 	struct slot image;
 	int ret;
 
-	if (insn_is_simd_literal(p->opcode))
+	if (kprobe_insn_is_simd_literal(p->opcode))
 		len = sizeof(image);
 
 	ret = fill_slot(&image, slot, p);
@@ -169,7 +169,7 @@ static int write_slot(struct slot *slot, struct kprobe *p)
 	return ret;
 }
 
-int prepare_copy(struct kprobe *p)
+int kprobe_prepare_copy(struct kprobe *p)
 {
 	struct slot *slot = (struct slot *)get_insn_slot();
 	int ret;
@@ -188,7 +188,7 @@ int prepare_copy(struct kprobe *p)
 	return 0;
 }
 
-void remove_copy(struct kprobe *p)
+void kprobe_remove_copy(struct kprobe *p)
 {
 	if (!p->ainsn.api.insn)
 		return;
@@ -197,22 +197,22 @@ void remove_copy(struct kprobe *p)
 	p->ainsn.api.insn = NULL;
 }
 
-void enter_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->pc = (unsigned long)slot_of(p)->back;
 }
 
-NOKPROBE_SYMBOL(enter_copy);
+NOKPROBE_SYMBOL(kprobe_enter_copy);
 
 /* Leave the trap for the second copy; @p stays current. */
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_daif, regs->pstate & DAIF_MASK);
 	regs->pstate |= PSR_I_BIT | PSR_F_BIT;
 	regs->pc = (unsigned long)slot_of(p)->post;
 }
 
-NOKPROBE_SYMBOL(enter_post_copy);
+NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
 static void restore_daif(struct pt_regs *regs)
 {
@@ -246,7 +246,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct slot *slot = slot_at(regs->pc);
 
-	if (detour_load(regs))
+	if (kprobe_detour_load(regs))
 		return DBG_HOOK_HANDLED;
 
 	if (regs->pc == (unsigned long)&slot->back[1]) {
@@ -275,7 +275,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = slot_at(regs->pc);
 	unsigned long pc = regs->pc;
 
-	detour_leave(regs);
+	kprobe_detour_leave_copy(regs);
 	if (likely(!is_kprobe_insn_slot(pc)))
 		return;
 
@@ -313,7 +313,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (unlikely(p) && probe_is_armed(p))
+	if (unlikely(p) && kprobe_is_armed(p))
 		hit_finish_fixup(p, regs, 0);
 }
 

@@ -31,17 +31,17 @@ static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
 } simulations[] = {
-	{ { 0xffffffff, 0xd503201f }, simulate_nop },		/* NOP */
-	{ { 0xffffff3f, 0xd503241f }, simulate_nop },		/* BTI */
-	{ { 0x7c000000, 0x14000000 }, simulate_b_bl },		/* B, BL */
-	{ { 0xff000000, 0x54000000 }, simulate_b_cond },	/* B.cond, BC.cond */
-	{ { 0x7e000000, 0x34000000 }, simulate_cbz_cbnz },	/* CBZ, CBNZ */
-	{ { 0x7e000000, 0x36000000 }, simulate_tbz_tbnz },	/* TBZ, TBNZ */
-	{ { 0x1f000000, 0x10000000 }, simulate_adr_adrp },	/* ADR, ADRP */
-	{ { 0xfffffc1f, 0xd61f0000 }, simulate_br_blr_ret },	/* BR */
-	{ { 0xfffffc1f, 0xd63f0000 }, simulate_br_blr_ret },	/* BLR */
-	{ { 0xfffffc1f, 0xd65f0000 }, simulate_br_blr_ret },	/* RET */
-	{ { 0xff000000, 0xd8000000 }, simulate_nop },		/* PRFM (literal) */
+	{ { 0xffffffff, 0xd503201f }, kprobe_simulate_nop },		/* NOP */
+	{ { 0xffffff3f, 0xd503241f }, kprobe_simulate_nop },		/* BTI */
+	{ { 0x7c000000, 0x14000000 }, kprobe_simulate_b_bl },		/* B, BL */
+	{ { 0xff000000, 0x54000000 }, kprobe_simulate_b_cond },	/* B.cond, BC.cond */
+	{ { 0x7e000000, 0x34000000 }, kprobe_simulate_cbz_cbnz },	/* CBZ, CBNZ */
+	{ { 0x7e000000, 0x36000000 }, kprobe_simulate_tbz_tbnz },	/* TBZ, TBNZ */
+	{ { 0x1f000000, 0x10000000 }, kprobe_simulate_adr_adrp },	/* ADR, ADRP */
+	{ { 0xfffffc1f, 0xd61f0000 }, kprobe_simulate_br_blr_ret },	/* BR */
+	{ { 0xfffffc1f, 0xd63f0000 }, kprobe_simulate_br_blr_ret },	/* BLR */
+	{ { 0xfffffc1f, 0xd65f0000 }, kprobe_simulate_br_blr_ret },	/* RET */
+	{ { 0xff000000, 0xd8000000 }, kprobe_simulate_nop },		/* PRFM (literal) */
 };
 
 /* The same, but what they look at is there for the kernel's own code only. */
@@ -49,13 +49,13 @@ static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
 } kernel_simulations[] = {
-	{ { 0xbf000000, 0x18000000 }, simulate_ldr_literal },	/* LDR (literal) */
-	{ { 0xff000000, 0x98000000 }, simulate_ldrsw_literal },	/* LDRSW (literal) */
-	{ { 0xfedff800, 0xd61f0800 }, simulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
-	{ { 0xfffffbff, 0xd65f0bff }, simulate_br_blr_ret_auth }, /* RETAA, RETAB */
-	{ { 0xffffffe0, 0xd53b4220 }, simulate_mrs_daif },	/* MRS Xt, DAIF */
-	{ { 0xffffffe0, 0xd51b4220 }, simulate_msr_daif },	/* MSR DAIF, Xt */
-	{ { 0xfffff0df, 0xd50340df }, simulate_msr_daif_imm },	/* MSR DAIFSet, DAIFClr */
+	{ { 0xbf000000, 0x18000000 }, kprobe_simulate_ldr_literal },	/* LDR (literal) */
+	{ { 0xff000000, 0x98000000 }, kprobe_simulate_ldrsw_literal },	/* LDRSW (literal) */
+	{ { 0xfedff800, 0xd61f0800 }, kprobe_simulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
+	{ { 0xfffffbff, 0xd65f0bff }, kprobe_simulate_br_blr_ret_auth }, /* RETAA, RETAB */
+	{ { 0xffffffe0, 0xd53b4220 }, kprobe_simulate_mrs_daif },	/* MRS Xt, DAIF */
+	{ { 0xffffffe0, 0xd51b4220 }, kprobe_simulate_msr_daif },	/* MSR DAIF, Xt */
+	{ { 0xfffff0df, 0xd50340df }, kprobe_simulate_msr_daif_imm }, /* MSR DAIFSet, DAIFClr */
 };
 
 static const char refused_trap[] = "traps, and would report its copy";
@@ -180,7 +180,7 @@ static const char *system_refusal(u32 insn)
 }
 
 /* Loads and stores with an exclusive monitor, but not CASP, which looks like them. */
-bool insn_is_exclusive(u32 insn)
+bool kprobe_insn_is_exclusive(u32 insn)
 {
 	if ((insn & 0x3e800000) != 0x08000000)
 		return false;
@@ -188,18 +188,18 @@ bool insn_is_exclusive(u32 insn)
 	return (insn & 0x80200000) != 0x00200000;
 }
 
-bool insn_is_load_exclusive(u32 insn)
+bool kprobe_insn_is_load_exclusive(u32 insn)
 {
-	return insn_is_exclusive(insn) && (insn & BIT(22));
+	return kprobe_insn_is_exclusive(insn) && (insn & BIT(22));
 }
 
 /**
- * insn_refusal() - why an instruction can neither be moved nor simulated
+ * kprobe_insn_refusal() - why an instruction can neither be moved nor simulated
  * @insn: one for which there is no simulation
  *
  * Return: the reason, NULL when it can be moved.
  */
-const char *insn_refusal(u32 insn)
+const char *kprobe_insn_refusal(u32 insn)
 {
 	unsigned int i;
 
@@ -211,11 +211,11 @@ const char *insn_refusal(u32 insn)
 	if ((insn & 0xff000000) == 0xd5000000)
 		return insn & BIT(22) ? refused_unknown : system_refusal(insn);
 
-	return insn_is_exclusive(insn) ? refused_exclusive : NULL;
+	return kprobe_insn_is_exclusive(insn) ? refused_exclusive : NULL;
 }
 
 /* A load of a literal into a register that struct pt_regs does not have. */
-bool insn_is_simd_literal(u32 insn)
+bool kprobe_insn_is_simd_literal(u32 insn)
 {
 	return (insn & 0x3f000000) == 0x1c000000 && insn >> 30 != 3;
 }
@@ -234,7 +234,7 @@ static probes_handler_t *find_simulation(u32 insn)
 }
 
 /* One that looks at the kernel's registers, keys or text. */
-probes_handler_t *find_kernel_simulation(u32 insn)
+probes_handler_t *kprobe_find_kernel_simulation(u32 insn)
 {
 	unsigned int i;
 
@@ -256,14 +256,14 @@ probes_handler_t *find_kernel_simulation(u32 insn)
  */
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
 {
-	const char *why = insn_refusal(insn);
+	const char *why = kprobe_insn_refusal(insn);
 
 	api->handler = find_simulation(insn);
 	if (api->handler)
 		return INSN_GOOD_NO_SLOT;
 
 	/* Literals and keys of user space cannot be had from here. */
-	if (find_kernel_simulation(insn))
+	if (kprobe_find_kernel_simulation(insn))
 		return INSN_REJECTED;
 
 	/* Users may name any place of a file. What is no code traps as it would there. */

@@ -43,32 +43,32 @@ static __always_inline void branch_if(bool taken, u32 insn, long addr, struct pt
 	regs->pc = addr + (taken ? insn_branch_offset(insn) : AARCH64_INSN_SIZE);
 }
 
-void simulate_nop(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_nop(u32 insn, long addr, struct pt_regs *regs)
 {
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_nop);
+NOKPROBE_SYMBOL(kprobe_simulate_nop);
 
-void simulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
 {
 	if (insn & BIT(31))
 		regs->regs[30] = addr + AARCH64_INSN_SIZE;
 	branch_if(true, insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_b_bl);
+NOKPROBE_SYMBOL(kprobe_simulate_b_bl);
 
-void simulate_b_cond(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_b_cond(u32 insn, long addr, struct pt_regs *regs)
 {
 	pstate_check_t *check = aarch32_opcode_cond_checks[field(insn, 0, 4)];
 
 	branch_if(check(regs->pstate), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_b_cond);
+NOKPROBE_SYMBOL(kprobe_simulate_b_cond);
 
-void simulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
 {
 	u64 value = get_reg(regs, field(insn, 0, 5));
 	bool nonzero = insn & BIT(31) ? value : (u32)value;
@@ -76,9 +76,9 @@ void simulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
 	branch_if(nonzero == field(insn, 24, 1), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_cbz_cbnz);
+NOKPROBE_SYMBOL(kprobe_simulate_cbz_cbnz);
 
-void simulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
 {
 	unsigned int bit = field(insn, 31, 1) << 5 | field(insn, 19, 5);
 	bool set = get_reg(regs, field(insn, 0, 5)) & BIT_ULL(bit);
@@ -86,15 +86,15 @@ void simulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
 	branch_if(set == field(insn, 24, 1), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_tbz_tbnz);
+NOKPROBE_SYMBOL(kprobe_simulate_tbz_tbnz);
 
-void simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
 {
 	set_reg(regs, field(insn, 0, 5), insn_adr_value(insn, addr));
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_adr_adrp);
+NOKPROBE_SYMBOL(kprobe_simulate_adr_adrp);
 
 /* Of BR, BLR and RET, by the two bits in which they differ. */
 enum { BRANCH_BR, BRANCH_BLR, BRANCH_RET };
@@ -128,13 +128,13 @@ static void branch_to(u64 target, u32 insn, long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(branch_to);
 
-void simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
 {
 	/* The target may be in the register that BLR writes. */
 	branch_to(get_reg(regs, field(insn, 5, 5)), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_br_blr_ret);
+NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret);
 
 #ifdef CONFIG_ARM64_PTR_AUTH_KERNEL
 
@@ -161,7 +161,7 @@ static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 NOKPROBE_SYMBOL(authenticate);
 
 /* BRAA and its like name a register with the modifier; BRAAZ means 0, RETAA the sp. */
-void simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 {
 	bool is_ret = field(insn, 21, 2) == BRANCH_RET;
 	unsigned int n = field(insn, 0, 5);
@@ -178,10 +178,10 @@ void simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 			       insn & BIT(10)), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(simulate_br_blr_ret_auth);
+NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret_auth);
 
 /* The literals were found to be readable when the probe was prepared. */
-void simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const void *literal = (const void *)(addr + insn_literal_offset(insn));
 
@@ -192,9 +192,9 @@ void simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_ldr_literal);
+NOKPROBE_SYMBOL(kprobe_simulate_ldr_literal);
 
-void simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const s32 *literal = (const s32 *)(addr + insn_literal_offset(insn));
 
@@ -202,30 +202,30 @@ void simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_ldrsw_literal);
+NOKPROBE_SYMBOL(kprobe_simulate_ldrsw_literal);
 
 /*
  * The exception mask: a copy may run with one that is not the probed code's.
  */
-void simulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
 {
 	set_reg(regs, field(insn, 0, 5), regs->pstate & DAIF_MASK);
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_mrs_daif);
+NOKPROBE_SYMBOL(kprobe_simulate_mrs_daif);
 
-void simulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
 {
 	regs->pstate &= ~DAIF_MASK;
 	regs->pstate |= get_reg(regs, field(insn, 0, 5)) & DAIF_MASK;
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_msr_daif);
+NOKPROBE_SYMBOL(kprobe_simulate_msr_daif);
 
 /* DAIFSet has op2 6, DAIFClr 7. */
-void simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
 {
 	unsigned long bits = (unsigned long)field(insn, 8, 4) << 6;
 
@@ -236,4 +236,4 @@ void simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(simulate_msr_daif_imm);
+NOKPROBE_SYMBOL(kprobe_simulate_msr_daif_imm);

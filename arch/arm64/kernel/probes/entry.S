@@ -126,7 +126,7 @@ NOKPROBE(kprobe_detour_entry)
 
 /*
  * Instead of to a part of the detour, interrupts off. No register is free for a branch to
- * elsewhere, so the return from the trap does it. See leave_detour() and detour_load().
+ * elsewhere, so the return from the trap does it. See leave_detour() and kprobe_detour_load().
  */
 SYM_CODE_START(kprobe_detour_leave)
 	ldr	x30, [sp, #S_LR]

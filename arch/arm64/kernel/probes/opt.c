@@ -131,7 +131,8 @@ static void fill_call(__le32 *image, const __le32 *at, void (*entry)(void))
 {
 	image[0] = insn_move_sp(AARCH64_INSN_ADSB_SUB);
 	image[1] = insn_move_lr(AARCH64_INSN_LDST_STORE_IMM_OFFSET);
-	image[2] = cpu_to_le32(INSN_BL | branch_insn(place_of(at + 2), (unsigned long)entry));
+	image[2] =
+		cpu_to_le32(INSN_BL | kprobe_branch_insn(place_of(at + 2), (unsigned long)entry));
 }
 
 static void fill_unframe(__le32 *image)
@@ -147,7 +148,7 @@ static enum detour_obstacle fill_copy(struct detour *image, const struct detour 
 		.addr = (unsigned long)p->addr,
 		.at = place_of(d->copy + UNFRAME),
 	};
-	enum detour_obstacle obstacle = relocate_insn(&r, p->opcode, p->ainsn.api.handler);
+	enum detour_obstacle obstacle = kprobe_relocate_insn(&r, p->opcode, p->ainsn.api.handler);
 	unsigned int i;
 
 	fill_unframe(image->copy);
@@ -171,10 +172,10 @@ static void fill_post(struct detour *image, const struct detour *d, struct kprob
 /* The branches to the detour and out of it, but for that of the copy. */
 static bool all_in_reach(const struct detour *d, struct kprobe *p)
 {
-	return branch_reaches((unsigned long)p->addr, place_of(d->entry)) &&
-	       branch_reaches(place_of(d->behind + UNFRAME), pc_behind(p)) &&
-	       branch_reaches(place_of(d->entry), (unsigned long)kprobe_detour_entry) &&
-	       branch_reaches(place_of(d->behind), (unsigned long)kprobe_detour_post_entry);
+	return kprobe_branch_reaches((unsigned long)p->addr, place_of(d->entry)) &&
+	       kprobe_branch_reaches(place_of(d->behind + UNFRAME), pc_behind(p)) &&
+	       kprobe_branch_reaches(place_of(d->entry), (unsigned long)kprobe_detour_entry) &&
+	       kprobe_branch_reaches(place_of(d->behind), (unsigned long)kprobe_detour_post_entry);
 }
 
 static enum detour_obstacle fill_detour(struct detour *image, const struct detour *d,
@@ -190,8 +191,8 @@ static enum detour_obstacle fill_detour(struct detour *image, const struct detou
 	fill_call(image->entry, d->entry, kprobe_detour_entry);
 	fill_post(image, d, p);
 	fill_unframe(image->behind);
-	image->behind[UNFRAME] = cpu_to_le32(branch_insn(place_of(d->behind + UNFRAME),
-							 pc_behind(p)));
+	image->behind[UNFRAME] =
+		cpu_to_le32(kprobe_branch_insn(place_of(d->behind + UNFRAME), pc_behind(p)));
 
 	return fill_copy(image, d, p);
 }
@@ -226,7 +227,7 @@ static enum detour_obstacle prepare_detour(struct optimized_kprobe *op)
 	}
 	write_detour(d, &image);
 	op->optinsn.insn = (kprobe_opcode_t *)d;
-	publish_optinsn_slot(op->optinsn.insn);
+	kprobe_publish_optinsn_slot(op->optinsn.insn);
 
 	return DETOUR_POSSIBLE;
 }
@@ -271,7 +272,7 @@ static void write_insn(struct optimized_kprobe *op, u32 old, u32 new)
 
 static u32 jump_of(const struct optimized_kprobe *op)
 {
-	return branch_insn(op_addr(op), place_of(detour_of(op)->entry));
+	return kprobe_branch_insn(op_addr(op), place_of(detour_of(op)->entry));
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
@@ -389,7 +390,7 @@ static noinline unsigned long nested_detour(struct detour *d, struct pt_regs *re
 {
 	struct kprobe *p = &d->op->kp;
 
-	if (hit_interrupt(p, 0))
+	if (kprobe_hit_interrupt(p, 0))
 		return do_detour(d, regs, true);
 
 	kprobes_inc_nmissed_count(p);
@@ -541,13 +542,13 @@ NOKPROBE_SYMBOL(kprobe_detour_post);
 #define PSR_OF_DETOUR	(PSR_FLAGS | DAIF_MASK | PSR_PAN_BIT | PSR_BTYPE_MASK)
 
 /**
- * detour_load() - go where a hit goes that cannot stay in its detour
+ * kprobe_detour_load() - go where a hit goes that cannot stay in its detour
  * @regs: registers at a breakpoint
  *
  * Context: The exception of the breakpoint.
  * Return: whether it was that of kprobe_detour_leave().
  */
-bool detour_load(struct pt_regs *regs)
+bool kprobe_detour_load(struct pt_regs *regs)
 {
 	unsigned long pstate = raw_cpu_read(detour_exit.pstate);
 
@@ -561,17 +562,17 @@ bool detour_load(struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_load);
+NOKPROBE_SYMBOL(kprobe_detour_load);
 
 /**
- * detour_leave() - move a fault in a detour's copy to the probed instruction
+ * kprobe_detour_leave_copy() - move a fault in a detour's copy to the probed instruction
  * @regs: registers at the fault, in the kernel
  *
  * Context: An exception, before anything is done about it.
  */
-void detour_leave(struct pt_regs *regs)
+void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
-	struct detour *d = (struct detour *)optinsn_slot_of(regs->pc);
+	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(regs->pc);
 	unsigned long pc = regs->pc;
 
 	if (likely(!d))
@@ -586,4 +587,4 @@ void detour_leave(struct pt_regs *regs)
 	}
 }
 
-NOKPROBE_SYMBOL(detour_leave);
+NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

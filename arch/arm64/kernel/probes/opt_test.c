@@ -119,7 +119,7 @@ static probes_handler_t *simulation_of(u32 insn)
 	if (arm_probe_decode_insn(insn, &api) == INSN_GOOD_NO_SLOT)
 		return api.handler;
 
-	return find_kernel_simulation(insn);
+	return kprobe_find_kernel_simulation(insn);
 }
 
 /* One instruction at regs->pc. Returns false if it is none of those that are made. */
@@ -206,7 +206,7 @@ static void opt_relocated(struct kunit *test)
 	struct relocation r = { .addr = addr_of(place), .at = addr_of(place) + place->away };
 	enum detour_obstacle obstacle;
 
-	obstacle = relocate_insn(&r, place->insn, simulation_of(place->insn));
+	obstacle = kprobe_relocate_insn(&r, place->insn, simulation_of(place->insn));
 	KUNIT_ASSERT_EQ(test, obstacle, place->obstacle);
 	KUNIT_ASSERT_LE(test, r.nr, MAX_RELOCATED);
 	if (!obstacle)

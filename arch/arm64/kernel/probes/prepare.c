@@ -21,7 +21,7 @@
 #include "common.h"
 
 /* Read the instruction at @addr as it is without a probe. */
-static int read_original(u32 *insn, unsigned long addr)
+static int kprobe_read_original(u32 *insn, unsigned long addr)
 {
 	struct kprobe *p;
 	int ret;
@@ -84,10 +84,10 @@ static bool path_meets_store(struct exclusive_search *search, unsigned long addr
 	u32 insn;
 
 	for (; search->steps; search->steps--, addr += AARCH64_INSN_SIZE) {
-		if (read_original(&insn, addr))
+		if (kprobe_read_original(&insn, addr))
 			return false;
-		if (insn_is_exclusive(insn))
-			return !insn_is_load_exclusive(insn);
+		if (kprobe_insn_is_exclusive(insn))
+			return !kprobe_insn_is_load_exclusive(insn);
 
 		offset = insn_branch_offset(insn);
 		if (offset && !aarch64_insn_is_bl(insn))
@@ -105,7 +105,7 @@ static bool in_exclusive_access(unsigned long addr, u32 insn)
 	unsigned int i;
 
 	/* A load may stand alone, to wait for an event. */
-	add_path(&search, insn_is_load_exclusive(insn) ? addr + AARCH64_INSN_SIZE : addr);
+	add_path(&search, kprobe_insn_is_load_exclusive(insn) ? addr + AARCH64_INSN_SIZE : addr);
 	for (i = 0; i < search.nr; i++) {
 		if (path_meets_store(&search, search.starts[i]))
 			return true;
@@ -117,10 +117,10 @@ static bool in_exclusive_access(unsigned long addr, u32 insn)
 /* Why the instruction cannot be copied, or NULL. */
 static const char *copy_refusal(u32 insn)
 {
-	if (insn_is_load_exclusive(insn) || insn_is_simd_literal(insn))
+	if (kprobe_insn_is_load_exclusive(insn) || kprobe_insn_is_simd_literal(insn))
 		return NULL;
 
-	return insn_refusal(insn);
+	return kprobe_insn_refusal(insn);
 }
 
 static bool literal_is_readable(unsigned long addr, u32 insn)
@@ -139,8 +139,9 @@ static int prepare_simulation(struct kprobe *p)
 	if (arm_probe_decode_insn(p->opcode, api) == INSN_GOOD_NO_SLOT)
 		return 0;
 
-	api->handler = find_kernel_simulation(p->opcode);
-	if ((api->handler == simulate_ldr_literal || api->handler == simulate_ldrsw_literal) &&
+	api->handler = kprobe_find_kernel_simulation(p->opcode);
+	if ((api->handler == kprobe_simulate_ldr_literal ||
+	     api->handler == kprobe_simulate_ldrsw_literal) &&
 	    !literal_is_readable((unsigned long)p->addr, p->opcode)) {
 		pr_debug("%pS: its literal cannot be read\n", p->addr);
 		return -EILSEQ;
@@ -154,7 +155,7 @@ static int prepare_simulation(struct kprobe *p)
  * the code that its site calls what to do, and in front of one that is called by
  * pointers one with its type. To kallsyms they are the end of what lies before.
  */
-bool is_before_function(unsigned long addr)
+bool kprobe_is_before_function(unsigned long addr)
 {
 	bool has_type = IS_ENABLED(CONFIG_CFI_CLANG);
 	unsigned int i, words = IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? 2 : has_type;
@@ -187,12 +188,12 @@ static int check_place(struct kprobe *p)
 		return -EILSEQ;
 	}
 
-	if (is_near_symbol(addr) && is_before_function(addr)) {
+	if (is_near_symbol(addr) && kprobe_is_before_function(addr)) {
 		pr_debug("%pS: in the data before a function\n", p->addr);
 		return -EINVAL;
 	}
 
-	if (read_original(&p->opcode, addr)) {
+	if (kprobe_read_original(&p->opcode, addr)) {
 		pr_debug("%pS: cannot be read\n", p->addr);
 		return -EILSEQ;
 	}
@@ -227,10 +228,10 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return -EOPNOTSUPP;
 	}
 
-	return prepare_copy(p);
+	return kprobe_prepare_copy(p);
 }
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	remove_copy(p);
+	kprobe_remove_copy(p);
 }

@@ -38,14 +38,14 @@ static void emit(struct relocation *r, u32 insn)
 /* How far a branch of a detour may go. A test makes it less. */
 long detour_reach = SZ_128M;
 
-bool branch_reaches(unsigned long from, unsigned long to)
+bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 {
 	long distance = to - from;
 
 	return distance >= -detour_reach && distance < detour_reach;
 }
 
-u32 branch_insn(unsigned long from, unsigned long to)
+u32 kprobe_branch_insn(unsigned long from, unsigned long to)
 {
 	long distance = to - from;
 
@@ -54,9 +54,9 @@ u32 branch_insn(unsigned long from, unsigned long to)
 
 static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)
 {
-	if (!branch_reaches(here(r), to))
+	if (!kprobe_branch_reaches(here(r), to))
 		return DETOUR_OUT_OF_REACH;
-	emit(r, branch_insn(here(r), to));
+	emit(r, kprobe_branch_insn(here(r), to));
 
 	return DETOUR_POSSIBLE;
 }
@@ -185,20 +185,20 @@ static const struct {
 	probes_handler_t *simulate;
 	enum detour_obstacle (*relocate)(struct relocation *r, u32 insn);
 } relocations[] = {
-	{ simulate_nop, relocate_nop },
-	{ simulate_b_bl, relocate_b_bl },
-	{ simulate_b_cond, relocate_branch19 },
-	{ simulate_cbz_cbnz, relocate_branch19 },
-	{ simulate_tbz_tbnz, relocate_branch14 },
-	{ simulate_adr_adrp, relocate_adr_adrp },
-	{ simulate_br_blr_ret, relocate_br_blr_ret },
-	{ simulate_br_blr_ret_auth, relocate_br_blr_ret },
-	{ simulate_ldr_literal, relocate_literal },
-	{ simulate_ldrsw_literal, relocate_literal },
+	{ kprobe_simulate_nop, relocate_nop },
+	{ kprobe_simulate_b_bl, relocate_b_bl },
+	{ kprobe_simulate_b_cond, relocate_branch19 },
+	{ kprobe_simulate_cbz_cbnz, relocate_branch19 },
+	{ kprobe_simulate_tbz_tbnz, relocate_branch14 },
+	{ kprobe_simulate_adr_adrp, relocate_adr_adrp },
+	{ kprobe_simulate_br_blr_ret, relocate_br_blr_ret },
+	{ kprobe_simulate_br_blr_ret_auth, relocate_br_blr_ret },
+	{ kprobe_simulate_ldr_literal, relocate_literal },
+	{ kprobe_simulate_ldrsw_literal, relocate_literal },
 };
 
 /**
- * relocate_insn() - encode an instruction for another place
+ * kprobe_relocate_insn() - encode an instruction for another place
  * @r: at is where, addr is where it is; gets the instructions that do the same
  * @insn: the instruction
  * @simulate: how it is simulated, or NULL
@@ -208,12 +208,13 @@ static const struct {
  * Context: Process context.
  * Return: %DETOUR_POSSIBLE, or why it cannot be done.
  */
-enum detour_obstacle relocate_insn(struct relocation *r, u32 insn, probes_handler_t *simulate)
+enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
+					  probes_handler_t *simulate)
 {
 	unsigned int i;
 
 	r->nr = 0;
-	if (insn_is_simd_literal(insn))
+	if (kprobe_insn_is_simd_literal(insn))
 		return DETOUR_NOT_RELOCATABLE;
 
 	for (i = 0; i < ARRAY_SIZE(relocations); i++) {

@@ -50,7 +50,7 @@ struct text_round {
 	bool written;
 };
 
-static void write_text(struct kprobe *p, bool arm)
+static void kprobe_write_text(struct kprobe *p, bool arm)
 {
 	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
 }
@@ -90,7 +90,7 @@ static int write_stopped(void *data)
 
 	list_for_each_entry(p, round->kps, list) {
 		if (!changes_live(p->opcode))
-			write_text(p, round->arm);
+			kprobe_write_text(p, round->arm);
 	}
 	/* Pairs with the acquire by those that wait. */
 	smp_store_release(&round->written, true);
@@ -112,7 +112,7 @@ static void write_round(struct list_head *kps, bool arm)
 
 	list_for_each_entry(p, kps, list) {
 		if (changes_live(p->opcode))
-			write_text(p, arm);
+			kprobe_write_text(p, arm);
 		else
 			stop = true;
 	}
@@ -183,10 +183,10 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 	if (try_simulate(p, regs)) {
 		hit_finish(p, regs, aside);
 	} else if (post) {
-		enter_post_copy(p, regs);
+		kprobe_enter_post_copy(p, regs);
 	} else {
 		hit_end(aside);
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 	}
 }
 
@@ -197,7 +197,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+	if (kprobe_hit_interrupt(p, KPROBE_TRAP_COUNT)) {
 		do_hit(p, regs, true);
 		return;
 	}
@@ -205,7 +205,7 @@ static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 	kprobes_inc_nmissed_count(p);
 	clear_btype(regs);
 	if (!try_simulate(p, regs))
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 }
 
 NOKPROBE_SYMBOL(nested_hit);
@@ -231,12 +231,12 @@ static bool text_is_brk(unsigned long addr)
 NOKPROBE_SYMBOL(text_is_brk);
 
 /* Is there a breakpoint, or a jump? */
-bool probe_is_armed(const struct kprobe *p)
+bool kprobe_is_armed(const struct kprobe *p)
 {
 	return !text_is((unsigned long)p->addr, p->opcode);
 }
 
-NOKPROBE_SYMBOL(probe_is_armed);
+NOKPROBE_SYMBOL(kprobe_is_armed);
 
 /*
  * No probe was found at @addr. If its breakpoint was removed after this CPU
@@ -310,7 +310,7 @@ int __init arch_init_kprobes(void)
  * rewritten in place. return_to_handler() has no return address that a return
  * probe could divert.
  */
-static int __init blacklist_ftrace(void)
+static int __init kprobe_blacklist_ftrace(void)
 {
 	int ret = 0;
 
@@ -452,7 +452,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
 						(unsigned long)__hyp_text_end);
 	if (!ret)
-		ret = blacklist_ftrace();
+		ret = kprobe_blacklist_ftrace();
 	if (!ret)
 		ret = kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors));
 

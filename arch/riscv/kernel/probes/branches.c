@@ -348,7 +348,7 @@ static int find_branches_nearby(struct function_map *map)
 	return 0;
 }
 
-int find_targets(struct function_map *map, const char *name)
+int kprobe_find_targets(struct function_map *map, const char *name)
 {
 	char other[KSYM_NAME_LEN];
 	int ret;
@@ -356,7 +356,7 @@ int find_targets(struct function_map *map, const char *name)
 	other_part_name(other, name);
 	ret = find_others(map);
 	ret = ret ?: read_function(map);
-	if (!ret && !is_ftrace_site(map->start))
+	if (!ret && !kprobe_is_ftrace_site(map->start))
 		ret = find_branches_nearby(map);
 
 	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);

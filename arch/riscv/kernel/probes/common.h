@@ -31,33 +31,33 @@
 #include "decode-insn.h"
 
 /* text.c */
-u32 ebreak_for(u32 insn);
-void write_text(void (*write)(struct list_head *list), struct list_head *list);
+u32 kprobe_ebreak_for(u32 insn);
+void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *list);
 
 /* trap.c */
-bool text_is_ebreak(unsigned long addr);
+bool kprobe_text_is_ebreak(unsigned long addr);
 
 /* decode.c */
-int read_original(u32 *insn, unsigned long addr);
+int kprobe_read_original(u32 *insn, unsigned long addr);
 
 /* emulate.c */
-const char *refusal_reason(u32 insn);
-bool insn_is_lr(u32 insn);
-bool insn_is_sc(u32 insn);
-bool insn_is_wrs(u32 insn);
-probes_handler_t *find_emulation(u32 insn);
-probes_handler_t *find_kernel_emulation(u32 insn);
+const char *kprobe_refusal_reason(u32 insn);
+bool kprobe_insn_is_lr(u32 insn);
+bool kprobe_insn_is_sc(u32 insn);
+bool kprobe_insn_is_wrs(u32 insn);
+probes_handler_t *kprobe_find_emulation(u32 insn);
+probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
 
 /* copy.c */
-int prepare_copy(struct kprobe *p);
-void remove_copy(struct kprobe *p);
-void enter_copy(struct kprobe *p, struct pt_regs *regs);
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+int kprobe_prepare_copy(struct kprobe *p);
+void kprobe_remove_copy(struct kprobe *p);
+void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 
 /* ftrace.c */
-bool is_ftrace_site(unsigned long addr);
-bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
-int blacklist_ftrace(void);
+bool kprobe_is_ftrace_site(unsigned long addr);
+bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
+int kprobe_blacklist_ftrace(void);
 
 #ifdef CONFIG_OPTPROBES
 
@@ -101,7 +101,7 @@ struct insn_facts {
 };
 
 /* facts.c */
-void get_insn_facts(u32 insn, struct insn_facts *facts);
+void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 
 struct function_map;
 
@@ -110,12 +110,12 @@ extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 /* liveness.c */
-const struct function_map *map_function(unsigned long addr);
-int map_error(const struct function_map *map);
-bool map_is_indirect(const struct function_map *map);
-bool map_is_target(const struct function_map *map, unsigned long addr);
-unsigned long map_end(const struct function_map *map);
-u32 map_dead_regs(const struct function_map *map, unsigned long addr);
+const struct function_map *kprobe_map_function(unsigned long addr);
+int kprobe_map_error(const struct function_map *map);
+bool kprobe_map_is_indirect(const struct function_map *map);
+bool kprobe_map_is_target(const struct function_map *map, unsigned long addr);
+unsigned long kprobe_map_end(const struct function_map *map);
+u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
 
 /* Why there is no detour. */
 enum detour_obstacle {
@@ -175,7 +175,7 @@ struct region {
 };
 
 /* region.c */
-enum detour_obstacle plan_region(struct region *region, unsigned long addr);
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
 /* Bytes of the code that a detour consists of. */
 #define DETOUR_CODE	(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) - sizeof(long))
@@ -191,54 +191,54 @@ struct detour {
 };
 
 /* detour.c */
-bool make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
-bool make_detour(struct detour *image, u8 *copy_at, const struct region *region,
-		 unsigned long slot);
-bool make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
+bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
+bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
+			unsigned long slot);
+bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
 #define SITE_JUMP	(DETOUR_ENTRY + 8)
 
 /* opt.c */
-bool read_covered(u32 *insn, unsigned long addr);
-bool detour_elsewhere(struct pt_regs *regs);
-void detour_follow(struct pt_regs *regs);
-void detour_leave_copy(struct pt_regs *regs);
-unsigned long detour_insn_pc(unsigned long pc);
-void detour_site_read(struct kprobe *p, u32 *insns);
-bool detour_site_write(struct kprobe *p, u32 *insns);
+bool kprobe_read_covered(u32 *insn, unsigned long addr);
+bool kprobe_detour_is_elsewhere(struct pt_regs *regs);
+void kprobe_detour_follow(struct pt_regs *regs);
+void kprobe_detour_leave_copy(struct pt_regs *regs);
+unsigned long kprobe_detour_insn_pc(unsigned long pc);
+void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
+bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 #else /* !CONFIG_OPTPROBES */
 
-static inline bool read_covered(u32 *insn, unsigned long addr)
+static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
 {
 	return false;
 }
 
-static inline bool detour_elsewhere(struct pt_regs *regs)
+static inline bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 {
 	return false;
 }
 
-static inline void detour_follow(struct pt_regs *regs)
+static inline void kprobe_detour_follow(struct pt_regs *regs)
 {
 }
 
-static inline void detour_leave_copy(struct pt_regs *regs)
+static inline void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
 }
 
-static inline unsigned long detour_insn_pc(unsigned long pc)
+static inline unsigned long kprobe_detour_insn_pc(unsigned long pc)
 {
 	return pc;
 }
 
-static inline void detour_site_read(struct kprobe *p, u32 *insns)
+static inline void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
 {
 }
 
-static inline bool detour_site_write(struct kprobe *p, u32 *insns)
+static inline bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 {
 	return false;
 }

@@ -77,7 +77,7 @@ static void fill_copy(u16 *copy, u32 insn)
  * Make the copies of an instruction that is not emulated. Other CPUs see them
  * when they get to see the breakpoint.
  */
-int prepare_copy(struct kprobe *p)
+int kprobe_prepare_copy(struct kprobe *p)
 {
 	struct slot image = { .addr = (unsigned long)p->addr };
 	struct slot *slot;
@@ -97,7 +97,7 @@ int prepare_copy(struct kprobe *p)
 	return 0;
 }
 
-void remove_copy(struct kprobe *p)
+void kprobe_remove_copy(struct kprobe *p)
 {
 	if (!p->ainsn.api.insn)
 		return;
@@ -107,22 +107,22 @@ void remove_copy(struct kprobe *p)
 }
 
 /* Leave the trap for the first copy. */
-void enter_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->epc = (unsigned long)p->ainsn.api.insn;
 }
 
-NOKPROBE_SYMBOL(enter_copy);
+NOKPROBE_SYMBOL(kprobe_enter_copy);
 
 /* Leave the trap for the second copy; @p stays current. */
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
 	regs->status &= ~SR_PIE;
 	regs->epc = (unsigned long)slot_of_copy(p->ainsn.api.insn)->post;
 }
 
-NOKPROBE_SYMBOL(enter_post_copy);
+NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
 /* The code at @pc has just run, so all of its page can be read. */
 static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
@@ -146,7 +146,7 @@ static void finish_post_copy(struct pt_regs *regs)
 
 	hit_finish(p, regs, true);
 	if (unlikely(regs->epc != epc))
-		detour_follow(regs);
+		kprobe_detour_follow(regs);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -193,7 +193,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	unsigned long pc = regs->epc;
 
 	if (likely(!is_kprobe_insn_slot(pc))) {
-		detour_leave_copy(regs);
+		kprobe_detour_leave_copy(regs);
 		return;
 	}
 
@@ -224,7 +224,7 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 
 	guard(preempt_notrace)();
 	if (likely(!is_kprobe_insn_slot(pc)))
-		return detour_insn_pc(pc);
+		return kprobe_detour_insn_pc(pc);
 
 	if (pc == (unsigned long)slot->back || pc == (unsigned long)slot->post)
 		return slot->addr;
@@ -258,7 +258,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (unlikely(p) && text_is_ebreak(addr))
+	if (unlikely(p) && kprobe_text_is_ebreak(addr))
 		hit_finish_fixup(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
 }
 

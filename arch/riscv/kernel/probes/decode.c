@@ -35,11 +35,11 @@ static bool read_from_probe(u32 *insn, unsigned long addr)
  * Read an instruction as it is without its probe. It may be the last on a page
  * with nothing behind that, so what is not part of it must not be read.
  */
-int read_original(u32 *insn, unsigned long addr)
+int kprobe_read_original(u32 *insn, unsigned long addr)
 {
 	u16 first, second = 0;
 
-	if (read_from_probe(insn, addr) || read_covered(insn, addr))
+	if (read_from_probe(insn, addr) || kprobe_read_covered(insn, addr))
 		return 0;
 
 	if (get_kernel_nofault(first, (u16 *)addr))
@@ -71,7 +71,7 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 				     unsigned long end)
 {
 	/* Once the store-conditional is done nothing is reserved, or of use. */
-	if (insn_is_sc(scan->insn) || insn_is_wrs(scan->insn))
+	if (kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn))
 		scan->reserved = 0;
 	else if (scan->reserved)
 		scan->reserved--;
@@ -80,7 +80,7 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 		pr_debug("%pS: cannot be read\n", (void *)addr);
 		return -EILSEQ;
 	}
-	if (insn_is_lr(scan->insn))
+	if (kprobe_insn_is_lr(scan->insn))
 		scan->reserved = RESERVATION_INSNS;
 
 	return 0;
@@ -131,7 +131,7 @@ static int scan_to(struct scan *scan, unsigned long addr)
 
 static int check_insn(struct kprobe *p, struct scan *scan)
 {
-	const char *why = refusal_reason(scan->insn);
+	const char *why = kprobe_refusal_reason(scan->insn);
 
 	if (!why && scan->reserved)
 		why = "between load-reserved and store-conditional";
@@ -181,15 +181,15 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	p->opcode = scan.insn;
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
-	if (is_ftrace_site((unsigned long)p->addr))
-		p->ainsn.api.handler = emulate_site;
+	if (kprobe_is_ftrace_site((unsigned long)p->addr))
+		p->ainsn.api.handler = kprobe_emulate_site;
 	else
-		p->ainsn.api.handler = find_kernel_emulation(p->opcode);
+		p->ainsn.api.handler = kprobe_find_kernel_emulation(p->opcode);
 
-	return p->ainsn.api.handler ? 0 : prepare_copy(p);
+	return p->ainsn.api.handler ? 0 : kprobe_prepare_copy(p);
 }
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	remove_copy(p);
+	kprobe_remove_copy(p);
 }

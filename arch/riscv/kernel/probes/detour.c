@@ -90,7 +90,7 @@ static bool split_distance(long distance, u32 *upper, u32 *lower)
 }
 
 /**
- * make_jump() - make the two instructions of a jump
+ * kprobe_make_jump() - make the two instructions of a jump
  * @jump: where to
  * @reg: number of the register that the jump overwrites
  * @from: where it will be
@@ -99,7 +99,7 @@ static bool split_distance(long distance, u32 *upper, u32 *lower)
  * Context: Any.
  * Return: whether it can reach that.
  */
-bool make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to)
+bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to)
 {
 	u32 upper, lower;
 	bool reached = split_distance(to - from, &upper, &lower);
@@ -110,7 +110,7 @@ bool make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to
 	return reached;
 }
 
-NOKPROBE_SYMBOL(make_jump);
+NOKPROBE_SYMBOL(kprobe_make_jump);
 
 /**
  * struct emitter - code under construction
@@ -147,7 +147,7 @@ static void emit_jump(struct emitter *e, unsigned int reg, unsigned long to)
 {
 	u32 jump[2];
 
-	if (!reg || !make_jump(jump, reg, emitter_addr(e), to))
+	if (!reg || !kprobe_make_jump(jump, reg, emitter_addr(e), to))
 		e->failed = true;
 	emit(e, jump[0]);
 	emit(e, jump[1]);
@@ -181,7 +181,7 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 {
 	struct insn_facts facts;
 
-	get_insn_facts(ri->insn, &facts);
+	kprobe_get_insn_facts(ri->insn, &facts);
 	switch (facts.flow) {
 	case FLOW_ADDRESS:
 		if (facts.writes)
@@ -212,7 +212,7 @@ static void emit_entry(struct emitter *e)
 
 	emit(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
 	emit(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
-	if (!make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
+	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
 		e->failed = true;
 	emit(e, call[0]);
 	emit(e, call[1] | T0 << 7);
@@ -221,7 +221,7 @@ static void emit_entry(struct emitter *e)
 }
 
 /**
- * make_site_jump() - make what a detour ends in that is at an ftrace site
+ * kprobe_make_site_jump() - make what a detour ends in that is at an ftrace site
  * @jump: where to
  * @from: where it will be
  * @site: address of the site
@@ -232,19 +232,19 @@ static void emit_entry(struct emitter *e)
  * Context: Any.
  * Return: whether it can reach that.
  */
-bool make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns)
+bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns)
 {
 	struct insn_facts auipc, jalr;
 
-	get_insn_facts(insns[0], &auipc);
-	get_insn_facts(insns[1], &jalr);
+	kprobe_get_insn_facts(insns[0], &auipc);
+	kprobe_get_insn_facts(insns[1], &jalr);
 	if (auipc.flow != FLOW_ADDRESS || jalr.flow != FLOW_CALL_REGISTER)
-		return make_jump(jump, T0, from, site + 2 * sizeof(u32));
+		return kprobe_make_jump(jump, T0, from, site + 2 * sizeof(u32));
 
-	return make_jump(jump, T0 + 1, from, site + auipc.disp + jalr.disp);
+	return kprobe_make_jump(jump, T0 + 1, from, site + auipc.disp + jalr.disp);
 }
 
-NOKPROBE_SYMBOL(make_site_jump);
+NOKPROBE_SYMBOL(kprobe_make_site_jump);
 
 static void emit_site(struct emitter *e, const struct region *region)
 {
@@ -252,7 +252,7 @@ static void emit_site(struct emitter *e, const struct region *region)
 	u32 jump[2];
 
 	emit_address(e, T0, region->addr + region->len);
-	if (!make_site_jump(jump, emitter_addr(e), region->addr, insns))
+	if (!kprobe_make_site_jump(jump, emitter_addr(e), region->addr, insns))
 		e->failed = true;
 	emit(e, jump[0]);
 	emit(e, jump[1]);
@@ -271,7 +271,7 @@ static void emit_region(struct emitter *e, u8 *copy_at, const struct region *reg
 }
 
 /**
- * make_detour() - make what the jump of a probe leads to
+ * kprobe_make_detour() - make what the jump of a probe leads to
  * @image: where to, the probe is filled in
  * @copy_at: set for each parcel that an instruction starts at to where in the
  *	code its copy is
@@ -281,8 +281,8 @@ static void emit_region(struct emitter *e, u8 *copy_at, const struct region *reg
  * Context: Process context.
  * Return: whether there is room, and all that it refers to is in reach.
  */
-bool make_detour(struct detour *image, u8 *copy_at, const struct region *region,
-		 unsigned long slot)
+bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
+			unsigned long slot)
 {
 	struct emitter e = {
 		.code = image->code,

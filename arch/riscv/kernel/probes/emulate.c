@@ -621,12 +621,12 @@ static __always_inline probes_handler_t *find_in(const struct form *forms, unsig
 }
 
 /* What does @insn without running it, or NULL. */
-probes_handler_t *find_emulation(u32 insn)
+probes_handler_t *kprobe_find_emulation(u32 insn)
 {
 	return find_in(forms, ARRAY_SIZE(forms), insn);
 }
 
-NOKPROBE_SYMBOL(find_emulation);
+NOKPROBE_SYMBOL(kprobe_find_emulation);
 
 static __always_inline bool insn_is_csr(u32 insn)
 {
@@ -634,15 +634,15 @@ static __always_inline bool insn_is_csr(u32 insn)
 }
 
 /* The same for the kernel, where the emulated registers are those of a trap. */
-probes_handler_t *find_kernel_emulation(u32 insn)
+probes_handler_t *kprobe_find_kernel_emulation(u32 insn)
 {
 	if (insn_is_csr(insn) && insn >> 20 == CSR_STATUS)
 		return emulate_csr_status;
 
-	return find_in(kernel_forms, ARRAY_SIZE(kernel_forms), insn) ?: find_emulation(insn);
+	return find_in(kernel_forms, ARRAY_SIZE(kernel_forms), insn) ?: kprobe_find_emulation(insn);
 }
 
-NOKPROBE_SYMBOL(find_kernel_emulation);
+NOKPROBE_SYMBOL(kprobe_find_kernel_emulation);
 
 #define OPCODE_AMO	0x2f
 #define FUNCT5_LR	2
@@ -653,18 +653,18 @@ static bool insn_is_amo(u32 insn, unsigned int funct5)
 	return (insn & RV_INSN_OPCODE_MASK) == OPCODE_AMO && insn >> 27 == funct5;
 }
 
-bool insn_is_lr(u32 insn)
+bool kprobe_insn_is_lr(u32 insn)
 {
 	return insn_is_amo(insn, FUNCT5_LR);
 }
 
-bool insn_is_sc(u32 insn)
+bool kprobe_insn_is_sc(u32 insn)
 {
 	return insn_is_amo(insn, FUNCT5_SC);
 }
 
 /* wrs.nto and wrs.sto wait for a store to what is reserved, rather than making one. */
-bool insn_is_wrs(u32 insn)
+bool kprobe_insn_is_wrs(u32 insn)
 {
 	return insn == 0x00d00073 || insn == 0x01d00073;
 }
@@ -728,13 +728,13 @@ static const char *system_refusal_reason(u32 insn)
 }
 
 /* Why @insn must not be probed, or NULL. */
-const char *refusal_reason(u32 insn)
+const char *kprobe_refusal_reason(u32 insn)
 {
 	if ((insn & 0x1f) == 0x1f)
 		return "longer than 4 bytes";
 	if (!insn || riscv_insn_is_c_ebreak(insn))
 		return "traps";
-	if (insn_is_lr(insn) || insn_is_sc(insn) || insn_is_wrs(insn))
+	if (kprobe_insn_is_lr(insn) || kprobe_insn_is_sc(insn) || kprobe_insn_is_wrs(insn))
 		return "the probe would break the reservation";
 	if (riscv_insn_is_system(insn))
 		return system_refusal_reason(insn);
@@ -757,10 +757,10 @@ enum probe_insn riscv_probe_decode_insn(probe_opcode_t *addr, struct arch_probe_
 	if (insn_len(insn) == 2)
 		insn = (u16)insn;
 	asi->handler = NULL;
-	if (refusal_reason(insn))
+	if (kprobe_refusal_reason(insn))
 		return INSN_REJECTED;
 
-	asi->handler = find_emulation(insn);
+	asi->handler = kprobe_find_emulation(insn);
 
 	return asi->handler ? INSN_GOOD_NO_SLOT : INSN_GOOD;
 }

@@ -85,7 +85,7 @@ static void get_system_facts(u32 insn, struct insn_facts *facts)
 	if (funct3 & 3) {
 		facts->reads = funct3 & 4 ? 0 : rs1_of(insn);
 		facts->writes = rd_of(insn);
-	} else if (funct3 || refusal_reason(insn)) {
+	} else if (funct3 || kprobe_refusal_reason(insn)) {
 		set_unknown(facts);
 	} else {
 		facts->reads = rs1_of(insn) | rs2_of(insn);
@@ -263,7 +263,7 @@ static void get_c2_facts(u32 insn, struct insn_facts *facts)
 }
 
 /* All that is to be known of @insn, which is not refused. */
-void get_insn_facts(u32 insn, struct insn_facts *facts)
+void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 {
 	*facts = (struct insn_facts){ .flow = FLOW_ON };
 
@@ -283,4 +283,4 @@ void get_insn_facts(u32 insn, struct insn_facts *facts)
 	facts->len = insn_len(insn);
 }
 
-NOKPROBE_SYMBOL(get_insn_facts);
+NOKPROBE_SYMBOL(kprobe_get_insn_facts);

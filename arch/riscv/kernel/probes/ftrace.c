@@ -43,7 +43,7 @@ notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 		return;
 
 	insns[0] = p->opcode;
-	detour_site_read(p, insns);
+	kprobe_detour_site_read(p, insns);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_read);
@@ -76,7 +76,7 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 	if (likely(!p))
 		return;
 
-	if (!detour_site_write(p, insns) && text_is_ebreak(site)) {
+	if (!kprobe_detour_site_write(p, insns) && kprobe_text_is_ebreak(site)) {
 		clear_second(site);
 		insns[0] = __BUG_INSN_32;
 	}
@@ -87,18 +87,18 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 NOKPROBE_SYMBOL(arch_kprobe_site_write);
 
 /* The first instruction of the site, of which a hit sees what it is by then. */
-bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
+bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	return find_kernel_emulation(insn)(insn, addr, regs);
+	return kprobe_find_kernel_emulation(insn)(insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(emulate_site);
+NOKPROBE_SYMBOL(kprobe_emulate_site);
 
 /*
  * Is @addr the first instruction of a site? ftrace_location() would look for a symbol as
  * well, among all those of a module.
  */
-bool is_ftrace_site(unsigned long addr)
+bool kprobe_is_ftrace_site(unsigned long addr)
 {
 #ifdef CONFIG_DYNAMIC_FTRACE
 	return ftrace_location_range(addr, addr) == addr;
@@ -112,7 +112,7 @@ bool is_ftrace_site(unsigned long addr)
  * rewritten in place. return_to_handler() has no return address that a return
  * probe could divert.
  */
-int __init blacklist_ftrace(void)
+int __init kprobe_blacklist_ftrace(void)
 {
 	int ret = 0;
 

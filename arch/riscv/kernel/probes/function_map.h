@@ -92,7 +92,7 @@ static __always_inline void walk_on(struct walk *walk, u32 insn)
 
 	walk->insn = insn;
 	walk->at = walk->addr;
-	get_insn_facts(insn, &walk->facts);
+	kprobe_get_insn_facts(insn, &walk->facts);
 	join_pair(&walk->facts, &before);
 	walk->addr += walk->facts.len;
 }
@@ -116,6 +116,6 @@ static inline bool is_return(const struct insn_facts *facts)
 }
 
 /* branches.c */
-int find_targets(struct function_map *map, const char *name);
+int kprobe_find_targets(struct function_map *map, const char *name);
 
 #endif /* _RISCV_KPROBES_FUNCTION_MAP_H */

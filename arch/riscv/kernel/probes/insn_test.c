@@ -174,10 +174,10 @@ static void place_probes(struct kunit *test, bool post)
 	for (; addr < end; addr += insn_len(insn)) {
 		insn = read_insn(addr);
 		KUNIT_ASSERT_LT(test, lab.nr_probes, MAX_INSNS);
-		reserved |= insn_is_lr(insn);
+		reserved |= kprobe_insn_is_lr(insn);
 		if (!reserved)
 			place_probe(addr, post);
-		reserved &= !insn_is_sc(insn) && !insn_is_wrs(insn);
+		reserved &= !kprobe_insn_is_sc(insn) && !kprobe_insn_is_wrs(insn);
 	}
 	KUNIT_ASSERT_PTR_EQ(test, addr, end);
 }
@@ -478,7 +478,7 @@ static void learn_jump(unsigned int i)
 
 	nr_jumps += container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
 	guard(mutex)(&text_mutex);
-	free_regs[i] = map_dead_regs(map_function(addr), addr);
+	free_regs[i] = kprobe_map_dead_regs(kprobe_map_function(addr), addr);
 }
 
 static u32 digest_but_jumps(void)
@@ -671,7 +671,7 @@ static bool may_pick(struct pick *pick)
 {
 	const u32 fixed = BIT(GPR_SP) | BIT(GPR_GP) | BIT(GPR_TP) | BIT(GPR_START);
 
-	if (refusal_reason(pick->insn) || find_kernel_emulation(pick->insn))
+	if (kprobe_refusal_reason(pick->insn) || kprobe_find_kernel_emulation(pick->insn))
 		return false;
 	if (!(insn_len(pick->insn) == 2 ? find_c_operands(pick) : find_operands(pick)))
 		return false;
@@ -903,7 +903,7 @@ static void insn_refusal_reasons(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
-		KUNIT_EXPECT_STREQ_MSG(test, refusal_reason(reasons[i].insn) ?: "",
+		KUNIT_EXPECT_STREQ_MSG(test, kprobe_refusal_reason(reasons[i].insn) ?: "",
 				       reasons[i].why ?: "", "%08x", reasons[i].insn);
 }
 
@@ -919,10 +919,10 @@ static void insn_at_page_end(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	*last = 0x0001;		/* c.nop */
-	KUNIT_EXPECT_EQ(test, 0, read_original(&insn, (unsigned long)last));
+	KUNIT_EXPECT_EQ(test, 0, kprobe_read_original(&insn, (unsigned long)last));
 	KUNIT_EXPECT_EQ(test, 0x0001, insn);
 	*last = 0x0013;		/* half a nop */
-	KUNIT_EXPECT_EQ(test, -EFAULT, read_original(&insn, (unsigned long)last));
+	KUNIT_EXPECT_EQ(test, -EFAULT, kprobe_read_original(&insn, (unsigned long)last));
 	vfree(page);
 }
 

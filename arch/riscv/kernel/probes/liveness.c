@@ -114,7 +114,7 @@ static bool spread_liveness(struct function_map *map)
 		if (!map->insns[parcel])
 			continue;
 		if (parcel >= 2 && map->insns[parcel - 2])
-			get_insn_facts(map->insns[parcel - 2], &walk.facts);
+			kprobe_get_insn_facts(map->insns[parcel - 2], &walk.facts);
 		walk_on(&walk, map->insns[parcel]);
 		live = live_behind(map, &walk) & ~walk.facts.writes;
 		live |= walk.facts.reads;
@@ -157,13 +157,13 @@ static void draw_map(struct function_map *map, const struct kprobe_function *fn)
 	map->indirect = false;
 	memset(outsides, 0, sizeof(outsides));
 	map->err = map_clear(map);
-	map->err = map->err ?: find_targets(map, fn->name);
+	map->err = map->err ?: kprobe_find_targets(map, fn->name);
 	while (!map->err && spread_liveness(map))
 		cond_resched();
 }
 
 /* Functions are asked for one after the other, so the last one is remembered. */
-const struct function_map *map_function(unsigned long addr)
+const struct function_map *kprobe_map_function(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 	struct function_map *map = &last_map;
@@ -176,30 +176,30 @@ const struct function_map *map_function(unsigned long addr)
 	return map;
 }
 
-int map_error(const struct function_map *map)
+int kprobe_map_error(const struct function_map *map)
 {
 	return map->err;
 }
 
 /* May a branch lead anywhere? */
-bool map_is_indirect(const struct function_map *map)
+bool kprobe_map_is_indirect(const struct function_map *map)
 {
 	return map->indirect;
 }
 
 /* May @addr be branched to? */
-bool map_is_target(const struct function_map *map, unsigned long addr)
+bool kprobe_map_is_target(const struct function_map *map, unsigned long addr)
 {
 	return map_holds(map, addr) && test_bit(parcel_of(map, addr), map->targets);
 }
 
-unsigned long map_end(const struct function_map *map)
+unsigned long kprobe_map_end(const struct function_map *map)
 {
 	return map->end;
 }
 
 /* The registers that are free at @addr. */
-u32 map_dead_regs(const struct function_map *map, unsigned long addr)
+u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr)
 {
 	return ALL_REGS & ~live_at(map, addr);
 }

@@ -119,7 +119,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	unsigned long slot = (unsigned long)op->optinsn.insn;
 	struct detour image = { .kp = &op->kp };
 
-	if (!make_detour(&image, op->optinsn.copy_at, region, slot))
+	if (!kprobe_make_detour(&image, op->optinsn.copy_at, region, slot))
 		return -ERANGE;
 	if (patch_insn_write((void *)slot, &image, sizeof(image)))
 		return -EFAULT;
@@ -134,7 +134,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	enum detour_obstacle obstacle;
 	struct region region;
 
-	obstacle = plan_region(&region, (unsigned long)op->kp.addr);
+	obstacle = kprobe_plan_region(&region, (unsigned long)op->kp.addr);
 	if (obstacle)
 		return obstruct(op, obstacle, region.why_at);
 
@@ -151,7 +151,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_OUT_OF_REACH, 0);
 	}
-	publish_optinsn_slot(optinsn->insn);
+	kprobe_publish_optinsn_slot(optinsn->insn);
 
 	return 0;
 }
@@ -179,8 +179,8 @@ static bool fill_jump(struct kprobe *p, u32 *jump)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	return make_jump(jump, optinsn->reg, (unsigned long)p->addr,
-			 (unsigned long)detour_of(optinsn)->code);
+	return kprobe_make_jump(jump, optinsn->reg, (unsigned long)p->addr,
+				(unsigned long)detour_of(optinsn)->code);
 }
 
 NOKPROBE_SYMBOL(fill_jump);
@@ -188,7 +188,7 @@ NOKPROBE_SYMBOL(fill_jump);
 /* The breakpoint of the probe, and behind it what the jump has replaced. */
 static void fill_breakpoint(struct kprobe *p, u16 *parcels)
 {
-	u32 ebreak = ebreak_for(p->opcode);
+	u32 ebreak = kprobe_ebreak_for(p->opcode);
 
 	memcpy(parcels, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
 	memcpy(parcels, &ebreak, insn_len(ebreak));
@@ -225,7 +225,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *next;
 
-	write_text(write_jumps, oplist);
+	kprobe_write_text(write_jumps, oplist);
 	list_for_each_entry_safe(op, next, oplist, list)
 		list_del_init(&op->list);
 }
@@ -233,7 +233,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 /* Leaves the breakpoints of the probes in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	write_text(write_breakpoints, oplist);
+	kprobe_write_text(write_breakpoints, oplist);
 	list_splice_tail_init(oplist, done_list);
 }
 
@@ -271,14 +271,14 @@ static bool may_be_covered(unsigned long addr)
 }
 
 /**
- * read_covered() - read an instruction that a jump has replaced
+ * kprobe_read_covered() - read an instruction that a jump has replaced
  * @insn: set to it
  * @addr: where it was, not the first one
  *
  * Context: Process context, text_mutex held.
  * Return: whether there is a jump.
  */
-bool read_covered(u32 *insn, unsigned long addr)
+bool kprobe_read_covered(u32 *insn, unsigned long addr)
 {
 	const u16 *parcel;
 	struct kprobe *p;
@@ -306,7 +306,7 @@ bool read_covered(u32 *insn, unsigned long addr)
 }
 
 /* A handler may want to go on inside of what a jump covers: the copy of that. */
-void detour_follow(struct pt_regs *regs)
+void kprobe_detour_follow(struct pt_regs *regs)
 {
 	struct kprobe *p = covering_probe(regs->epc);
 	unsigned int at, copy;
@@ -322,30 +322,30 @@ void detour_follow(struct pt_regs *regs)
 		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
 }
 
-NOKPROBE_SYMBOL(detour_follow);
+NOKPROBE_SYMBOL(kprobe_detour_follow);
 
 /* A breakpoint trap may be that of a detour that has to be left for elsewhere. */
-bool detour_elsewhere(struct pt_regs *regs)
+bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 {
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
 		return false;
 
 	*regs = *(struct pt_regs *)regs->sp;
-	detour_follow(regs);
+	kprobe_detour_follow(regs);
 
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_elsewhere);
+NOKPROBE_SYMBOL(kprobe_detour_is_elsewhere);
 
 /*
  * A fault in a copy whose original is in an exception table is moved there: it
  * may sleep, and it may be fixed up. Coming back it finds the jump. All other
  * faults are fatal, or are over at once and come back to the copy.
  */
-void detour_leave_copy(struct pt_regs *regs)
+void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(regs->epc);
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->epc);
 
 	if (likely(!detour) || !optinsn_of(detour->kp)->extable)
 		return;
@@ -354,12 +354,12 @@ void detour_leave_copy(struct pt_regs *regs)
 		regs->epc = (unsigned long)detour->kp->addr;
 }
 
-NOKPROBE_SYMBOL(detour_leave_copy);
+NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
 
 /* The instruction whose copy is at @pc or begins before it, if that is in a detour. */
-unsigned long detour_insn_pc(unsigned long pc)
+unsigned long kprobe_detour_insn_pc(unsigned long pc)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(pc);
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(pc);
 	const struct arch_optimized_insn *optinsn;
 	unsigned long code;
 	unsigned int at;
@@ -380,22 +380,22 @@ unsigned long detour_insn_pc(unsigned long pc)
 	return (unsigned long)detour->kp->addr;
 }
 
-NOKPROBE_SYMBOL(detour_insn_pc);
+NOKPROBE_SYMBOL(kprobe_detour_insn_pc);
 
 /* What ftrace would find at its site if there were no jump. */
-void detour_site_read(struct kprobe *p, u32 *insns)
+void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
 {
 	if (optinsn_of(p)->jump)
 		memcpy(insns, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
 }
 
-NOKPROBE_SYMBOL(detour_site_read);
+NOKPROBE_SYMBOL(kprobe_detour_site_read);
 
 /*
  * ftrace writes @insns to its site, and nobody is in the detour. Returns whether
  * the jump is to stay there in place of them, which is in @insns then.
  */
-bool detour_site_write(struct kprobe *p, u32 *insns)
+bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 {
 	struct arch_optimized_insn *optinsn = optinsn_of(p);
 	unsigned long addr = (unsigned long)p->addr;
@@ -407,7 +407,7 @@ bool detour_site_write(struct kprobe *p, u32 *insns)
 
 	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
 	end = detour_of(optinsn)->code + SITE_JUMP;
-	WARN_ON_ONCE(!make_site_jump(jump, (unsigned long)end, addr, insns));
+	WARN_ON_ONCE(!kprobe_make_site_jump(jump, (unsigned long)end, addr, insns));
 	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
 	if (!optinsn->jump)
 		return false;
@@ -417,20 +417,20 @@ bool detour_site_write(struct kprobe *p, u32 *insns)
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_site_write);
+NOKPROBE_SYMBOL(kprobe_detour_site_write);
 
 /* While another hit is handled on this CPU. */
 static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	int ret;
 
-	if (!hit_interrupt(p, 0)) {
+	if (!kprobe_hit_interrupt(p, 0)) {
 		kprobes_inc_nmissed_count(p);
 		return 0;
 	}
 
 	ret = hit_pre_handler(p, regs);
-	hit_resume();
+	kprobe_hit_resume();
 
 	return ret;
 }

@@ -54,8 +54,8 @@ static unsigned long jump_target(const void *text, unsigned long at)
 {
 	struct insn_facts auipc, jalr;
 
-	get_insn_facts(read_u32(text), &auipc);
-	get_insn_facts(read_u32(text + sizeof(u32)), &jalr);
+	kprobe_get_insn_facts(read_u32(text), &auipc);
+	kprobe_get_insn_facts(read_u32(text + sizeof(u32)), &jalr);
 	if (auipc.flow != FLOW_ADDRESS || jalr.flow != FLOW_JUMP_REGISTER ||
 	    auipc.writes != BIT(jalr.base))
 		return 0;
@@ -79,7 +79,7 @@ static void expect_jump(struct kunit *test, const struct subject *s)
 static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
 {
 	u8 text[MAX_OPTIMIZED_LENGTH];
-	u32 ebreak = ebreak_for(s->kp.opcode);
+	u32 ebreak = kprobe_ebreak_for(s->kp.opcode);
 	char reason[64] = "";
 
 	memcpy(text, s->text, sizeof(text));
@@ -147,7 +147,8 @@ static void opt_free_registers(struct kunit *test)
 		unsigned long dead = 0;
 
 		mutex_lock(&text_mutex);
-		dead = map_dead_regs(map_function((unsigned long)f->addr), (unsigned long)f->addr);
+		dead = kprobe_map_dead_regs(kprobe_map_function((unsigned long)f->addr),
+					    (unsigned long)f->addr);
 		mutex_unlock(&text_mutex);
 		KUNIT_EXPECT_EQ_MSG(test, f->dead, dead, "%pS", f->addr);
 	}
@@ -235,7 +236,7 @@ static void opt_facts(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(known); i++) {
-		get_insn_facts(known[i].insn, &facts);
+		kprobe_get_insn_facts(known[i].insn, &facts);
 		KUNIT_EXPECT_EQ_MSG(test, facts.flow, known[i].facts.flow, "%08x", known[i].insn);
 		KUNIT_EXPECT_EQ_MSG(test, facts.len, known[i].facts.len, "%08x", known[i].insn);
 		KUNIT_EXPECT_EQ_MSG(test, facts.reads, known[i].facts.reads, "%08x",
@@ -258,7 +259,7 @@ static void expect_reach(struct kunit *test, long distance, bool reached)
 {
 	u32 jump[2];
 
-	KUNIT_EXPECT_EQ_MSG(test, make_jump(jump, 6, HERE, HERE + distance), reached, "%ld",
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_make_jump(jump, 6, HERE, HERE + distance), reached, "%ld",
 			    distance);
 	if (reached)
 		KUNIT_EXPECT_EQ(test, jump_target(jump, HERE), HERE + distance);
@@ -293,8 +294,9 @@ static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 		.out = 28,
 	};
 
-	KUNIT_EXPECT_EQ_MSG(test, make_detour(&image, copy_at, &region,
-					      CODE_AT - offsetof(struct detour, code)),
+	KUNIT_EXPECT_EQ_MSG(test,
+			    kprobe_make_detour(&image, copy_at, &region,
+					       CODE_AT - offsetof(struct detour, code)),
 			    fits, "%08x", insn);
 	KUNIT_EXPECT_EQ(test, copy_at[0], DETOUR_ENTRY);
 

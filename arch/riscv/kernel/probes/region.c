@@ -63,7 +63,7 @@ static u32 regs_for_insn(const struct function_map *map, const struct insn_facts
 	switch (facts->flow) {
 	case FLOW_BRANCH:
 	case FLOW_JUMP:
-		return map_dead_regs(map, addr + facts->disp);
+		return kprobe_map_dead_regs(map, addr + facts->disp);
 	case FLOW_CALL:
 	case FLOW_CALL_REGISTER:
 		/* Functions find nothing in a temporary register. */
@@ -80,18 +80,18 @@ static enum detour_obstacle inner_obstacle(const struct region *region,
 	unsigned long addr = region->addr + at;
 	struct insn_facts before;
 
-	get_insn_facts(region->insns[region->nr - 1].insn, &before);
+	kprobe_get_insn_facts(region->insns[region->nr - 1].insn, &before);
 	if (ends_flow(&before))
 		return DETOUR_TOO_SHORT;
 	if (before.flow == FLOW_CALL || before.flow == FLOW_CALL_REGISTER)
 		return DETOUR_RETURN_INTO;
-	if (map_is_indirect(map))
+	if (kprobe_map_is_indirect(map))
 		return DETOUR_INDIRECT_JUMP;
-	if (map_is_target(map, addr))
+	if (kprobe_map_is_target(map, addr))
 		return DETOUR_JUMP_INTO;
 	if (search_exception_tables(addr))
 		return DETOUR_FAULT_INSIDE;
-	if (is_ftrace_site(addr))
+	if (kprobe_is_ftrace_site(addr))
 		return DETOUR_RESERVED;
 
 	return DETOUR_POSSIBLE;
@@ -105,9 +105,9 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 	struct insn_facts facts;
 
 	region->why_at = region->len;
-	if (addr >= map_end(map))
+	if (addr >= kprobe_map_end(map))
 		return DETOUR_TOO_SHORT;
-	if (read_original(&ri->insn, addr))
+	if (kprobe_read_original(&ri->insn, addr))
 		return DETOUR_UNDECODABLE;
 	if (region->nr) {
 		obstacle = inner_obstacle(region, map, region->len);
@@ -115,8 +115,8 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 			return obstacle;
 	}
 
-	get_insn_facts(ri->insn, &facts);
-	if (refusal_reason(ri->insn) || facts.flow == FLOW_UNKNOWN)
+	kprobe_get_insn_facts(ri->insn, &facts);
+	if (kprobe_refusal_reason(ri->insn) || facts.flow == FLOW_UNKNOWN)
 		return DETOUR_NOT_RELOCATABLE;
 	ri->at = region->len;
 	ri->reg = choose_reg(regs_for_insn(map, &facts, addr));
@@ -134,11 +134,11 @@ static enum detour_obstacle plan_way_back(struct region *region, const struct fu
 	unsigned long addr = region->addr + region->len;
 	struct insn_facts last;
 
-	get_insn_facts(region->insns[region->nr - 1].insn, &last);
+	kprobe_get_insn_facts(region->insns[region->nr - 1].insn, &last);
 	if (last.flow == FLOW_CALL || last.flow == FLOW_CALL_REGISTER || ends_flow(&last))
 		return DETOUR_POSSIBLE;
 
-	region->out = choose_reg(map_dead_regs(map, addr));
+	region->out = choose_reg(kprobe_map_dead_regs(map, addr));
 	region->why_at = region->len;
 
 	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
@@ -165,13 +165,13 @@ static bool is_reserved(const struct region *region)
 
 static enum detour_obstacle plan_insns(struct region *region)
 {
-	const struct function_map *map = map_function(region->addr);
+	const struct function_map *map = kprobe_map_function(region->addr);
 	enum detour_obstacle obstacle;
 
 	if (!map)
 		return DETOUR_NO_FUNCTION;
-	if (map_error(map))
-		return map_error(map) == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
+	if (kprobe_map_error(map))
+		return kprobe_map_error(map) == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
 
 	while (region->len < MAX_OPTIMIZED_LENGTH) {
 		obstacle = add_insn(region, map);
@@ -183,7 +183,7 @@ static enum detour_obstacle plan_insns(struct region *region)
 		return DETOUR_RESERVED;
 
 	region->extable = search_exception_tables(region->addr);
-	region->in = choose_reg(map_dead_regs(map, region->addr));
+	region->in = choose_reg(kprobe_map_dead_regs(map, region->addr));
 
 	return region->in ? plan_way_back(region, map) : DETOUR_NO_REGISTER;
 }
@@ -196,7 +196,7 @@ static enum detour_obstacle plan_site(struct region *region)
 	region->in = 5;
 	for (i = 0; i < 2; i++) {
 		region->insns[i].at = i * sizeof(u32);
-		if (read_original(&region->insns[i].insn, region->addr + i * sizeof(u32)))
+		if (kprobe_read_original(&region->insns[i].insn, region->addr + i * sizeof(u32)))
 			return DETOUR_UNDECODABLE;
 	}
 	region->nr = 2;
@@ -206,16 +206,16 @@ static enum detour_obstacle plan_site(struct region *region)
 }
 
 /**
- * plan_region() - find out what a jump at a probe would cover, and how
+ * kprobe_plan_region() - find out what a jump at a probe would cover, and how
  * @region: filled in
  * @addr: the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
  * Return: %DETOUR_POSSIBLE, or what is in the way.
  */
-enum detour_obstacle plan_region(struct region *region, unsigned long addr)
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
 	*region = (struct region){ .addr = addr };
 
-	return is_ftrace_site(addr) ? plan_site(region) : plan_insns(region);
+	return kprobe_is_ftrace_site(addr) ? plan_site(region) : plan_insns(region);
 }

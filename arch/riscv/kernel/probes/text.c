@@ -14,7 +14,7 @@
 #include "common.h"
 
 /* The breakpoint that has the length of @insn. */
-u32 ebreak_for(u32 insn)
+u32 kprobe_ebreak_for(u32 insn)
 {
 	return insn_len(insn) == 2 ? __BUG_INSN_16 : __BUG_INSN_32;
 }
@@ -53,7 +53,7 @@ static int write_text_stopped(void *data)
 NOKPROBE_SYMBOL(write_text_stopped);
 
 /* Have @write called for @list, by patch_insn_write(), with all CPUs standing still. */
-void write_text(void (*write)(struct list_head *list), struct list_head *list)
+void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *list)
 {
 	struct text_round round = { .write = write, .list = list };
 
@@ -75,7 +75,7 @@ static void write_breakpoints(struct list_head *kps)
 	struct kprobe *p;
 
 	list_for_each_entry(p, kps, list)
-		write_insn(p, ebreak_for(p->opcode));
+		write_insn(p, kprobe_ebreak_for(p->opcode));
 }
 
 static void write_originals(struct list_head *kps)
@@ -88,12 +88,12 @@ static void write_originals(struct list_head *kps)
 
 void arch_arm_kprobes(struct list_head *kps)
 {
-	write_text(write_breakpoints, kps);
+	kprobe_write_text(write_breakpoints, kps);
 }
 
 void arch_disarm_kprobes(struct list_head *kps)
 {
-	write_text(write_originals, kps);
+	kprobe_write_text(write_originals, kps);
 }
 
 static void write_one(struct kprobe *p, void (*write)(struct list_head *list))
@@ -101,7 +101,7 @@ static void write_one(struct kprobe *p, void (*write)(struct list_head *list))
 	LIST_HEAD(kps);
 
 	list_add(&p->list, &kps);
-	write_text(write, &kps);
+	kprobe_write_text(write, &kps);
 	list_del_init(&p->list);
 }
 

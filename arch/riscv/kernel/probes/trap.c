@@ -19,7 +19,7 @@ DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /* @addr is kernel text, but the module that it belongs to may be on its way out. */
-bool text_is_ebreak(unsigned long addr)
+bool kprobe_text_is_ebreak(unsigned long addr)
 {
 	u16 first, second;
 
@@ -34,7 +34,7 @@ gone:
 	return false;
 }
 
-NOKPROBE_SYMBOL(text_is_ebreak);
+NOKPROBE_SYMBOL(kprobe_text_is_ebreak);
 
 /* The opcode is read at every hit: ftrace may have changed the one of its site. */
 static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
@@ -51,7 +51,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
-		detour_follow(regs);
+		kprobe_detour_follow(regs);
 		return;
 	}
 
@@ -60,10 +60,10 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 	if (try_emulate(p, regs)) {
 		hit_finish(p, regs, aside);
 	} else if (post) {
-		enter_post_copy(p, regs);
+		kprobe_enter_post_copy(p, regs);
 	} else {
 		hit_end(aside);
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 	}
 }
 
@@ -74,14 +74,14 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+	if (kprobe_hit_interrupt(p, KPROBE_TRAP_COUNT)) {
 		do_hit(p, regs, true);
 		return;
 	}
 
 	kprobes_inc_nmissed_count(p);
 	if (!try_emulate(p, regs))
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 }
 
 NOKPROBE_SYMBOL(nested_hit);
@@ -102,9 +102,9 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
 	if (unlikely(!p)) {
-		if (detour_elsewhere(regs))
+		if (kprobe_detour_is_elsewhere(regs))
 			return true;
-		if (text_is_ebreak(regs->epc))
+		if (kprobe_text_is_ebreak(regs->epc))
 			return false;
 		local_flush_icache_all();
 		return true;
@@ -198,7 +198,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	if (ret >= 0)
 		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 	if (ret >= 0)
-		ret = blacklist_ftrace();
+		ret = kprobe_blacklist_ftrace();
 	if (ret >= 0)
 		ret = blacklist_preemption();
 

@@ -76,14 +76,14 @@ static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr
 	return false;
 }
 
-/* As read_original() does. That is slow, and most of the text is as it has always been. */
+/* As kprobe_read_original() does. That is slow, and most of the text is as it has always been. */
 static __always_inline int read_next(u32 *insn, struct window *window, unsigned long addr,
 				     unsigned long end)
 {
 	const u16 *parcels = window_at(window, addr, end);
 
 	if (!parcels || may_be_probed(parcels, addr))
-		return read_original(insn, addr);
+		return kprobe_read_original(insn, addr);
 
 	*insn = parcels[0];
 	if (insn_len(*insn) == 4)

@@ -65,7 +65,7 @@ typedef u8 kprobe_opcode_t;
 /* The return address is on the stack, below the arguments. */
 #define JPROBE_STACK_OFFSET	sizeof(long)
 
-/* A hit that interrupts another is handled, see hit_interrupt(). */
+/* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS
 
 /* preempt_count(), of which only the contexts are of interest. */
@@ -167,7 +167,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 #define arch_detour_calls_post arch_detour_calls_post
 bool arch_detour_calls_post(const struct optimized_kprobe *op);
 
-/* Detours call post_handlers, if the pre_handler asks for that, see hit_all_handlers(). */
+/* Detours call post_handlers, if the pre_handler asks for that, see kprobe_hit_all_handlers(). */
 #define arch_hit_in_detour arch_hit_in_detour
 bool arch_hit_in_detour(struct kprobe *p, const struct pt_regs *regs);
 int arch_detour_post(struct kprobe *p, struct pt_regs *regs);

@@ -215,7 +215,7 @@ static int decode_next(struct insn *insn, u8 *buf, struct code *code)
 	if (is_original(code))
 		return insn_decode(insn, (void *)code->at, len, INSN_MODE_KERN);
 
-	return decode_original(insn, buf, code->at, code->end);
+	return kprobe_decode_original(insn, buf, code->at, code->end);
 }
 
 /* Skip one of the breakpoints that pad functions, without decoding it. */
@@ -372,7 +372,7 @@ static int find_branches_across_labels(struct function_map *map)
 }
 
 /* Note all places that are branched to, whether the CPU or a fixup does it. */
-static int find_targets(struct function_map *map, const char *name)
+static int kprobe_find_targets(struct function_map *map, const char *name)
 {
 	char other[KSYM_NAME_LEN];
 	bool cold = other_part_name(other, name);
@@ -407,7 +407,7 @@ static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 }
 
 /**
- * map_function() - find out who branches where in a function
+ * kprobe_map_function() - find out who branches where in a function
  * @fn: the function
  *
  * Functions are asked for one after the other, so the last one is remembered.
@@ -415,7 +415,7 @@ static int clear_map(struct function_map *map, const struct kprobe_function *fn)
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
  * Return: the map, whose @err says whether the rest of it is to be believed.
  */
-const struct function_map *map_function(const struct kprobe_function *fn)
+const struct function_map *kprobe_map_function(const struct kprobe_function *fn)
 {
 	static struct function_map map;
 
@@ -430,7 +430,7 @@ const struct function_map *map_function(const struct kprobe_function *fn)
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
 	map.err = clear_map(&map, fn);
-	map.err = map.err ?: find_targets(&map, fn->name);
+	map.err = map.err ?: kprobe_find_targets(&map, fn->name);
 
 	return &map;
 }

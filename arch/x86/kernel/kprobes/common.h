@@ -36,7 +36,7 @@
  *				in probed code depends on it.
  *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
  *				checked. An emulated one is not: IRET goes anywhere.
- *	kCFI, FineIBT		No probe is in a check, see in_cfi_check().
+ *	kCFI, FineIBT		No probe is in a check, see kprobe_in_cfi_check().
  *	LFENCE, index masks	Copied as they are, and executed behind the handlers.
  *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
  */
@@ -93,27 +93,27 @@
 #ifdef CONFIG_KPROBES
 
 /* poke.c */
-void poke_text(u8 *addr, const void *bytes, size_t len);
-void poke_flush(void);
-void poke_sync(void);
+void kprobe_poke_text(u8 *addr, const void *bytes, size_t len);
+void kprobe_poke_flush(void);
+void kprobe_poke_sync(void);
 
 /* trap.c */
-bool text_is_int3(unsigned long addr);
+bool kprobe_text_is_int3(unsigned long addr);
 
 /* decode.c */
-int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
-const char *refusal_reason(struct insn *insn);
-bool in_cfi_check(unsigned long addr);
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
+const char *kprobe_refusal_reason(struct insn *insn);
+bool kprobe_in_cfi_check(unsigned long addr);
 
 /* emulate.c */
-int prepare_emulation(struct kprobe *p, struct insn *insn);
-bool emulation_needs_copy(const struct kprobe *p);
-bool emulate_ret(struct kprobe *p, struct pt_regs *regs);
-bool emulate_any(struct kprobe *p, struct pt_regs *regs);
-bool emulation_pushes(const struct kprobe *p);
-bool insn_has_prefix(struct insn *insn, u8 wanted);
-bool insn_waits(struct insn *insn);
-bool branch_is_portable(struct insn *insn);
+int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);
+bool kprobe_emulation_needs_copy(const struct kprobe *p);
+bool kprobe_emulate_ret(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_emulate_any(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_emulation_pushes(const struct kprobe *p);
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
+bool kprobe_insn_waits(struct insn *insn);
+bool kprobe_branch_is_portable(struct insn *insn);
 
 /* copy.c */
 /**
@@ -149,12 +149,12 @@ static __always_inline bool post_takes_copy(const struct kprobe *p)
 	return !p->ainsn.emulate && !copy_returns(&p->opcode);
 }
 
-bool fits_rel32(long distance);
-int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
-int prepare_copy(struct kprobe *p, struct insn *insn);
-void remove_copy(struct kprobe *p);
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs);
-void enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_fits_rel32(long distance);
+int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
+int kprobe_prepare_copy(struct kprobe *p, struct insn *insn);
+void kprobe_remove_copy(struct kprobe *p);
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
 void kprobe_fred_frame(struct pt_regs *regs);
@@ -179,8 +179,8 @@ static __always_inline u64 fred_kernel_cs(u64 config)
 #endif
 
 /* thunk.c */
-bool copy_wants_thunk(struct insn *insn);
-unsigned long copy_thunk(struct insn *insn);
+bool kprobe_copy_wants_thunk(struct insn *insn);
+unsigned long kprobe_copy_thunk(struct insn *insn);
 
 /* jprobe_64.S */
 asmlinkage void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
@@ -188,9 +188,9 @@ asmlinkage void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned l
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-int blacklist_ftrace(void);
+int kprobe_blacklist_ftrace(void);
 #else
-static inline int blacklist_ftrace(void)
+static inline int kprobe_blacklist_ftrace(void)
 {
 	return 0;
 }
@@ -199,13 +199,13 @@ static inline int blacklist_ftrace(void)
 #ifdef CONFIG_OPTPROBES
 
 /* detour.c */
-unsigned long detour_insn_ip(unsigned long ip);
-unsigned long detour_original_ip(unsigned long ip);
-unsigned long detour_entered_for(unsigned long ret);
-unsigned long detour_original_sp(unsigned long ip, unsigned long sp);
-bool detour_leave(struct pt_regs *regs, bool any);
-void detour_undo(u8 *buf, unsigned long addr, size_t len);
-bool detour_enter(unsigned long addr, struct pt_regs *regs);
+unsigned long kprobe_detour_insn_ip(unsigned long ip);
+unsigned long kprobe_detour_original_ip(unsigned long ip);
+unsigned long kprobe_detour_entered_for(unsigned long ret);
+unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp);
+bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
+void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
+bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_callee(void);
@@ -253,36 +253,36 @@ static __always_inline bool detour_is_guarded(struct kprobe *p)
 
 #else /* !CONFIG_OPTPROBES */
 
-static inline unsigned long detour_insn_ip(unsigned long ip)
+static inline unsigned long kprobe_detour_insn_ip(unsigned long ip)
 {
 	return ip;
 }
 
-static inline unsigned long detour_entered_for(unsigned long ret)
+static inline unsigned long kprobe_detour_entered_for(unsigned long ret)
 {
 	return 0;
 }
 
-static inline unsigned long detour_original_ip(unsigned long ip)
+static inline unsigned long kprobe_detour_original_ip(unsigned long ip)
 {
 	return ip;
 }
 
-static inline unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
+static inline unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp)
 {
 	return sp;
 }
 
-static inline bool detour_leave(struct pt_regs *regs, bool any)
+static inline bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 {
 	return false;
 }
 
-static inline void detour_undo(u8 *buf, unsigned long addr, size_t len)
+static inline void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
 }
 
-static inline bool detour_enter(unsigned long addr, struct pt_regs *regs)
+static inline bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	return false;
 }
@@ -303,7 +303,7 @@ static __always_inline bool detour_is_guarded(struct kprobe *p)
 static __always_inline void follow_handler(struct pt_regs *regs, unsigned long ip)
 {
 	if (unlikely(regs->ip != ip))
-		detour_enter(regs->ip, regs);
+		kprobe_detour_enter(regs->ip, regs);
 }
 
 /* So may the instruction of @p, if the jump is its own. */
@@ -313,7 +313,7 @@ static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, b
 
 	hit_finish(p, regs, aside);
 	if (unlikely(regs->ip != ip || detour_is_guarded(p)))
-		detour_enter(regs->ip, regs);
+		kprobe_detour_enter(regs->ip, regs);
 }
 
 /* Address of the instruction behind the probed one. */

@@ -54,13 +54,13 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-bool fits_rel32(long distance)
+bool kprobe_fits_rel32(long distance)
 {
 	return distance == (s32)distance;
 }
 
 /* An operand relative to %rip, seen from @addr, has to be named from @dest. */
-int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn)
+int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn)
 {
 	long disp;
 	s32 disp32;
@@ -70,7 +70,7 @@ int rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *i
 
 	disp = (s32)insn->displacement.value + (long)addr - (long)dest;
 	disp32 = disp;
-	if (insn->addr_bytes != sizeof(long) || !fits_rel32(disp))
+	if (insn->addr_bytes != sizeof(long) || !kprobe_fits_rel32(disp))
 		return -EOPNOTSUPP;
 
 	memcpy(image + insn_offset_displacement(insn), &disp32, sizeof(disp32));
@@ -85,14 +85,14 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 	int ret;
 
 	memcpy(image, insn->kaddr, len);
-	ret = rebase_operand(image, dest, (unsigned long)p->addr, insn);
+	ret = kprobe_rebase_operand(image, dest, (unsigned long)p->addr, insn);
 	if (ret)
 		return ret;
 
 	/* Nothing comes back from a return, and nothing is to be behind it. */
 	if (copy_returns(insn->kaddr))
 		return 0;
-	if (!fits_rel32((long)next - (long)dest))
+	if (!kprobe_fits_rel32((long)next - (long)dest))
 		return -EOPNOTSUPP;
 	__text_gen_insn(image + len, JMP32_INSN_OPCODE, dest + len, next, JMP32_INSN_SIZE);
 
@@ -101,7 +101,7 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 
 static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 {
-	/* If it is emulated it comes to its copies to fault, see enter_fault_copy(). */
+	/* If it is emulated it comes to its copies to fault, see kprobe_enter_fault_copy(). */
 	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : (void *)kprobe_post_entry;
 	struct slot image;
 	int ret;
@@ -116,19 +116,19 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 		return ret;
 	}
 
-	poke_text((u8 *)slot, &image, sizeof(image));
+	kprobe_poke_text((u8 *)slot, &image, sizeof(image));
 	perf_event_text_poke(slot, NULL, 0, &image, sizeof(image));
 
 	return 0;
 }
 
 /* Make the copies of @insn, unless its emulation can do without. */
-int prepare_copy(struct kprobe *p, struct insn *insn)
+int kprobe_prepare_copy(struct kprobe *p, struct insn *insn)
 {
 	struct slot *slot;
 	int ret;
 
-	if (!emulation_needs_copy(p))
+	if (!kprobe_emulation_needs_copy(p))
 		return 0;
 
 	slot = (struct slot *)get_insn_slot();
@@ -145,7 +145,7 @@ int prepare_copy(struct kprobe *p, struct insn *insn)
 	return 0;
 }
 
-void remove_copy(struct kprobe *p)
+void kprobe_remove_copy(struct kprobe *p)
 {
 	if (!p->ainsn.insn)
 		return;
@@ -155,25 +155,25 @@ void remove_copy(struct kprobe *p)
 }
 
 /* Leave the trap for the second copy; @p stays current. */
-void enter_post_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_if, regs->flags & X86_EFLAGS_IF);
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
 }
 
-NOKPROBE_SYMBOL(enter_post_copy);
+NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
 /*
  * The same for what does not come back from there unless by a fixup, which calls the
  * post_handler. The hit is over.
  */
-void enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
+void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
 }
 
-NOKPROBE_SYMBOL(enter_fault_copy);
+NOKPROBE_SYMBOL(kprobe_enter_fault_copy);
 
 static void finish_post_copy(struct pt_regs *regs)
 {

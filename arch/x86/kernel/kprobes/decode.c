@@ -46,7 +46,7 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 	raw_local_irq_save(flags);
 	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
 	if (!ret)
-		detour_undo(buf, addr, len);
+		kprobe_detour_undo(buf, addr, len);
 	if (!ret && buf[0] == INT3_INSN_OPCODE)
 		undo_breakpoint(buf, addr);
 	raw_local_irq_restore(flags);
@@ -67,7 +67,7 @@ static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
  * text. @insn goes on to refer to @buf. The breakpoints that pad functions are
  * instructions of one byte.
  */
-int decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
 	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
 
@@ -107,7 +107,7 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 	}
 
 	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
-		ret = decode_original(insn, buf, at, fn->end);
+		ret = kprobe_decode_original(insn, buf, at, fn->end);
 		if (ret)
 			return ret;
 	}
@@ -116,7 +116,7 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 		return -EILSEQ;
 	}
 
-	ret = decode_original(insn, buf, addr, fn->end);
+	ret = kprobe_decode_original(insn, buf, addr, fn->end);
 	if (!ret) {
 		last_decoded.serial = fn->serial;
 		last_decoded.addr = addr;
@@ -190,11 +190,11 @@ static bool refusal_matches(const struct refusal *r, struct insn *insn)
 static bool insn_is_fred_return(struct insn *insn)
 {
 	return insn->opcode.value == 0x010f && insn->modrm.bytes[0] == 0xca &&
-	       (insn_has_prefix(insn, 0xf2) || insn_has_prefix(insn, 0xf3));
+	       (kprobe_insn_has_prefix(insn, 0xf2) || kprobe_insn_has_prefix(insn, 0xf3));
 }
 
 /* Why @insn must not be probed, or NULL. */
-const char *refusal_reason(struct insn *insn)
+const char *kprobe_refusal_reason(struct insn *insn)
 {
 	const struct refusal *r;
 
@@ -220,7 +220,7 @@ const char *refusal_reason(struct insn *insn)
  * type of the function, 6, 4, 2 and 2 bytes long. Who handles the trap of the
  * ud2 reads the first two instructions, so none of them may be a breakpoint.
  */
-bool in_cfi_check(unsigned long addr)
+bool kprobe_in_cfi_check(unsigned long addr)
 {
 	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
 }
@@ -228,14 +228,14 @@ bool in_cfi_check(unsigned long addr)
 /* A lock prefix comes and goes with the second CPU, and leaves one without effect. */
 static bool may_lock(struct insn *insn)
 {
-	return insn_has_prefix(insn, 0xf0) || insn_has_prefix(insn, 0x3e);
+	return kprobe_insn_has_prefix(insn, 0xf0) || kprobe_insn_has_prefix(insn, 0x3e);
 }
 
 static int check_insn(struct kprobe *p, struct insn *insn)
 {
 	const char *why;
 
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && in_cfi_check((unsigned long)p->addr)) {
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && kprobe_in_cfi_check((unsigned long)p->addr)) {
 		pr_debug("%pS: part of a type check\n", p->addr);
 		return -EINVAL;
 	}
@@ -245,7 +245,7 @@ static int check_insn(struct kprobe *p, struct insn *insn)
 		return -EINVAL;
 	}
 
-	why = refusal_reason(insn);
+	why = kprobe_refusal_reason(insn);
 	if (why) {
 		pr_debug("%pS: %s\n", p->addr, why);
 		return -EOPNOTSUPP;
@@ -274,16 +274,16 @@ int arch_prepare_kprobe(struct kprobe *p)
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
 	p->ainsn.size = insn.length;
 
-	ret = prepare_emulation(p, &insn);
+	ret = kprobe_prepare_emulation(p, &insn);
 	if (ret)
 		return ret;
 
-	return prepare_copy(p, &insn);
+	return kprobe_prepare_copy(p, &insn);
 }
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	remove_copy(p);
+	kprobe_remove_copy(p);
 }
 
 static bool starts_with_endbr(unsigned long func)

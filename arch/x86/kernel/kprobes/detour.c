@@ -56,7 +56,7 @@ static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, unsigned 
 NOKPROBE_SYMBOL(undo_jump);
 
 /* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
-notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
+notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
 	u8 text[MAX_OPTIMIZED_LENGTH];
 	unsigned int at;
@@ -71,7 +71,7 @@ notrace void detour_undo(u8 *buf, unsigned long addr, size_t len)
 	}
 }
 
-NOKPROBE_SYMBOL(detour_undo);
+NOKPROBE_SYMBOL(kprobe_detour_undo);
 
 /*
  * Where in the detour to go on for @addr, which the jump of @p covers, 0 if it is not
@@ -90,7 +90,7 @@ static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 NOKPROBE_SYMBOL(place_in_detour);
 
 /* A jump may cover @addr, which was come to by a breakpoint of its or by a handler's word. */
-bool detour_enter(unsigned long addr, struct pt_regs *regs)
+bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long probe = addr + arch_jump_lead_max(), copy = 0;
 	struct kprobe *p;
@@ -107,7 +107,7 @@ bool detour_enter(unsigned long addr, struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_enter);
+NOKPROBE_SYMBOL(kprobe_detour_enter);
 
 /*
  * The offset of the instruction whose copy is at @pos in the slot, or before. The call of
@@ -187,43 +187,43 @@ static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsign
 NOKPROBE_SYMBOL(frame_size);
 
 /**
- * detour_insn_ip() - which instruction code in a detour is a part of
+ * kprobe_detour_insn_ip() - which instruction code in a detour is a part of
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
  * Return: the instruction that @ip stands for; @ip if it is in no detour.
  */
-unsigned long detour_insn_ip(unsigned long ip)
+unsigned long kprobe_detour_insn_ip(unsigned long ip)
 {
 	struct detour *detour;
 
 	guard(rcu)();
-	detour = (struct detour *)optinsn_slot_of(ip);
+	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	if (likely(!detour))
 		return ip;
 
 	return original_insn(detour->op, ip - (unsigned long)detour);
 }
 
-NOKPROBE_SYMBOL(detour_insn_ip);
+NOKPROBE_SYMBOL(kprobe_detour_insn_ip);
 
 /**
- * detour_original_ip() - where the original of code in a detour is
+ * kprobe_detour_original_ip() - where the original of code in a detour is
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
  * Return: the instruction that @ip stands for; kprobe_detour_callee() where that
  * is a call which has pushed its return address; @ip if it is in no detour.
  */
-unsigned long detour_original_ip(unsigned long ip)
+unsigned long kprobe_detour_original_ip(unsigned long ip)
 {
 	const struct arch_optimized_insn *optinsn;
 	struct detour *detour;
 	unsigned int at, pos;
 
-	/* An unwinder may have found an old address: see optinsn_slot_of(). */
+	/* An unwinder may have found an old address: see kprobe_optinsn_slot_of(). */
 	guard(rcu)();
-	detour = (struct detour *)optinsn_slot_of(ip);
+	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	if (likely(!detour))
 		return ip;
 
@@ -233,22 +233,22 @@ unsigned long detour_original_ip(unsigned long ip)
 	if (pos < optinsn->back && optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
 		return (unsigned long)kprobe_detour_callee;
 
-	return detour_insn_ip(ip);
+	return kprobe_detour_insn_ip(ip);
 }
 
-NOKPROBE_SYMBOL(detour_original_ip);
+NOKPROBE_SYMBOL(kprobe_detour_original_ip);
 
 /*
  * The probe whose detour calls kprobe_detour_entry() and goes on at @ret, without having
  * done the instruction, or 0.
  */
-unsigned long detour_entered_for(unsigned long ret)
+unsigned long kprobe_detour_entered_for(unsigned long ret)
 {
 	struct detour *detour;
 	unsigned int pos;
 
 	guard(rcu)();
-	detour = (struct detour *)optinsn_slot_of(ret);
+	detour = (struct detour *)kprobe_optinsn_slot_of(ret);
 	if (likely(!detour))
 		return 0;
 
@@ -260,29 +260,29 @@ unsigned long detour_entered_for(unsigned long ret)
 	return (unsigned long)detour->op->kp.addr;
 }
 
-NOKPROBE_SYMBOL(detour_entered_for);
+NOKPROBE_SYMBOL(kprobe_detour_entered_for);
 
 /**
- * detour_original_sp() - what the stack pointer of the probed code is
+ * kprobe_detour_original_sp() - what the stack pointer of the probed code is
  * @ip: an instruction pointer
  * @sp: the stack pointer there
  *
  * Context: Any, with RCU watching.
  * Return: @sp, less what the detour that @ip may be in keeps there.
  */
-unsigned long detour_original_sp(unsigned long ip, unsigned long sp)
+unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp)
 {
 	struct detour *detour;
 
 	guard(rcu)();
-	detour = (struct detour *)optinsn_slot_of(ip);
+	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	if (likely(!detour))
 		return sp;
 
 	return sp + frame_size(&detour->op->optinsn, ip - (unsigned long)detour);
 }
 
-NOKPROBE_SYMBOL(detour_original_sp);
+NOKPROBE_SYMBOL(kprobe_detour_original_sp);
 
 static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos, bool any)
 {
@@ -312,9 +312,9 @@ NOKPROBE_SYMBOL(leave_copy);
  * That of a post way is always left, for what is waiting behind it. Returns whether it
  * was that one.
  */
-bool detour_leave(struct pt_regs *regs, bool any)
+bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 {
-	struct detour *detour = (struct detour *)optinsn_slot_of(regs->ip);
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->ip);
 	unsigned int pos;
 
 	if (likely(!detour))
@@ -330,4 +330,4 @@ bool detour_leave(struct pt_regs *regs, bool any)
 	return true;
 }
 
-NOKPROBE_SYMBOL(detour_leave);
+NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

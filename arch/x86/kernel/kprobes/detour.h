@@ -129,10 +129,10 @@ struct function_map {
 };
 
 /* branches.c */
-const struct function_map *map_function(const struct kprobe_function *fn);
+const struct function_map *kprobe_map_function(const struct kprobe_function *fn);
 
 /* region.c */
-enum detour_obstacle plan_region(struct region *region, unsigned long addr);
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
 /**
  * struct detour - contents of a detour's slot
@@ -168,11 +168,11 @@ static __always_inline unsigned long jump_addr(struct kprobe *p)
 }
 
 /* emit.c */
-bool detour_lay_out(struct optimized_kprobe *op, const struct region *region);
-int detour_write(struct optimized_kprobe *op, const struct region *region);
+bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region);
+int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
 /* place.c */
-kprobe_opcode_t *detour_get_slot(const struct arch_optimized_insn *optinsn,
-				 const struct region *region);
+kprobe_opcode_t *kprobe_detour_get_slot(const struct arch_optimized_insn *optinsn,
+					const struct region *region);
 
 #endif /* _ARCH_X86_KPROBES_DETOUR_H */

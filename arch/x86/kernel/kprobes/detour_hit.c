@@ -23,7 +23,7 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	int ret;
 
-	if (!hit_interrupt(p, 0)) {
+	if (!kprobe_hit_interrupt(p, 0)) {
 		kprobes_inc_nmissed_count(p);
 		return 0;
 	}
@@ -31,7 +31,7 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 	ret = hit_pre_handler(p, regs);
 	/* Else the hit ends elsewhere. */
 	if (!ret)
-		hit_resume();
+		kprobe_hit_resume();
 
 	return ret;
 }
@@ -87,10 +87,10 @@ static int emulate_in_detour(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobe_post_handler_t post;
 
-	if (emulation_pushes(p) && !has_room_to_push(regs))
+	if (kprobe_emulation_pushes(p) && !has_room_to_push(regs))
 		return 0;
-	if (!emulate_any(p, regs)) {
-		enter_fault_copy(p, regs);
+	if (!kprobe_emulate_any(p, regs)) {
+		kprobe_enter_fault_copy(p, regs);
 		return 1;
 	}
 
@@ -107,7 +107,7 @@ static int emulate_in_detour(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(emulate_in_detour);
 
 /*
- * From hit_all_handlers(): choose how to go on when a post_handler is to be called. A
+ * From kprobe_hit_all_handlers(): choose how to go on when a post_handler is to be called. A
  * detour without a post way may be hit until its jump is gone; then no pre_handler has
  * been called that belongs to a post_handler.
  */
@@ -126,7 +126,7 @@ int arch_detour_post(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_detour_post);
 
-/* As enter_post_copy(): the probe stays current, and the CPU with it. */
+/* As kprobe_enter_post_copy(): the probe stays current, and the CPU with it. */
 static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long way = regs->ip - DETOUR_UNFRAME;
@@ -151,7 +151,7 @@ static unsigned long leave_detour(struct kprobe *p, struct pt_regs *regs, unsign
 	if (ends)
 		regs->ip = ip_behind(p);
 	else
-		detour_enter(regs->ip, regs);
+		kprobe_detour_enter(regs->ip, regs);
 	preempt_enable_notrace();
 
 	return ends ? end - DETOUR_UNFRAME : 0;

@@ -95,7 +95,7 @@ static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned
 }
 
 /* Say where each copy will be. Returns false when they need too much room. */
-bool detour_lay_out(struct optimized_kprobe *op, const struct region *region)
+bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 	const struct region_insn *probed = region->insns + region->probed;
@@ -143,7 +143,7 @@ static int emit_rel32(struct emitter *e, unsigned long target)
 
 	emit_u32(e, distance);
 
-	return fits_rel32(distance) ? 0 : -ERANGE;
+	return kprobe_fits_rel32(distance) ? 0 : -ERANGE;
 }
 
 static int emit_jmp(struct emitter *e, unsigned long target)
@@ -159,7 +159,7 @@ static int emit_copy(struct emitter *e, struct insn *insn)
 	int ret;
 
 	memcpy(copy, insn->kaddr, insn->length);
-	ret = rebase_operand(copy, e->slot + e->pos, e->addr, insn);
+	ret = kprobe_rebase_operand(copy, e->slot + e->pos, e->addr, insn);
 	e->pos += insn->length;
 
 	return ret;
@@ -195,7 +195,7 @@ static int emit_push(struct emitter *e, unsigned long value)
 	emit_byte(e, PUSH_IMM32);
 	emit_u32(e, value);
 
-	return fits_rel32(value) ? 0 : -ERANGE;
+	return kprobe_fits_rel32(value) ? 0 : -ERANGE;
 }
 
 /* CALL becomes JMP, which is two further in the same group of opcodes. */
@@ -231,11 +231,11 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 	case REGION_CALL_INDIRECT:
 		return emit_call_indirect(e, insn, behind);
 	case REGION_CALL_THUNK:
-		return emit_push(e, behind) ?: emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
+		return emit_push(e, behind) ?: emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
 	case REGION_END:
 		return emit_copy(e, insn) ?: emit_stop(e);
 	case REGION_END_THUNK:
-		return emit_jmp(e, copy_thunk(insn)) ?: emit_stop(e);
+		return emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
 	case REGION_PADDING:
 		return 0;
 	default:
@@ -251,7 +251,7 @@ static int emit_original(struct emitter *e, const struct region *region,
 
 	e->addr = region->addr + ri->at;
 
-	return decode_original(&insn, buf, e->addr, region->end) ?: emit_insn(e, ri, &insn);
+	return kprobe_decode_original(&insn, buf, e->addr, region->end) ?: emit_insn(e, ri, &insn);
 }
 
 /* The jump is one in the slot, to @pos there. */
@@ -363,7 +363,7 @@ static int emit_post_way(struct emitter *e, const struct region *region, unsigne
 	return ret;
 }
 
-int detour_write(struct optimized_kprobe *op, const struct region *region)
+int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region)
 {
 	struct emitter e = { .slot = op->optinsn.insn };
 	int ret;
@@ -378,7 +378,7 @@ int detour_write(struct optimized_kprobe *op, const struct region *region)
 	if (ret)
 		return ret;
 
-	poke_text(e.slot, e.image, sizeof(e.image));
+	kprobe_poke_text(e.slot, e.image, sizeof(e.image));
 	perf_event_text_poke(e.slot, NULL, 0, e.image, sizeof(e.image));
 
 	return 0;

@@ -149,7 +149,7 @@ static bool emulate_call(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_call);
 
-bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
+bool kprobe_emulate_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += (u16)p->ainsn.disp;
@@ -157,15 +157,15 @@ bool emulate_ret(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(emulate_ret);
+NOKPROBE_SYMBOL(kprobe_emulate_ret);
 
 /* A return may have no emulation of its own, but only for post_handlers. */
-bool emulate_any(struct kprobe *p, struct pt_regs *regs)
+bool kprobe_emulate_any(struct kprobe *p, struct pt_regs *regs)
 {
-	return p->ainsn.emulate ? p->ainsn.emulate(p, regs) : emulate_ret(p, regs);
+	return p->ainsn.emulate ? p->ainsn.emulate(p, regs) : kprobe_emulate_ret(p, regs);
 }
 
-NOKPROBE_SYMBOL(emulate_any);
+NOKPROBE_SYMBOL(kprobe_emulate_any);
 
 static bool emulate_jmp_reg(struct kprobe *p, struct pt_regs *regs)
 {
@@ -298,7 +298,7 @@ static bool emulate_sti(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_sti);
 
-bool insn_has_prefix(struct insn *insn, u8 wanted)
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
 	insn_byte_t prefix;
 	int i;
@@ -327,15 +327,15 @@ static int emulate_with(struct kprobe *p, bool (*emulate)(struct kprobe *p, stru
 }
 
 /* Intel's CPUs ignore 0x66 on a near branch, AMD's branch to a 16-bit address. */
-bool branch_is_portable(struct insn *insn)
+bool kprobe_branch_is_portable(struct insn *insn)
 {
-	return !insn_has_prefix(insn, 0x66) && !insn_has_prefix(insn, 0xf0);
+	return !kprobe_insn_has_prefix(insn, 0x66) && !kprobe_insn_has_prefix(insn, 0xf0);
 }
 
 static int prepare_branch(struct kprobe *p, struct insn *insn,
 			  bool (*emulate)(struct kprobe *p, struct pt_regs *regs))
 {
-	if (!branch_is_portable(insn))
+	if (!kprobe_branch_is_portable(insn))
 		return refuse(p, "a branch whose prefixes CPUs do not agree about");
 
 	p->ainsn.disp = insn->immediate.value;
@@ -349,9 +349,10 @@ static int prepare_branch(struct kprobe *p, struct insn *insn,
  */
 static int prepare_ret(struct kprobe *p, struct insn *insn)
 {
-	int ret = prepare_branch(p, insn, emulate_ret);
+	int ret = prepare_branch(p, insn, kprobe_emulate_ret);
 
-	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes && !copy_wants_thunk(insn))
+	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes &&
+	    !kprobe_copy_wants_thunk(insn))
 		p->ainsn.emulate = NULL;
 
 	return ret;
@@ -428,13 +429,13 @@ static void prepare_mem(struct kprobe *p, struct insn *insn)
 	else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5)
 		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
 
-	if (insn_has_prefix(insn, PREFIX_PERCPU))
+	if (kprobe_insn_has_prefix(insn, PREFIX_PERCPU))
 		p->ainsn.arg |= MEM_PERCPU;
 }
 
 static bool mem_is_plain(struct insn *insn)
 {
-	return insn->addr_bytes == sizeof(long) && !insn_has_prefix(insn, PREFIX_USER);
+	return insn->addr_bytes == sizeof(long) && !kprobe_insn_has_prefix(insn, PREFIX_USER);
 }
 
 /* CALL and JMP through a register or memory, with the REX bits decoded. */
@@ -443,7 +444,7 @@ static int prepare_indirect(struct kprobe *p, struct insn *insn)
 	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
 	bool call = X86_MODRM_REG(modrm) == 2;
 
-	if (!branch_is_portable(insn))
+	if (!kprobe_branch_is_portable(insn))
 		return refuse(p, "a branch whose prefixes CPUs do not agree about");
 
 	if (X86_MODRM_MOD(modrm) == 3) {
@@ -473,7 +474,7 @@ static int prepare_group5(struct kprobe *p, struct insn *insn)
 static int prepare_flags(struct kprobe *p, struct insn *insn,
 			 bool (*emulate)(struct kprobe *p, struct pt_regs *regs))
 {
-	bool half = insn_has_prefix(insn, 0x66) && !X86_REX_W(insn->rex_prefix.bytes[0]);
+	bool half = kprobe_insn_has_prefix(insn, 0x66) && !X86_REX_W(insn->rex_prefix.bytes[0]);
 
 	/* The decoder has no other operand size than 64 bits for these. */
 	p->ainsn.arg = half ? sizeof(u16) : sizeof(long);
@@ -486,7 +487,7 @@ static int prepare_flags(struct kprobe *p, struct insn *insn,
  * waiting in a copy is not: the interrupt that was to end it may have come
  * before the copy is reached, or be masked there.
  */
-bool insn_waits(struct insn *insn)
+bool kprobe_insn_waits(struct insn *insn)
 {
 	const u8 *opcode = insn->opcode.bytes;
 	u8 modrm = insn->modrm.bytes[0];
@@ -507,7 +508,7 @@ static int prepare_xchg(struct kprobe *p, struct insn *insn)
 static int prepare_endbr(struct kprobe *p, struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
-	bool endbr = insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb);
+	bool endbr = kprobe_insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb);
 
 	return endbr ? emulate_with(p, emulate_endbr) : 0;
 }
@@ -566,12 +567,12 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
  * Choose how @insn is emulated, if it is. Returns 0 either way, -EOPNOTSUPP for
  * an instruction that would have to be and cannot.
  */
-int prepare_emulation(struct kprobe *p, struct insn *insn)
+int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 {
 	/* The opcode maps of vector instructions give the bytes other meanings. */
 	if (insn_is_avx(insn))
 		return 0;
-	if (insn_waits(insn))
+	if (kprobe_insn_waits(insn))
 		return emulate_with(p, emulate_nop);
 
 	switch (insn->opcode.nbytes) {
@@ -585,16 +586,16 @@ int prepare_emulation(struct kprobe *p, struct insn *insn)
 }
 
 /* Does the emulation write below the stack pointer? */
-bool emulation_pushes(const struct kprobe *p)
+bool kprobe_emulation_pushes(const struct kprobe *p)
 {
 	return p->ainsn.emulate == emulate_call || p->ainsn.emulate == emulate_call_reg ||
 	       p->ainsn.emulate == emulate_call_mem || p->ainsn.emulate == emulate_pushf;
 }
 
-NOKPROBE_SYMBOL(emulation_pushes);
+NOKPROBE_SYMBOL(kprobe_emulation_pushes);
 
 /* Is there a way for the emulation to fail? Then the copy stands by. */
-bool emulation_needs_copy(const struct kprobe *p)
+bool kprobe_emulation_needs_copy(const struct kprobe *p)
 {
 	return !p->ainsn.emulate || p->ainsn.emulate == emulate_jmp_mem ||
 	       p->ainsn.emulate == emulate_call_mem;

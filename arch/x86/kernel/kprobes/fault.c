@@ -9,7 +9,7 @@
 /* Unlike arch_kprobe_leave_copy(), whether or not there is a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)
 {
-	detour_leave(regs, true);
+	kprobe_detour_leave_copy(regs, true);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
@@ -17,7 +17,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
 /* One has named the instruction to go on at. */
 void arch_kprobe_resume(struct pt_regs *regs)
 {
-	detour_enter(regs->ip, regs);
+	kprobe_detour_enter(regs->ip, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_resume);

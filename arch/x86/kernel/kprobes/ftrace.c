@@ -25,7 +25,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
-		detour_enter(regs->ip, regs);
+		kprobe_detour_enter(regs->ip, regs);
 		return;
 	}
 
@@ -38,7 +38,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 
 static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (hit_interrupt(p, 0))
+	if (kprobe_hit_interrupt(p, 0))
 		ftrace_hit(p, regs, true);
 	else
 		kprobes_inc_nmissed_count(p);
@@ -89,7 +89,7 @@ NOKPROBE_SYMBOL(kprobe_ftrace_handler);
  * rewritten in place, and all of it may be copied: no breakpoint is to be in it.
  * return_to_handler() has no return address that a return probe could divert.
  */
-int __init blacklist_ftrace(void)
+int __init kprobe_blacklist_ftrace(void)
 {
 	int ret = kprobe_add_area_blacklist((unsigned long)ftrace_caller,
 					    (unsigned long)ftrace_stub_direct_tramp);

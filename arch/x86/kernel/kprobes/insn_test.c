@@ -246,13 +246,13 @@ static void add_probes(struct kunit *test, bool post)
 
 static void allow_jumps(void *unused)
 {
-	optimize_set_knob(true);
+	kprobe_optimize_set_knob(true);
 	wait_for_kprobe_optimizer();
 }
 
 static void forbid_jumps(struct kunit *test)
 {
-	optimize_set_knob(false);
+	kprobe_optimize_set_knob(false);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
 }
 

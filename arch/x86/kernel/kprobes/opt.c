@@ -102,20 +102,20 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	enum detour_obstacle obstacle;
 	struct region region;
 
-	obstacle = plan_region(&region, (unsigned long)op->kp.addr);
+	obstacle = kprobe_plan_region(&region, (unsigned long)op->kp.addr);
 	if (obstacle)
 		return obstruct(op, obstacle, region.why_at);
 
-	if (!detour_lay_out(op, &region))
+	if (!kprobe_detour_lay_out(op, &region))
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	if (read_originals(optinsn->original, &region))
 		return obstruct(op, DETOUR_UNDECODABLE, 0);
-	optinsn->insn = detour_get_slot(optinsn, &region);
+	optinsn->insn = kprobe_detour_get_slot(optinsn, &region);
 	if (!optinsn->insn) {
 		obstruct(op, DETOUR_NO_ROOM, 0);
 		return -ENOMEM;
 	}
-	if (detour_write(op, &region)) {
+	if (kprobe_detour_write(op, &region)) {
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
 	}
@@ -172,7 +172,7 @@ static bool poke_guards(struct optimized_kprobe *op, bool trap)
 			continue;
 		old = trap ? &optinsn->original[at] : &int3;
 		new = trap ? &int3 : &optinsn->original[at];
-		poke_text(addr + at, new, 1);
+		kprobe_poke_text(addr + at, new, 1);
 		perf_event_text_poke(addr + at, old, 1, new, 1);
 	}
 
@@ -193,12 +193,12 @@ static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
 /* All bytes behind the first. The jump has a breakpoint wherever one is to stay. */
 static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
 {
-	poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, op->optinsn.size - 1);
+	kprobe_poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, op->optinsn.size - 1);
 }
 
 static void poke_first(struct optimized_kprobe *op, u8 byte)
 {
-	poke_text((u8 *)jump_addr(&op->kp), &byte, sizeof(byte));
+	kprobe_poke_text((u8 *)jump_addr(&op->kp), &byte, sizeof(byte));
 }
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
@@ -218,12 +218,12 @@ void arch_guard_kprobes(struct list_head *oplist)
 
 	list_for_each_entry(op, oplist, list) {
 		/* Now it is written, and nobody has been there. */
-		publish_optinsn_slot(op->optinsn.insn);
+		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.guarded, true);
 		any |= poke_guards(op, true);
 	}
 	if (any)
-		poke_sync();
+		kprobe_poke_sync();
 }
 
 /* But for the probes' breakpoints, all that the jumps would cover is original again. */
@@ -237,7 +237,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 			any |= poke_guards(op, false);
 	}
 	if (any)
-		poke_sync();
+		kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.guarded, false);
@@ -264,7 +264,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		fill_jump(op, jump);
 		poke_tail(op, jump);
 	}
-	poke_sync();
+	kprobe_poke_sync();
 
 	list_for_each_entry_safe(op, next, oplist, list) {
 		fill_jump(op, jump);
@@ -272,7 +272,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		announce_jump(op, true);
 		list_del_init(&op->list);
 	}
-	poke_sync();
+	kprobe_poke_sync();
 }
 
 /* Leaves the breakpoints of the probes in place. */
@@ -283,14 +283,14 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
-	poke_sync();
+	kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
 		fill_guarded(op, none);
 		poke_tail(op, none);
 		announce_jump(op, false);
 	}
-	poke_sync();
+	kprobe_poke_sync();
 
 	arch_unguard_kprobes(oplist);
 	list_splice_tail_init(oplist, done_list);

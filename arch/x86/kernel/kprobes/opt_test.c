@@ -1202,10 +1202,11 @@ static void expect_slot(struct kunit *test, const struct optinsn_place *place)
 	KUNIT_EXPECT_TRUE(test, optinsn_place_suits(place, slot));
 	KUNIT_EXPECT_EQ(test, (long)slot - (long)place->origin,
 			(s32)((long)slot - (long)place->origin));
-	KUNIT_EXPECT_NULL(test, optinsn_slot_of((unsigned long)slot));
-	publish_optinsn_slot(slot);
-	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot), slot);
-	KUNIT_EXPECT_PTR_EQ(test, optinsn_slot_of((unsigned long)slot + MAX_OPTINSN_SIZE - 1),
+	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of((unsigned long)slot));
+	kprobe_publish_optinsn_slot(slot);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of((unsigned long)slot), slot);
+	KUNIT_EXPECT_PTR_EQ(test,
+			    kprobe_optinsn_slot_of((unsigned long)slot + MAX_OPTINSN_SIZE - 1),
 			    slot);
 	KUNIT_EXPECT_EQ(test, get_kernel_nofault(byte, slot + MAX_OPTINSN_SIZE - 1), 0);
 	free_optinsn_slot(slot, 0);

@@ -32,8 +32,8 @@ static struct optinsn_place suitable_place(const struct arch_optimized_insn *opt
 	return place;
 }
 
-kprobe_opcode_t *detour_get_slot(const struct arch_optimized_insn *optinsn,
-				 const struct region *region)
+kprobe_opcode_t *kprobe_detour_get_slot(const struct arch_optimized_insn *optinsn,
+					const struct region *region)
 {
 	struct optinsn_place place = suitable_place(optinsn, region);
 

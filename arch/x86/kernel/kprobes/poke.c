@@ -47,7 +47,7 @@ static void write_pieces(void *dst, const void *src, size_t len)
 }
 
 /* Have everything written. CPUs may go on with what they have fetched before. */
-void poke_flush(void)
+void kprobe_poke_flush(void)
 {
 	unsigned int first = pending.pieces[0].at;
 
@@ -61,14 +61,14 @@ void poke_flush(void)
 	pending.used = 0;
 }
 
-/* Write @len bytes at @addr, at the latest when poke_flush() is called. */
-void poke_text(u8 *addr, const void *bytes, size_t len)
+/* Write @len bytes at @addr, at the latest when kprobe_poke_flush() is called. */
+void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 {
 	u8 *page = (u8 *)PAGE_ALIGN_DOWN((unsigned long)addr);
 	struct piece *piece;
 
 	if (page != pending.page || pending.nr == MAX_PIECES || pending.used + len > MAX_BYTES)
-		poke_flush();
+		kprobe_poke_flush();
 
 	piece = &pending.pieces[pending.nr++];
 	piece->at = addr - page;
@@ -82,14 +82,14 @@ void poke_text(u8 *addr, const void *bytes, size_t len)
 }
 
 /* Have everything written, and all CPUs see it. */
-void poke_sync(void)
+void kprobe_poke_sync(void)
 {
-	poke_flush();
+	kprobe_poke_flush();
 	text_poke_sync();
 }
 
 /* The copies of the instructions are to be there before the breakpoints are. */
 void arch_finish_prepare_kprobes(void)
 {
-	poke_flush();
+	kprobe_poke_flush();
 }

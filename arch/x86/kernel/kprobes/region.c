@@ -148,9 +148,9 @@ static bool is_landing_pad(struct insn *insn)
 
 static int through_thunk(struct insn *insn, int kind)
 {
-	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !copy_wants_thunk(insn))
+	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !kprobe_copy_wants_thunk(insn))
 		return kind;
-	if (!copy_thunk(insn))
+	if (!kprobe_copy_thunk(insn))
 		return -EOPNOTSUPP;
 
 	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
@@ -161,16 +161,16 @@ static int classify(struct insn *insn, unsigned long addr)
 {
 	int kind;
 
-	if (refusal_reason(insn) || shadows_next(insn) || insn_waits(insn) ||
+	if (kprobe_refusal_reason(insn) || shadows_next(insn) || kprobe_insn_waits(insn) ||
 	    is_landing_pad(insn))
 		return -EOPNOTSUPP;
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && (in_cfi_check(addr) || is_cfi_trap(addr)))
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
 	if (insn_is_avx(insn))
 		return REGION_PLAIN;
 
 	kind = classify_opcode(insn);
-	if (kind > REGION_PLAIN && !branch_is_portable(insn))
+	if (kind > REGION_PLAIN && !kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
 
 	return through_thunk(insn, kind);
@@ -223,7 +223,7 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 		region->why_at = region->len;
 		if (region->addr + region->len >= region->end)
 			return DETOUR_TOO_SHORT;
-		if (decode_original(&insn, buf, region->addr + region->len, region->end))
+		if (kprobe_decode_original(&insn, buf, region->addr + region->len, region->end))
 			return DETOUR_UNDECODABLE;
 
 		if (is_padding(region, &insn))
@@ -408,14 +408,14 @@ static bool plan_earlier(struct region *region, const struct kprobe_function *fn
 }
 
 /**
- * plan_region() - find out what a jump for a probe would cover, and how
+ * kprobe_plan_region() - find out what a jump for a probe would cover, and how
  * @region: filled in
  * @addr: the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
  * Return: %DETOUR_POSSIBLE, or what is in the way of a jump at the probe.
  */
-enum detour_obstacle plan_region(struct region *region, unsigned long addr)
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 	const struct function_map *map;
@@ -426,7 +426,7 @@ enum detour_obstacle plan_region(struct region *region, unsigned long addr)
 	if (!fn)
 		return DETOUR_NO_FUNCTION;
 
-	map = map_function(fn);
+	map = kprobe_map_function(fn);
 	if (map->err)
 		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
 	if (map->backwards)

@@ -17,7 +17,7 @@ static bool is_return(struct insn *insn)
 }
 
 /* Must a copy of @insn, a near return or indirect branch, not be as the original is? */
-bool copy_wants_thunk(struct insn *insn)
+bool kprobe_copy_wants_thunk(struct insn *insn)
 {
 	if (is_return(insn))
 		return cpu_wants_rethunk();
@@ -47,7 +47,7 @@ static unsigned long register_thunk(unsigned int reg)
 }
 
 /* What a copy of @insn jumps to instead, 0 when no thunk does the same. */
-unsigned long copy_thunk(struct insn *insn)
+unsigned long kprobe_copy_thunk(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
 	unsigned int reg = X86_MODRM_RM(modrm) | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0);

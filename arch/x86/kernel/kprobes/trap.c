@@ -25,20 +25,20 @@ DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 /* One byte changes, so every CPU sees either the old or the new instruction. */
 static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
 {
-	poke_text(p->addr, &new, sizeof(new));
+	kprobe_poke_text(p->addr, &new, sizeof(new));
 	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
 }
 
 void arch_arm_kprobe(struct kprobe *p)
 {
 	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	poke_sync();
+	kprobe_poke_sync();
 }
 
 void arch_disarm_kprobe(struct kprobe *p)
 {
 	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	poke_sync();
+	kprobe_poke_sync();
 }
 
 void arch_arm_kprobes(struct list_head *kps)
@@ -47,7 +47,7 @@ void arch_arm_kprobes(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list)
 		poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	poke_sync();
+	kprobe_poke_sync();
 }
 
 void arch_disarm_kprobes(struct list_head *kps)
@@ -56,7 +56,7 @@ void arch_disarm_kprobes(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list)
 		poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	poke_sync();
+	kprobe_poke_sync();
 }
 
 static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
@@ -64,7 +64,7 @@ static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
 	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
 }
 
-static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)p->ainsn.insn;
 }
@@ -84,13 +84,13 @@ static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
 	if (post_takes_copy(p)) {
-		enter_post_copy(p, regs);
-	} else if (emulate_any(p, regs)) {
+		kprobe_enter_post_copy(p, regs);
+	} else if (kprobe_emulate_any(p, regs)) {
 		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
 		finish_hit(p, regs, true);
 	} else {
 		hit_end(true);
-		enter_fault_copy(p, regs);
+		kprobe_enter_fault_copy(p, regs);
 	}
 }
 
@@ -102,7 +102,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 	/* Users have always seen the ip behind the breakpoint here. */
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
-		detour_enter(regs->ip, regs);
+		kprobe_detour_enter(regs->ip, regs);
 		return;
 	}
 
@@ -118,7 +118,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 
 	hit_end(aside);
 	if (!try_emulate(p, regs))
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 }
 
 /*
@@ -128,14 +128,14 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
  */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+	if (kprobe_hit_interrupt(p, KPROBE_TRAP_COUNT)) {
 		do_hit(p, regs, true);
 		return;
 	}
 
 	kprobes_inc_nmissed_count(p);
 	if (!try_detour(p, regs) && !try_emulate(p, regs))
-		enter_copy(p, regs);
+		kprobe_enter_copy(p, regs);
 }
 
 NOKPROBE_SYMBOL(nested_hit);
@@ -152,7 +152,7 @@ static __always_inline void any_hit(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* @addr is kernel text, but the module that it belongs to may be on its way out. */
-bool text_is_int3(unsigned long addr)
+bool kprobe_text_is_int3(unsigned long addr)
 {
 	u8 byte;
 
@@ -162,7 +162,7 @@ gone:
 	return false;
 }
 
-NOKPROBE_SYMBOL(text_is_int3);
+NOKPROBE_SYMBOL(kprobe_text_is_int3);
 
 /* How often in a row this CPU has executed the breakpoint at an address again. */
 struct stale_int3 {
@@ -186,7 +186,7 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 {
 	struct stale_int3 *stale = this_cpu_ptr(&stale_int3);
 
-	if (stale->addr != addr || !text_is_int3(addr))
+	if (stale->addr != addr || !kprobe_text_is_int3(addr))
 		stale->tries = 0;
 	stale->addr = addr;
 	if (++stale->tries > STALE_INT3_TRIES) {
@@ -209,11 +209,11 @@ static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 
-	if (detour_enter(addr, regs))
+	if (kprobe_detour_enter(addr, regs))
 		return 1;
 
 	/* One on an ftrace site has none, and one not armed yet may have no copy. */
-	if (!p || kprobe_ftrace(p) || !text_is_int3(addr))
+	if (!p || kprobe_ftrace(p) || !kprobe_text_is_int3(addr))
 		return retry_stale_int3(addr, regs);
 
 	any_hit(p, regs);
@@ -365,7 +365,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	if (!ret)
 		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 	if (!ret)
-		ret = blacklist_ftrace();
+		ret = kprobe_blacklist_ftrace();
 	if (!ret)
 		ret = blacklist_preemption();
 

@@ -13,8 +13,8 @@
  *	a fixup that was done		arch_kprobe_fixed_up	the instruction is over
  *
  * Where in a copy or a detour it is only their layouts tell: struct slot for the
- * one, and detour_original_ip() and its like, beside what writes them, for the other.
- * The other direction, into the detour, is that of detour_enter(). Which bytes are
+ * one, and kprobe_detour_original_ip() and its like, beside what writes them, for the other.
+ * The other direction, into the detour, is that of kprobe_detour_enter(). Which bytes are
  * the original ones arch_kprobe_read_insn() tells.
  *
  * An instruction that faults in a copy is moved to the original place before
@@ -45,7 +45,7 @@ static __always_inline struct slot *slot_at(unsigned long ip)
 unsigned long arch_kprobe_insn_ip(unsigned long ip)
 {
 	if (likely(!is_kprobe_insn_slot(ip)))
-		return detour_insn_ip(ip);
+		return kprobe_detour_insn_ip(ip);
 
 	return arch_kprobe_original_ip(ip);
 }
@@ -55,7 +55,7 @@ NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 /* Does this CPU handle a hit there, which may have been put aside? */
 static __always_inline bool is_in_hit(const struct task_struct *task, unsigned long addr)
 {
-	return task == current && !preemptible() && hit_is_at((kprobe_opcode_t *)addr);
+	return task == current && !preemptible() && kprobe_hit_is_at((kprobe_opcode_t *)addr);
 }
 
 /**
@@ -75,7 +75,7 @@ unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct p
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 
-	if (detour_entered_for(regs->orig_ax) == addr)
+	if (kprobe_detour_entered_for(regs->orig_ax) == addr)
 		return addr;
 	if (regs->orig_ax == -1UL && is_in_hit(task, addr))
 		return addr;
@@ -100,7 +100,7 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 	/* An unwinder may have found an old address: see is_kprobe_insn_slot(). */
 	guard(rcu)();
 	if (likely(!is_kprobe_insn_slot(ip)))
-		return detour_original_ip(ip);
+		return kprobe_detour_original_ip(ip);
 
 	/* The jump behind a copy stands for the next instruction. */
 	if (ip >= (unsigned long)slot->post)
@@ -125,12 +125,12 @@ NOKPROBE_SYMBOL(arch_kprobe_original_ip);
  */
 unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 {
-	return detour_original_sp(ip, sp);
+	return kprobe_detour_original_sp(ip, sp);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
 
-/* If not, it was entered by enter_fault_copy(). */
+/* If not, it was entered by kprobe_enter_fault_copy(). */
 static __always_inline bool is_current_hit(unsigned long addr)
 {
 	struct kprobe *p = preemptible() ? NULL : kprobe_running();
@@ -152,7 +152,7 @@ NOKPROBE_SYMBOL(leave_post_copy);
 /* Is a breakpoint of @p's, or a jump, in the text? */
 static bool is_in_text(const struct kprobe *p)
 {
-	return p->flags & KPROBE_FLAG_OPTIMIZED || text_is_int3((unsigned long)p->addr);
+	return p->flags & KPROBE_FLAG_OPTIMIZED || kprobe_text_is_int3((unsigned long)p->addr);
 }
 
 NOKPROBE_SYMBOL(is_in_text);
@@ -171,7 +171,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	unsigned long addr, ip = regs->ip;
 
 	if (likely(!is_kprobe_insn_slot(ip))) {
-		if (detour_leave(regs, false))
+		if (kprobe_detour_leave_copy(regs, false))
 			leave_post_copy(regs);
 		return;
 	}

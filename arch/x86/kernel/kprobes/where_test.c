@@ -134,9 +134,9 @@ static void where_in_post_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(call), addr + p->ainsn.size);
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(slot + DETOUR_POST_RETURN),
 			addr + p->ainsn.size);
-	KUNIT_EXPECT_EQ(test, detour_entered_for(slot + DETOUR_RETURN), addr);
-	KUNIT_EXPECT_EQ(test, detour_entered_for(post), addr);
-	KUNIT_EXPECT_EQ(test, detour_entered_for(slot + DETOUR_POST_RETURN), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_detour_entered_for(slot + DETOUR_RETURN), addr);
+	KUNIT_EXPECT_EQ(test, kprobe_detour_entered_for(post), addr);
+	KUNIT_EXPECT_EQ(test, kprobe_detour_entered_for(slot + DETOUR_POST_RETURN), 0);
 }
 
 /* -- fixups -- */
@@ -317,7 +317,7 @@ static void expect_left(struct kunit *test, unsigned int pos, bool any, long ip,
 	unsigned long slot = (unsigned long)optinsn_of(get_kprobe(kp.addr))->insn;
 	struct pt_regs regs = { .ip = slot + pos, .sp = 0x1000 };
 
-	KUNIT_EXPECT_FALSE(test, detour_leave(&regs, any));
+	KUNIT_EXPECT_FALSE(test, kprobe_detour_leave_copy(&regs, any));
 	KUNIT_EXPECT_EQ_MSG(test, regs.ip, ip ?: slot + pos, "at %u", pos);
 	KUNIT_EXPECT_EQ_MSG(test, regs.sp, 0x1000 + sp, "at %u", pos);
 }
