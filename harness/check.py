@@ -40,8 +40,6 @@ EXCEPTIONS = {
     "arch/x86/kernel/kprobes/where_test.c": "SPACING",
     # A return with no address to go to has nowhere to recover.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
-    # The lines that patches/ change print as those beside them do.
-    "arch/riscv/kernel/process.c": "LOGGING_CONTINUATION",
 }
 PACKAGES = ["git", "sparse", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "gcc-riscv64-linux-gnu",
             "libc6-dev-riscv64-cross", "python3-sphinx", "python3-yaml"]
