@@ -72,9 +72,13 @@ static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *
 /* Nobody may come in at the instruction behind @p while a jump covers that. */
 static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long copy = detour_copy_probed(p);
+	unsigned long copy;
 
-	if (likely(!copy))
+	if (likely(!detour_is_guarded(p)))
+		return false;
+	/* It may be over meanwhile. */
+	copy = detour_copy_probed(p);
+	if (!copy)
 		return false;
 	regs->ip = copy;
 
