@@ -21,7 +21,7 @@
 #include "common.h"
 
 /* Read the instruction at @addr as it is without a probe. */
-static int kprobe_read_original(u32 *insn, unsigned long addr)
+static int read_original(u32 *insn, unsigned long addr)
 {
 	struct kprobe *p;
 	int ret;
@@ -84,7 +84,7 @@ static bool path_meets_store(struct exclusive_search *search, unsigned long addr
 	u32 insn;
 
 	for (; search->steps; search->steps--, addr += AARCH64_INSN_SIZE) {
-		if (kprobe_read_original(&insn, addr))
+		if (read_original(&insn, addr))
 			return false;
 		if (kprobe_insn_is_exclusive(insn))
 			return !kprobe_insn_is_load_exclusive(insn);
@@ -193,7 +193,7 @@ static int check_place(struct kprobe *p)
 		return -EINVAL;
 	}
 
-	if (kprobe_read_original(&p->opcode, addr)) {
+	if (read_original(&p->opcode, addr)) {
 		pr_debug("%pS: cannot be read\n", p->addr);
 		return -EILSEQ;
 	}

@@ -50,7 +50,7 @@ struct text_round {
 	bool written;
 };
 
-static void kprobe_write_text(struct kprobe *p, bool arm)
+static void write_text(struct kprobe *p, bool arm)
 {
 	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
 }
@@ -90,7 +90,7 @@ static int write_stopped(void *data)
 
 	list_for_each_entry(p, round->kps, list) {
 		if (!changes_live(p->opcode))
-			kprobe_write_text(p, round->arm);
+			write_text(p, round->arm);
 	}
 	/* Pairs with the acquire by those that wait. */
 	smp_store_release(&round->written, true);
@@ -112,7 +112,7 @@ static void write_round(struct list_head *kps, bool arm)
 
 	list_for_each_entry(p, kps, list) {
 		if (changes_live(p->opcode))
-			kprobe_write_text(p, arm);
+			write_text(p, arm);
 		else
 			stop = true;
 	}
@@ -310,7 +310,7 @@ int __init arch_init_kprobes(void)
  * rewritten in place. return_to_handler() has no return address that a return
  * probe could divert.
  */
-static int __init kprobe_blacklist_ftrace(void)
+static int __init blacklist_ftrace(void)
 {
 	int ret = 0;
 
@@ -452,7 +452,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
 						(unsigned long)__hyp_text_end);
 	if (!ret)
-		ret = kprobe_blacklist_ftrace();
+		ret = blacklist_ftrace();
 	if (!ret)
 		ret = kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors));
 

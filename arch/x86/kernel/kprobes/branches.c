@@ -372,7 +372,7 @@ static int find_branches_across_labels(struct function_map *map)
 }
 
 /* Note all places that are branched to, whether the CPU or a fixup does it. */
-static int kprobe_find_targets(struct function_map *map, const char *name)
+static int find_targets(struct function_map *map, const char *name)
 {
 	char other[KSYM_NAME_LEN];
 	bool cold = other_part_name(other, name);
@@ -430,7 +430,7 @@ const struct function_map *kprobe_map_function(const struct kprobe_function *fn)
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
 	map.err = clear_map(&map, fn);
-	map.err = map.err ?: kprobe_find_targets(&map, fn->name);
+	map.err = map.err ?: find_targets(&map, fn->name);
 
 	return &map;
 }

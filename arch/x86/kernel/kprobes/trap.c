@@ -64,7 +64,7 @@ static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
 	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
 }
 
-static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)p->ainsn.insn;
 }
@@ -122,7 +122,7 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 
 	hit_end(aside);
 	if (!try_emulate(p, regs))
-		kprobe_enter_copy(p, regs);
+		enter_copy(p, regs);
 }
 
 /*
@@ -139,7 +139,7 @@ static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 
 	kprobes_inc_nmissed_count(p);
 	if (!try_detour(p, regs) && !try_emulate(p, regs))
-		kprobe_enter_copy(p, regs);
+		enter_copy(p, regs);
 }
 
 NOKPROBE_SYMBOL(nested_hit);
