@@ -144,6 +144,11 @@ const struct kprobe_function *kprobe_function_of(unsigned long addr);
 bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name);
 int kprobe_each_named(unsigned long addr, const char *name,
 		      int (*fn)(void *data, unsigned long addr), void *data);
+int kprobe_each_other_part(unsigned long addr, const char *name,
+			   int (*fn)(void *data, unsigned long addr), void *data);
+
+/* What compilers append to the name of a function for the part that runs rarely. */
+#define KPROBE_COLD	".cold"
 
 /**
  * struct kprobe_addrs - addresses in ascending order

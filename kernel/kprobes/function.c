@@ -8,6 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/string.h>
 
 #include "check.h"
 #include "point.h"
@@ -75,6 +76,35 @@ int kprobe_each_named(unsigned long addr, const char *name,
 		ret = fn(data, where);
 
 	return ret;
+}
+
+/**
+ * kprobe_each_other_part() - call a function for the other part of a function
+ * @addr: an address in the kernel's text, or in that of the module to search
+ * @name: of the part that is known, NAME or NAME.cold
+ * @fn: called with @data and the address of each that may be the other part
+ * @data: for @fn
+ *
+ * The compiler moves code that runs rarely to a part of its own, and the two branch into
+ * each other. Of the functions that have the other part's name any may be it.
+ *
+ * Context: as for kprobe_each_named().
+ * Return: the first value other than 0 that @fn returned, or 0.
+ */
+int kprobe_each_other_part(unsigned long addr, const char *name,
+			   int (*fn)(void *data, unsigned long addr), void *data)
+{
+	char other[KSYM_NAME_LEN];
+	char *suffix;
+
+	strscpy(other, name, sizeof(other));
+	suffix = strstr(other, KPROBE_COLD);
+	if (suffix)
+		*suffix = '\0';
+	else
+		strlcat(other, KPROBE_COLD, sizeof(other));
+
+	return kprobe_each_named(addr, other, fn, data);
 }
 
 static void forget_last(void)

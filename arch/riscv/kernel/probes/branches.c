@@ -195,19 +195,6 @@ static int find_branches_from(void *data, unsigned long addr)
 	return find_symbol(addr, &fn) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
-/* NAME and NAME.cold branch into each other. Of those so called all are looked at. */
-static void other_part_name(char *other, const char *name)
-{
-	char *suffix;
-
-	strscpy(other, name, KSYM_NAME_LEN);
-	suffix = strstr(other, COLD);
-	if (suffix)
-		*suffix = '\0';
-	else
-		strlcat(other, COLD, KSYM_NAME_LEN);
-}
-
 /**
  * struct surroundings - where the functions in a piece of text branch to
  * @generation: of modules when it was looked at
@@ -350,14 +337,12 @@ static int find_branches_nearby(struct function_map *map)
 
 int kprobe_find_targets(struct function_map *map, const char *name)
 {
-	char other[KSYM_NAME_LEN];
 	int ret;
 
-	other_part_name(other, name);
 	ret = find_others(map);
 	ret = ret ?: read_function(map);
 	if (!ret && !kprobe_is_ftrace_site(map->start))
 		ret = find_branches_nearby(map);
 
-	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);
+	return ret ?: kprobe_each_other_part(map->start, name, find_branches_from, map);
 }

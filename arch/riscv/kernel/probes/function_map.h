@@ -43,9 +43,6 @@ struct function_map {
 /* Out of the function, where all registers may be read. */
 #define ELSEWHERE	U32_MAX
 
-/* What compilers append to the name of a function for the part that runs rarely. */
-#define COLD	".cold"
-
 static inline bool map_holds(const struct function_map *map, unsigned long addr)
 {
 	return addr >= map->start && addr < map->end;

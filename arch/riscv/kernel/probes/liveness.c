@@ -31,7 +31,8 @@ static u32 look_outside(unsigned long addr)
 	unsigned long size, offset;
 	char *module;
 
-	if (!kallsyms_lookup(addr, &size, &offset, &module, name) || offset || strstr(name, COLD))
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name) || offset ||
+	    strstr(name, KPROBE_COLD))
 		return ALL_REGS;
 
 	return ALL_REGS & ~T_REGS;

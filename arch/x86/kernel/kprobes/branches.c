@@ -22,9 +22,6 @@
 
 #include "detour.h"
 
-/* What compilers append to the name of a function for the part that runs rarely. */
-#define COLD	".cold"
-
 /* For each function thousands are looked at that are not in it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
 {
@@ -148,7 +145,7 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 		map->indirect = true;
 		return 0;
 	}
-	if (!strstr(name, COLD)) {
+	if (!strstr(name, KPROBE_COLD)) {
 		map->indirect |= may_branch_back(&fn, target);
 		return 0;
 	}
@@ -322,25 +319,6 @@ static int find_listed(struct function_map *map)
 /* Before GCC 9 nothing tells which function a piece of cold code belongs to. */
 #define COLD_PARTS_UNKNOWN	(CONFIG_GCC_VERSION && CONFIG_GCC_VERSION < 90100)
 
-/*
- * A function may be in two parts, NAME and NAME.cold, which branch into each
- * other. Of the functions that have the other part's name all are looked at.
- * Returns whether @name is that of the cold part.
- */
-static bool other_part_name(char *other, const char *name)
-{
-	char *suffix;
-
-	strscpy(other, name, KSYM_NAME_LEN);
-	suffix = strstr(other, COLD);
-	if (suffix)
-		*suffix = '\0';
-	else
-		strlcat(other, COLD, KSYM_NAME_LEN);
-
-	return suffix;
-}
-
 /* What functions in C are aligned to. */
 #define FUNCTION_ALIGN	16
 
@@ -374,16 +352,14 @@ static int find_branches_across_labels(struct function_map *map)
 /* Note all places that are branched to, whether the CPU or a fixup does it. */
 static int find_targets(struct function_map *map, const char *name)
 {
-	char other[KSYM_NAME_LEN];
-	bool cold = other_part_name(other, name);
 	int ret;
 
 	ret = find_listed(map);
 	ret = ret ?: find_branches(map, map->start, map->end);
-	if (!ret && !cold)
+	if (!ret && !strstr(name, KPROBE_COLD))
 		ret = find_branches_across_labels(map);
 
-	return ret ?: kprobe_each_named(map->start, other, find_branches_from, map);
+	return ret ?: kprobe_each_other_part(map->start, name, find_branches_from, map);
 }
 
 /* Have room for two bits for each byte that a jump in @fn may cover, all clear. */
