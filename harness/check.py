@@ -44,7 +44,7 @@ EXCEPTIONS = {
 PACKAGES = ["git", "sparse", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "gcc-riscv64-linux-gnu",
             "libc6-dev-riscv64-cross", "python3-sphinx", "python3-yaml"]
 SPARSE = {
-    "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes.o",
+    "x86_64": ["kernel/kprobes.o", "kernel/kprobes/", "arch/x86/kernel/kprobes/", "lib/test_kprobes/",
                "samples/kprobes/"],
     "arm64": ["arch/arm64/kernel/probes/"],
     "riscv": ["arch/riscv/kernel/probes/"],

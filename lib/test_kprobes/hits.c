@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kprobes from outside: everything here goes through the functions and fields that any
+ * module can use, and holds on every architecture unless it says so. These cases are about
+ * probes that are hit; returns.c has those of return probes, stacks.c what stack traces
+ * show through them, refused.c what must be refused, and sites.c ftrace sites with others
+ * on them.
+ */
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include "targets.h"
+
+/* -- one probe -- */
+
+static void kprobe_by_address(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true);
+
+	KUNIT_EXPECT_TRUE(test, linked(&w->kp));
+	expect_call(test, t, w, 1, 1);
+	KUNIT_EXPECT_LT(test, w->pre_turn, w->post_turn);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+}
+
+/* Failure R9: the entry may be an ftrace site. */
+static void kprobe_by_symbol(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, true);
+
+	w->kp.addr = NULL;
+	w->kp.symbol_name = t->name;
+	must_add(test, w);
+	/* Failure X5: some entries begin with a landing pad, which the probe comes after. */
+	KUNIT_EXPECT_GE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t));
+	KUNIT_EXPECT_LE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t) + 16);
+	expect_call(test, t, w, 1, 1);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+}
+
+static void kprobe_with_offset(struct kunit *test)
+{
+	struct watch *by_addr = new_watch(test, MIDDLE, true);
+	struct watch *by_symbol = new_watch(test, MIDDLE, true);
+	unsigned int offset;
+
+	ask(MIDDLE, 0);
+	offset = kprobes_test_return_place - (unsigned long)text_of(MIDDLE);
+	by_addr->kp.offset = offset;
+	by_symbol->kp.offset = offset;
+	by_symbol->kp.addr = NULL;
+	by_symbol->kp.symbol_name = MIDDLE->name;
+	must_add(test, by_addr);
+	must_add(test, by_symbol);
+	KUNIT_EXPECT_EQ(test, (unsigned long)by_addr->kp.addr, kprobes_test_return_place);
+	KUNIT_EXPECT_EQ(test, (unsigned long)by_symbol->kp.addr, kprobes_test_return_place);
+
+	KUNIT_EXPECT_EQ(test, ask(MIDDLE, 5), value_of(MIDDLE, 5));
+	KUNIT_EXPECT_EQ(test, by_addr->pre + by_symbol->pre, 2);
+	KUNIT_EXPECT_EQ(test, by_addr->post + by_symbol->post, 2);
+}
+
+static void kprobe_handler_context(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true);
+	unsigned long ip = (unsigned long)w->kp.addr;
+
+	KUNIT_EXPECT_EQ(test, ask(t, 1234), value_of(t, 1234));
+	KUNIT_EXPECT_FALSE(test, w->preemptible);
+	KUNIT_EXPECT_FALSE(test, w->user);
+	KUNIT_EXPECT_EQ(test, w->post_flags, 0);
+	/* On some it is behind the bytes that a breakpoint has. */
+	if (IS_ENABLED(CONFIG_X86))
+		ip++;
+	else if (IS_ENABLED(CONFIG_S390) && !(w->kp.flags & KPROBE_FLAG_FTRACE))
+		ip += 2;
+	KUNIT_EXPECT_EQ(test, w->pre_ip, ip);
+	if (TELLS_ARGUMENTS)
+		KUNIT_EXPECT_EQ(test, (u32)w->arg, 1234);
+}
+
+static void kprobe_counts_each_hit(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *both = added_watch(test, t, true);
+	struct watch *pre = added_watch(test, t, false);
+
+	call(test, t, 1000);
+	drop(test, both);
+	call(test, t, 1000);
+	KUNIT_EXPECT_EQ(test, both->pre, 1000);
+	KUNIT_EXPECT_EQ(test, both->post, 1000);
+	KUNIT_EXPECT_EQ(test, pre->pre, 2000);
+	KUNIT_EXPECT_EQ(test, both->kp.nmissed + pre->kp.nmissed, 0);
+}
+
+static void kprobe_without_handlers(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *none = new_watch(test, t, false);
+	struct watch *post = new_watch(test, t, true);
+
+	none->kp.pre_handler = NULL;
+	post->kp.pre_handler = NULL;
+	must_add(test, none);
+	expect_call(test, t, none, 0, 0);
+	must_add(test, post);
+	expect_call(test, t, post, 0, 1);
+}
+
+static void kprobe_registered_again(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, true);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		w->kp.addr = NULL;
+		w->kp.symbol_name = t->name;
+		w->kp.flags = 0;
+		w->kp.nmissed = 77;
+		must_add(test, w);
+		KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+		expect_call(test, t, w, 1, 1);
+		drop(test, w);
+		expect_call(test, t, w, 0, 0);
+	}
+}
+
+/* Of the caller's flags only one is a question to us. */
+static void kprobe_caller_flags(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, true);
+
+	w->kp.flags = ~KPROBE_FLAG_DISABLED;
+	must_add(test, w);
+	KUNIT_EXPECT_FALSE(test, kprobe_gone(&w->kp));
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&w->kp));
+	expect_call(test, t, w, 1, 1);
+}
+
+static int go_to_stand_in(struct kprobe *kp, struct pt_regs *regs)
+{
+	watch_pre(kp, regs);
+	instruction_pointer_set(regs, (unsigned long)text_of(STAND_IN));
+	return 1;
+}
+
+static void redirect(struct kunit *test, bool post)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, post);
+
+	w->kp.pre_handler = go_to_stand_in;
+	must_add(test, w);
+	KUNIT_EXPECT_EQ(test, ask(t, 100), value_of(STAND_IN, 100));
+	KUNIT_EXPECT_EQ(test, w->pre, 1);
+	KUNIT_EXPECT_EQ(test, w->post, 0);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+}
+
+static void kprobe_changes_way(struct kunit *test)
+{
+	redirect(test, false);
+}
+
+static void kprobe_changes_way_with_post(struct kunit *test)
+{
+	redirect(test, true);
+}
+
+/* -- enabled or not -- */
+
+static void kprobe_registered_disabled(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, true);
+
+	w->kp.flags = KPROBE_FLAG_DISABLED;
+	must_add(test, w);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&w->kp));
+	expect_call(test, t, w, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w->kp));
+	expect_call(test, t, w, 1, 1);
+}
+
+static void kprobe_enable_disable(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w->kp));
+		KUNIT_EXPECT_TRUE(test, kprobe_disabled(&w->kp));
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w->kp));
+		expect_call(test, t, w, 0, 0);
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w->kp));
+		KUNIT_EXPECT_FALSE(test, kprobe_disabled(&w->kp));
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w->kp));
+		expect_call(test, t, w, 1, 1);
+	}
+	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w->kp));
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+}
+
+static void kprobe_enable_unregistered(struct kunit *test)
+{
+	struct watch *w = new_watch(test, PLAIN, true);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&w->kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&w->kp));
+	must_add(test, w);
+	drop(test, w);
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(&w->kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(&w->kp));
+}
+
+/* -- several probes at one address -- */
+
+#define NR_FELLOWS 4
+
+static void add_fellows(struct kunit *test, struct watch *w[NR_FELLOWS])
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FELLOWS; i++)
+		w[i] = added_watch(test, test->param_value, true);
+}
+
+static void fellows_run_in_order(struct kunit *test)
+{
+	struct watch *w[NR_FELLOWS];
+	unsigned int i;
+
+	add_fellows(test, w);
+	call(test, test->param_value, 1);
+	for (i = 0; i < NR_FELLOWS; i++) {
+		KUNIT_EXPECT_TRUE(test, linked(&w[i]->kp));
+		KUNIT_EXPECT_EQ(test, w[i]->pre, 1);
+		KUNIT_EXPECT_EQ(test, w[i]->post, 1);
+	}
+	for (i = 1; i < NR_FELLOWS; i++) {
+		KUNIT_EXPECT_EQ(test, w[i]->pre_turn, w[i - 1]->pre_turn + 1);
+		KUNIT_EXPECT_EQ(test, w[i]->post_turn, w[i - 1]->post_turn + 1);
+	}
+}
+
+static void fellows_leave(struct kunit *test)
+{
+	static const unsigned int order[NR_FELLOWS] = { 1, 3, 0, 2 };
+	struct watch *w[NR_FELLOWS];
+	unsigned int i, j;
+
+	add_fellows(test, w);
+	for (i = 0; i < NR_FELLOWS; i++) {
+		drop(test, w[order[i]]);
+		call(test, test->param_value, 1);
+		for (j = 0; j < NR_FELLOWS; j++)
+			KUNIT_EXPECT_EQ(test, w[order[j]]->pre, min(i + 1, j));
+	}
+}
+
+static void fellows_disabled_one_by_one(struct kunit *test)
+{
+	struct watch *w[NR_FELLOWS];
+	unsigned int i, j;
+
+	add_fellows(test, w);
+	for (i = 0; i < NR_FELLOWS; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w[i]->kp));
+		call(test, test->param_value, 1);
+		for (j = 0; j < NR_FELLOWS; j++)
+			KUNIT_EXPECT_EQ(test, w[j]->post, min(i + 1, j));
+	}
+	for (i = 0; i < NR_FELLOWS; i++)
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w[i]->kp));
+	call(test, test->param_value, 1);
+	for (j = 0; j < NR_FELLOWS; j++)
+		KUNIT_EXPECT_EQ(test, w[j]->post, j + 1);
+}
+
+/* One joins disabled, and the other leaves before it is ever enabled. */
+static void fellow_joins_disabled(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *first = added_watch(test, t, false);
+	struct watch *second = new_watch(test, t, true);
+
+	second->kp.flags = KPROBE_FLAG_DISABLED;
+	must_add(test, second);
+	expect_call(test, t, first, 1, 0);
+	KUNIT_EXPECT_EQ(test, second->pre, 0);
+	drop(test, first);
+	expect_call(test, t, second, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&second->kp));
+	expect_call(test, t, second, 1, 1);
+}
+
+/*
+ * A post_handler may need the address to be probed in another way. All orders
+ * in which it can come and go: bit 0, it is the first to be registered; bit 1,
+ * the first to leave; bit 2, disabled before that.
+ */
+static void post_handler_comes_and_goes(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w[2], *post;
+	unsigned int way, i;
+
+	for (way = 0; way < 8; way++) {
+		w[0] = new_watch(test, t, way & 1);
+		w[1] = new_watch(test, t, !(way & 1));
+		post = way & 1 ? w[0] : w[1];
+		must_add(test, w[0]);
+		expect_call(test, t, w[0], 1, way & 1);
+		must_add(test, w[1]);
+		expect_call(test, t, w[0], 1, way & 1);
+		expect_call(test, t, w[1], 1, !(way & 1));
+
+		if (way & 4)
+			KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&post->kp));
+		i = (w[1] == post) == !!(way & 2);
+		drop(test, w[i]);
+		expect_call(test, t, w[i], 0, 0);
+		if (w[!i] != post || !(way & 4))
+			expect_call(test, t, w[!i], 1, w[!i] == post);
+		else
+			expect_call(test, t, w[!i], 0, 0);
+		drop(test, w[!i]);
+		expect_call(test, t, w[0], 0, 0);
+		expect_call(test, t, w[1], 0, 0);
+	}
+}
+
+/* -- batches -- */
+
+static void drop_batch(void *context)
+{
+	struct kprobe **kps = context;
+
+	unregister_kprobes(kps, 3);
+}
+
+static void kprobe_batch(struct kunit *test)
+{
+	struct watch *w[3] = {
+		new_watch(test, PLAIN, true),
+		new_watch(test, TRACED, false),
+		new_watch(test, PLAIN, false),
+	};
+	struct kprobe *kps[3] = { &w[0]->kp, &w[1]->kp, &w[2]->kp };
+
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(kps, 3));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_batch, kps));
+	expect_call(test, PLAIN, w[0], 1, 1);
+	expect_call(test, TRACED, w[1], 1, 0);
+	KUNIT_EXPECT_EQ(test, w[2]->pre, 1);
+	kunit_release_action(test, drop_batch, kps);
+	expect_call(test, PLAIN, w[0], 0, 0);
+	expect_call(test, TRACED, w[1], 0, 0);
+	expect_call(test, PLAIN, w[2], 0, 0);
+}
+
+/* What cannot be unregistered does not keep the others from it. */
+static void kprobe_batch_with_strangers(struct kunit *test)
+{
+	struct watch *w = added_watch(test, PLAIN, true);
+	struct watch *never = new_watch(test, PLAIN, true);
+	struct kprobe *kps[] = { &never->kp, NULL, &w->kp, &w->kp };
+
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	expect_call(test, PLAIN, w, 0, 0);
+	KUNIT_EXPECT_NULL(test, never->kp.addr);
+}
+
+/* -- hits within hits -- */
+
+static void call_in_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	watch_post(kp, regs, flags);
+	ask(kprobes_test_called_in_handler, 1);
+}
+
+static void kprobe_missed(struct kunit *test)
+{
+	const struct target *inner = test->param_value;
+	const struct target *outer = inner == TRACED ? PLAIN : TRACED;
+	struct watch *w = new_watch(test, outer, true);
+	struct watch *missed[2];
+	unsigned int i;
+
+	kprobes_test_called_in_handler = inner;
+	w->kp.pre_handler = kprobes_test_call_in_handler;
+	must_add(test, w);
+	for (i = 0; i < 2; i++)
+		missed[i] = added_watch(test, inner, i);
+
+	expect_call(test, outer, w, 1, 1);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, missed[i]->pre, 0);
+		KUNIT_EXPECT_EQ(test, missed[i]->post, 0);
+		KUNIT_EXPECT_EQ(test, missed[i]->kp.nmissed, 1);
+	}
+	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+
+	/* The one inside must not have ended the one outside. */
+	call(test, inner, 1);
+	KUNIT_EXPECT_EQ(test, missed[0]->pre, 1);
+	KUNIT_EXPECT_EQ(test, missed[1]->post, 1);
+}
+
+static void kprobe_missed_in_post(struct kunit *test)
+{
+	const struct target *inner = test->param_value;
+	const struct target *outer = inner == TRACED ? PLAIN : TRACED;
+	struct watch *w = new_watch(test, outer, true);
+	struct watch *missed;
+
+	kprobes_test_called_in_handler = inner;
+	w->kp.post_handler = call_in_post;
+	must_add(test, w);
+	missed = added_watch(test, inner, true);
+	expect_call(test, outer, w, 1, 1);
+	KUNIT_EXPECT_EQ(test, missed->pre, 0);
+	KUNIT_EXPECT_EQ(test, missed->kp.nmissed, 1);
+	expect_call(test, inner, missed, 1, 1);
+}
+
+/* -- probes that come and go under those who call -- */
+
+#define NR_CALLERS	3
+#define NR_ROUNDS	160
+
+static atomic_t callers_wrong, late_hits, hits;
+
+static int call_until_stopped(void *unused)
+{
+	u32 n = 0;
+
+	while (!kthread_should_stop()) {
+		const struct target *t = &kprobes_test_targets[++n % NR_SUBJECTS];
+
+		if (ask(t, n) != value_of(t, n))
+			atomic_inc(&callers_wrong);
+		if (n % 64 == 0)
+			usleep_range(20, 50);
+		cond_resched();
+	}
+	return 0;
+}
+
+struct round {
+	struct kprobe kp;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe rp;
+#endif
+	bool live;
+};
+
+static void count_hit(struct round *r)
+{
+	atomic_inc(&hits);
+	if (!READ_ONCE(r->live))
+		atomic_inc(&late_hits);
+}
+
+static int round_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	count_hit(container_of(kp, struct round, kp));
+	return 0;
+}
+
+static void round_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	count_hit(container_of(kp, struct round, kp));
+}
+
+#ifdef CONFIG_KRETPROBES
+
+static int round_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		count_hit(container_of(rp, struct round, rp));
+	return 0;
+}
+
+static int register_round_return(struct round *r, const struct target *t)
+{
+	r->rp.kp.addr = text_of(t);
+	r->rp.handler = round_return;
+	return register_kretprobe(&r->rp);
+}
+
+static void unregister_round_return(struct round *r)
+{
+	unregister_kretprobe(&r->rp);
+}
+
+#else
+
+static int register_round_return(struct round *r, const struct target *t)
+{
+	return 0;
+}
+
+static void unregister_round_return(struct round *r)
+{
+}
+
+#endif
+
+/* The memory is gone after each round, as it is when a module is unloaded. */
+static int one_round(unsigned int i)
+{
+	struct round *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	/* Sites of ftrace cost many times what breakpoints do. */
+	const struct target *t = i % 8 ? PLAIN : TRACED;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+
+	r->live = true;
+	r->kp.addr = text_of(t);
+	r->kp.pre_handler = round_pre;
+	r->kp.post_handler = i % 3 ? round_post : NULL;
+	err = register_kprobe(&r->kp);
+	if (!err)
+		err = register_round_return(r, t);
+	if (!err && i % 5 == 0) {
+		err = disable_kprobe(&r->kp);
+		err = err ?: enable_kprobe(&r->kp);
+	}
+	usleep_range(50, 200);
+	unregister_round_return(r);
+	unregister_kprobe(&r->kp);
+	WRITE_ONCE(r->live, false);
+	cpu_relax();
+	memset(r, 0x6b, sizeof(*r));
+	kfree(r);
+	return err;
+}
+
+static void stop_caller(void *task)
+{
+	kthread_stop(task);
+}
+
+static void start_callers(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned int i;
+
+	for (i = 0; i < NR_CALLERS; i++) {
+		task = kthread_run(call_until_stopped, NULL, "kprobes_test/%u", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_caller, task));
+	}
+}
+
+static void probes_come_and_go(struct kunit *test)
+{
+	unsigned int i;
+
+	atomic_set(&callers_wrong, 0);
+	atomic_set(&late_hits, 0);
+	atomic_set(&hits, 0);
+	start_callers(test);
+	for (i = 0; i < NR_ROUNDS; i++)
+		KUNIT_ASSERT_EQ(test, 0, one_round(i));
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers_wrong), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late_hits), 0);
+	KUNIT_EXPECT_GT(test, atomic_read(&hits), NR_ROUNDS);
+}
+
+/* -- the suite -- */
+
+static struct kunit_case hits_cases[] = {
+	KUNIT_CASE_PARAM(kprobe_by_address, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_by_symbol, kprobes_test_next_subject),
+	KUNIT_CASE(kprobe_with_offset),
+	KUNIT_CASE_PARAM(kprobe_handler_context, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_counts_each_hit, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_without_handlers, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_registered_again, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_caller_flags, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_changes_way, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_changes_way_with_post, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_registered_disabled, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_enable_disable, kprobes_test_next_subject),
+	KUNIT_CASE(kprobe_enable_unregistered),
+	KUNIT_CASE_PARAM(fellows_run_in_order, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(fellows_leave, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(fellows_disabled_one_by_one, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(fellow_joins_disabled, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(post_handler_comes_and_goes, kprobes_test_next_subject),
+	KUNIT_CASE(kprobe_batch),
+	KUNIT_CASE(kprobe_batch_with_strangers),
+	KUNIT_CASE_PARAM(kprobe_missed, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_missed_in_post, kprobes_test_next_subject),
+	KUNIT_CASE_SLOW(probes_come_and_go),
+	{}
+};
+
+static struct kunit_suite hits_suite = {
+	.name = "kprobes_test",
+	.suite_init = kprobes_test_suite_init,
+	.init = kprobes_test_init,
+	.test_cases = hits_cases,
+};
+
+kunit_test_suite(hits_suite);

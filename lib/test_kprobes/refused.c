@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What must be refused: which error tells why, and the probe and the text stay as they were.
+ */
+#include <linux/filter.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/sched/task_stack.h>
+#include <linux/vmalloc.h>
+#include "targets.h"
+
+struct bad_input {
+	const char *what;
+	void (*fill)(struct kunit *test, struct kprobe *kp);
+	int err;
+	int or_err;	/* where it depends on the kernel's configuration */
+};
+
+static void fill_both(struct kunit *test, struct kprobe *kp)
+{
+	kp->symbol_name = PLAIN->name;
+}
+
+static void fill_neither(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = NULL;
+}
+
+static void fill_symbol(struct kprobe *kp, const char *name, unsigned int offset)
+{
+	kp->addr = NULL;
+	kp->symbol_name = name;
+	kp->offset = offset;
+}
+
+static void fill_unknown(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "there is no such symbol", 0);
+}
+
+static void fill_empty(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "", 0);
+}
+
+static void fill_unknown_module(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "no_such_module:kprobes_test_plain", 0);
+}
+
+static void fill_far(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, PLAIN->name, SZ_1G);
+}
+
+static void fill_overflow(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, PLAIN->name, UINT_MAX);
+}
+
+static void fill_addr_overflow(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)(ULONG_MAX - 15);
+	kp->offset = 64;
+}
+
+static void fill_user(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)SZ_4M;
+}
+
+static void fill_offset_from_null(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = NULL;
+	kp->offset = SZ_4M;
+}
+
+static void fill_high(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)(ULONG_MAX - 4095);
+}
+
+static void fill_highest(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)ULONG_MAX;
+}
+
+static void fill_data(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)kprobes_test_targets;
+}
+
+static void fill_rodata(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = (kprobe_opcode_t *)PLAIN->name;
+}
+
+static void fill_stack(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = task_stack_page(current) + THREAD_SIZE / 2;
+}
+
+static void fill_heap(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = kunit_kzalloc(test, 64, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, kp->addr);
+}
+
+static void free_page_of_vmalloc(void *page)
+{
+	vfree(page);
+}
+
+static void fill_vmalloc(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = vzalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, kp->addr);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_page_of_vmalloc, kp->addr));
+}
+
+static void fill_forbidden(struct kunit *test, struct kprobe *kp)
+{
+	kp->addr = text_of(FORBIDDEN);
+}
+
+static void fill_forbidden_symbol(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, FORBIDDEN->name, 0);
+}
+
+/* What compilers put in front of a function has names like these. */
+static noinline notrace void __used __pfx_kprobes_test(void)
+{
+	barrier();
+}
+
+/* That of a type's hash is there on x86 only. */
+#if defined(CONFIG_CFI_CLANG) && defined(CONFIG_X86)
+#define CFI_SYMBOL	"__cfi_kprobes_test_plain"
+#else
+#define CFI_SYMBOL	"__cfi_kprobes_test"
+static noinline notrace void __used __cfi_kprobes_test(void)
+{
+	barrier();
+}
+#endif
+
+static void fill_pfx(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, "__pfx_kprobes_test", 0);
+}
+
+static void fill_cfi(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, CFI_SYMBOL, 0);
+}
+
+static void fill_trampoline(struct kunit *test, struct kprobe *kp)
+{
+	/* On these it is a probe that makes it a trampoline. */
+	if (IS_ENABLED(CONFIG_PPC) || IS_ENABLED(CONFIG_MIPS))
+		fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
+			    "rethook_trampoline_handler" : "__kretprobe_trampoline_handler", 0);
+	else
+		fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
+			    "arch_rethook_trampoline" : "__kretprobe_trampoline", 0);
+}
+
+#if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
+static void free_filter(void *filter)
+{
+	bpf_prog_destroy(filter);
+}
+
+static void fill_bpf(struct kunit *test, struct kprobe *kp)
+{
+	struct sock_filter insn = BPF_STMT(BPF_RET | BPF_K, 1);
+	struct sock_fprog_kern program = { .len = 1, .filter = &insn };
+	struct bpf_prog *filter;
+
+	KUNIT_ASSERT_EQ(test, 0, bpf_prog_create(&filter, &program));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_filter, filter));
+	if (!filter->jited)
+		kunit_skip(test, "it is interpreted");
+	kp->addr = (kprobe_opcode_t *)filter->bpf_func;
+}
+#endif
+
+/* An instruction of more than two bytes, and how to tell where it is. */
+#if defined(CONFIG_X86)
+#define LONG_INSN	"1:	movl $0x12345678, %0\n"	\
+			"	mov $1b, %1\n"
+#define MID_SITE	((IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0) + 2)
+#elif defined(CONFIG_RISCV)
+#define LONG_INSN	"	.option push\n"		\
+			"	.option norvc\n"		\
+			"1:	lui %0, 0x12345\n"		\
+			"	.option pop\n"			\
+			"	la %1, 1b\n"
+#define MID_SITE	4
+#endif
+
+#ifdef LONG_INSN
+
+static unsigned long long_insn;
+
+static noinline notrace u32 kprobes_test_long_insn(void)
+{
+	unsigned long at;
+	u32 value;
+
+	asm volatile(LONG_INSN : "=&r" (value), "=r" (at));
+	long_insn = at;
+	return value;
+}
+
+static void fill_mid_insn(struct kunit *test, struct kprobe *kp)
+{
+	kprobes_test_long_insn();
+	kp->addr = (kprobe_opcode_t *)(long_insn + 2);
+}
+
+static void fill_mid_insn_symbol(struct kunit *test, struct kprobe *kp)
+{
+	kprobes_test_long_insn();
+	fill_symbol(kp, "kprobes_test_long_insn",
+		    long_insn + 2 - (unsigned long)kprobes_test_long_insn);
+}
+
+static void __maybe_unused fill_mid_site(struct kunit *test, struct kprobe *kp)
+{
+	fill_symbol(kp, TRACED->name, MID_SITE);
+}
+
+#endif
+
+static const struct bad_input bad_inputs[] = {
+	{ "symbol and address", fill_both, -EINVAL },
+	{ "neither symbol nor address", fill_neither, -EINVAL },
+	{ "offset alone", fill_offset_from_null, -EINVAL },
+	{ "unknown symbol", fill_unknown, -ENOENT },
+	{ "empty symbol", fill_empty, -ENOENT, -EINVAL },
+	{ "unknown module", fill_unknown_module, -ENOENT },
+	{ "offset far beyond", fill_far, -EINVAL, -ENOENT },
+	{ "offset overflows", fill_overflow, -EINVAL, -ENOENT },
+	{ "address overflows", fill_addr_overflow, -EINVAL, -ENOENT },
+	/* Failure C12, and those behind */
+	{ "user address", fill_user, -EINVAL, -ENOENT },
+	{ "end of the address space", fill_high, -EINVAL, -ENOENT },
+	{ "the last address", fill_highest, -EINVAL, -ENOENT },
+	{ "data", fill_data, -EINVAL, -ENOENT },
+	{ "read-only data", fill_rodata, -EINVAL, -ENOENT },
+	{ "stack", fill_stack, -EINVAL, -ENOENT },
+	{ "heap", fill_heap, -EINVAL, -ENOENT },
+	{ "vmalloc", fill_vmalloc, -EINVAL, -ENOENT },
+	{ "blacklisted address", fill_forbidden, -EINVAL },
+	{ "blacklisted symbol", fill_forbidden_symbol, -EINVAL },
+	/* Failure C10 */
+	{ "in front of a function, __pfx_", fill_pfx, -EINVAL },
+	{ "in front of a function, __cfi_", fill_cfi, -EINVAL },
+	{ "return trampoline", fill_trampoline, -EINVAL },
+#if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
+	{ "BPF program", fill_bpf, -EINVAL, -ENOENT },
+#endif
+#ifdef LONG_INSN
+	{ "within an instruction", fill_mid_insn, -EILSEQ },
+	{ "symbol, within an instruction", fill_mid_insn_symbol, -EILSEQ },
+#ifdef CONFIG_FUNCTION_TRACER
+	{ "within an ftrace site", fill_mid_site, -EILSEQ },
+#endif
+#endif
+};
+
+static const void *next_bad_input(const void *prev, char *desc)
+{
+	const struct bad_input *bad = prev ? (const struct bad_input *)prev + 1 : bad_inputs;
+
+	if (bad == bad_inputs + ARRAY_SIZE(bad_inputs))
+		return NULL;
+	strscpy(desc, bad->what, KUNIT_PARAM_DESC_SIZE);
+	return bad;
+}
+
+static void expect_error(struct kunit *test, const struct bad_input *bad, int err)
+{
+	KUNIT_EXPECT_TRUE_MSG(test, err == bad->err || (bad->or_err && err == bad->or_err),
+			      "%s: error %d", bad->what, err);
+}
+
+static void bad_input_kprobe(struct kunit *test)
+{
+	const struct bad_input *bad = test->param_value;
+	struct watch *w = new_watch(test, PLAIN, true);
+	struct kprobe before;
+	unsigned int i;
+
+	bad->fill(test, &w->kp);
+	before = w->kp;
+	for (i = 0; i < 2; i++) {
+		expect_error(test, bad, add(test, w));
+		expect_clean(test, &w->kp, &before);
+	}
+
+	/* It can be mended, and used. */
+	w->kp.addr = text_of(PLAIN);
+	w->kp.symbol_name = NULL;
+	w->kp.offset = 0;
+	must_add(test, w);
+	expect_call(test, PLAIN, w, 1, 1);
+}
+
+static void bad_input_batch(struct kunit *test)
+{
+	const struct bad_input *bad = test->param_value;
+	struct watch *w[3] = {
+		new_watch(test, PLAIN, true),
+		new_watch(test, PLAIN, true),
+		new_watch(test, TRACED, true),
+	};
+	struct kprobe *kps[3] = { &w[0]->kp, &w[1]->kp, &w[2]->kp };
+	struct kprobe before;
+
+	bad->fill(test, kps[1]);
+	before = *kps[1];
+	expect_error(test, bad, register_kprobes(kps, 3));
+	expect_clean(test, kps[1], &before);
+	KUNIT_EXPECT_FALSE(test, linked(kps[0]));
+	KUNIT_EXPECT_FALSE(test, linked(kps[2]));
+	KUNIT_EXPECT_PTR_EQ(test, kps[2]->addr, text_of(TRACED));
+	expect_call(test, PLAIN, w[0], 0, 0);
+	expect_call(test, TRACED, w[2], 0, 0);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void bad_input_kretprobe(struct kunit *test)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	const struct bad_input *bad = test->param_value;
+	struct kprobe before;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	init_links(&rp->kp);
+	rp->handler = ignore_return;
+	rp->kp.addr = text_of(PLAIN);
+	bad->fill(test, &rp->kp);
+	before = rp->kp;
+	err = register_kretprobe(rp);
+	/* What is not an instruction is no function's entry either. */
+	if (err != -EINVAL)
+		expect_error(test, bad, err);
+	KUNIT_EXPECT_FALSE(test, linked(&rp->kp));
+	KUNIT_EXPECT_PTR_EQ(test, rp->kp.addr, before.addr);
+	KUNIT_EXPECT_PTR_EQ(test, rp->kp.symbol_name, before.symbol_name);
+	unregister_kretprobe(rp);
+}
+#endif
+
+/* Failure M8 */
+static void bad_input_null(struct kunit *test)
+{
+	struct watch *w = new_watch(test, PLAIN, true);
+	struct kprobe *kps[] = { &w->kp, NULL, &w->kp };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(NULL, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 3));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, -1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, INT_MIN));
+	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(NULL));
+	unregister_kprobe(NULL);
+	unregister_kprobes(NULL, 2);
+	unregister_kprobes(kps, 0);
+	unregister_kprobes(kps, -1);
+	KUNIT_EXPECT_FALSE(test, linked(&w->kp));
+	expect_call(test, PLAIN, w, 0, 0);
+}
+
+/* The probe that is there goes on working. */
+static void bad_input_registered_twice(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true);
+	struct kprobe *kps[] = { &w->kp, &w->kp };
+	struct watch *fellow;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	expect_call(test, t, w, 1, 1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	expect_call(test, t, w, 1, 1);
+	fellow = added_watch(test, t, false);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&fellow->kp));
+	KUNIT_EXPECT_TRUE(test, linked(&w->kp));
+	expect_call(test, t, w, 1, 1);
+	expect_call(test, t, fellow, 1, 0);
+	drop(test, w);
+	expect_call(test, t, fellow, 1, 0);
+	KUNIT_EXPECT_EQ(test, w->pre, 4);
+}
+
+/* Filled in again, as its owner had it before the address was found. */
+static void bad_input_registered_anew(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true), *fellow = added_watch(test, t, true);
+	struct kprobe *kps[] = { &w->kp, NULL };
+
+	w->kp.addr = text_of(t);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	expect_call(test, t, w, 1, 1);
+	w->kp.addr = NULL;
+	w->kp.symbol_name = t->name;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	w->kp.symbol_name = NULL;
+	expect_call(test, t, w, 1, 1);
+	expect_call(test, t, fellow, 1, 1);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+	expect_call(test, t, fellow, 1, 1);
+}
+
+/* An offset leads elsewhere the second time, where there may be an instruction, too. */
+static void bad_input_registered_elsewhere(struct kunit *test)
+{
+	bool in_order = text_of(PLAIN) < text_of(TRACED);
+	const struct target *low = in_order ? PLAIN : TRACED, *high = in_order ? TRACED : PLAIN;
+	struct watch *w = new_watch(test, low, true), *twice = new_watch(test, low, true);
+	struct kprobe *kps[] = { &twice->kp, &twice->kp };
+	struct watch *fellow = added_watch(test, high, true);
+	unsigned int offset = (char *)text_of(high) - (char *)text_of(low);
+
+	w->kp.addr = (kprobe_opcode_t *)((char *)text_of(low) - offset);
+	w->kp.offset = offset;
+	must_add(test, w);
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
+	twice->kp.addr = (kprobe_opcode_t *)((char *)text_of(low) - offset);
+	twice->kp.offset = offset;
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	KUNIT_EXPECT_FALSE(test, linked(&twice->kp));
+	expect_call(test, low, w, 1, 1);
+	expect_call(test, high, fellow, 1, 1);
+	KUNIT_EXPECT_EQ(test, w->pre, 1);
+	drop(test, w);
+	expect_call(test, high, fellow, 1, 1);
+}
+
+static void bad_input_twice_in_batch(struct kunit *test)
+{
+	struct watch *w = new_watch(test, test->param_value, true);
+	struct kprobe *kps[] = { &w->kp, &w->kp };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
+	KUNIT_EXPECT_FALSE(test, linked(&w->kp));
+	expect_call(test, test->param_value, w, 0, 0);
+	must_add(test, w);
+	expect_call(test, test->param_value, w, 1, 1);
+}
+
+static void bad_input_unregistered_twice(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = new_watch(test, t, true);
+	struct watch *fellow = added_watch(test, t, true);
+
+	unregister_kprobe(&w->kp);
+	KUNIT_EXPECT_NULL(test, w->kp.addr);
+	w->kp.addr = text_of(t);
+	must_add(test, w);
+	drop(test, w);
+	unregister_kprobe(&w->kp);
+	unregister_kprobe(&w->kp);
+	KUNIT_EXPECT_NULL(test, w->kp.addr);
+	expect_call(test, t, fellow, 1, 1);
+	expect_call(test, t, w, 0, 0);
+}
+
+/* Failure M9: a probe in the code that it would have to be removed by. */
+static void bad_input_kprobes_itself(struct kunit *test)
+{
+	void *functions[] = {
+		register_kprobe, unregister_kprobe, register_kprobes, unregister_kprobes,
+		enable_kprobe, disable_kprobe,
+#ifdef CONFIG_KRETPROBES
+		register_kretprobe, unregister_kretprobe, register_kretprobes,
+		unregister_kretprobes,
+#endif
+	};
+	struct watch *w = new_watch(test, PLAIN, false);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		w->kp.addr = dereference_function_descriptor(functions[i]);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, add(test, w), "%pS", functions[i]);
+	}
+}
+
+/* -- the suite -- */
+
+static struct kunit_case refused_cases[] = {
+	KUNIT_CASE_PARAM(bad_input_kprobe, next_bad_input),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(bad_input_kretprobe, next_bad_input),
+#endif
+	KUNIT_CASE_PARAM(bad_input_batch, next_bad_input),
+	KUNIT_CASE(bad_input_null),
+	KUNIT_CASE_PARAM(bad_input_registered_twice, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(bad_input_registered_anew, kprobes_test_next_subject),
+	KUNIT_CASE(bad_input_registered_elsewhere),
+	KUNIT_CASE_PARAM(bad_input_twice_in_batch, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(bad_input_unregistered_twice, kprobes_test_next_subject),
+	KUNIT_CASE(bad_input_kprobes_itself),
+	{}
+};
+
+static struct kunit_suite refused_suite = {
+	.name = "kprobes_test_refused",
+	.suite_init = kprobes_test_suite_init,
+	.init = kprobes_test_init,
+	.test_cases = refused_cases,
+};
+
+kunit_test_suite(refused_suite);

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stack traces through calls that return probes follow show the callers, and not where the
+ * probes have the calls return to.
+ */
+#include <linux/fprobe.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/stacktrace.h>
+#include "return_watch.h"
+#include "targets.h"
+
+#define NR_FRAMES	3
+#define MAX_TRACE	64
+
+/* Where the frames return to, innermost first: noted when nothing is probed. */
+static unsigned long frames[NR_FRAMES];
+static bool note_frames;
+
+struct trace {
+	unsigned int nr;
+	unsigned long entries[MAX_TRACE];
+};
+
+/* Taken by each of the return handlers, and in the body of the innermost. */
+static struct trace regs_trace[NR_FRAMES], own_trace[NR_FRAMES], body_trace;
+
+static void note_frame(unsigned int i, unsigned long ret_addr)
+{
+	if (note_frames)
+		frames[i] = ret_addr;
+}
+
+static noinline u32 kprobes_test_inner(u32 n)
+{
+	note_frame(0, _RET_IP_);
+	body_trace.nr = stack_trace_save(body_trace.entries, MAX_TRACE, 0);
+	barrier();
+	return n + 1;
+}
+
+static u32 (*inner_function)(u32 n) = kprobes_test_inner;
+
+static noinline u32 kprobes_test_between(u32 n)
+{
+	note_frame(1, _RET_IP_);
+	n = READ_ONCE(inner_function)(n);
+	barrier();
+	return n + 1;
+}
+
+static u32 (*between_function)(u32 n) = kprobes_test_between;
+
+static noinline u32 kprobes_test_outer(u32 n)
+{
+	note_frame(2, _RET_IP_);
+	n = READ_ONCE(between_function)(n);
+	barrier();
+	return n + 1;
+}
+
+static u32 (*outer_function)(u32 n) = kprobes_test_outer;
+
+/* The one call that the outermost frame returns to. */
+static noinline u32 call_frames(u32 n)
+{
+	n = READ_ONCE(outer_function)(n);
+	barrier();
+	return n + 1;
+}
+
+struct frame_probe {
+	struct kretprobe rp;
+	unsigned int frame;
+	unsigned int returned;
+};
+
+static int take_traces(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct frame_probe *fp = container_of(get_kretprobe(ri), struct frame_probe, rp);
+	struct trace *trace = &regs_trace[fp->frame];
+
+	fp->returned++;
+	trace->nr = stack_trace_save_regs(regs, trace->entries, MAX_TRACE, 0);
+	trace = &own_trace[fp->frame];
+	trace->nr = stack_trace_save(trace->entries, MAX_TRACE, 0);
+	return 0;
+}
+
+static struct frame_probe frame_probes[NR_FRAMES];
+
+static void drop_frame_probe(void *context)
+{
+	struct frame_probe *fp = context;
+
+	unregister_kretprobe(&fp->rp);
+}
+
+static void probe_frame(struct kunit *test, unsigned int frame)
+{
+	void *functions[NR_FRAMES] = { inner_function, between_function, outer_function };
+	struct frame_probe *fp = &frame_probes[frame];
+
+	*fp = (struct frame_probe) {
+		.rp.kp.addr = dereference_function_descriptor(functions[frame]),
+		.rp.handler = take_traces,
+		.frame = frame,
+	};
+	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&fp->rp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_probe, fp));
+}
+
+static void learn_frames(struct kunit *test)
+{
+	note_frames = true;
+	KUNIT_EXPECT_EQ(test, call_frames(0), 4);
+	note_frames = false;
+	memset(regs_trace, 0, sizeof(regs_trace));
+	memset(own_trace, 0, sizeof(own_trace));
+}
+
+/* The frames from @first on, in this order; others may stand between them. */
+static bool shows_frames(const struct trace *trace, unsigned int first)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr && first < NR_FRAMES; i++)
+		if (trace->entries[i] == frames[first])
+			first++;
+	return first == NR_FRAMES;
+}
+
+static bool shows_trampoline(const struct trace *trace)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		if (is_kretprobe_trampoline(trace->entries[i]))
+			return true;
+	return false;
+}
+
+static void expect_traces(struct kunit *test, unsigned int first)
+{
+	unsigned int i;
+
+	for (i = first; i < NR_FRAMES; i++) {
+		KUNIT_EXPECT_EQ(test, regs_trace[i].entries[0], frames[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, shows_frames(&regs_trace[i], i), "by regs, %u", i);
+		KUNIT_EXPECT_TRUE_MSG(test, shows_frames(&own_trace[i], i), "its own, %u", i);
+		KUNIT_EXPECT_FALSE(test, shows_trampoline(&regs_trace[i]));
+	}
+	KUNIT_EXPECT_TRUE(test, shows_frames(&body_trace, 0));
+	KUNIT_EXPECT_FALSE(test, shows_trampoline(&body_trace));
+}
+
+static void stacktrace_in_return_handler(struct kunit *test)
+{
+	learn_frames(test);
+	probe_frame(test, 2);
+	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
+	KUNIT_EXPECT_EQ(test, frame_probes[2].returned, 1);
+	expect_traces(test, 2);
+}
+
+static void stacktrace_nested(struct kunit *test)
+{
+	unsigned int i;
+
+	learn_frames(test);
+	for (i = 0; i < NR_FRAMES; i++)
+		probe_frame(test, i);
+	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
+	expect_traces(test, 0);
+}
+
+static void stacktrace_shared_function(struct kunit *test)
+{
+	struct return_watch *before = new_return_watch(test, PLAIN);
+	struct return_watch *after = new_return_watch(test, PLAIN);
+
+	learn_frames(test);
+	before->rp.kp.addr = dereference_function_descriptor(inner_function);
+	after->rp.kp.addr = dereference_function_descriptor(inner_function);
+	must_add_return(test, before);
+	probe_frame(test, 0);
+	probe_frame(test, 1);
+	probe_frame(test, 2);
+	must_add_return(test, after);
+	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
+	KUNIT_EXPECT_EQ(test, before->returned, 1);
+	KUNIT_EXPECT_EQ(test, after->returned, 1);
+	expect_traces(test, 0);
+}
+
+#ifdef CONFIG_FPROBE
+
+static unsigned int fprobe_exits;
+
+static void count_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			      struct pt_regs *regs, void *entry_data)
+{
+	fprobe_exits++;
+}
+
+static void drop_frame_fprobe(void *fp)
+{
+	unregister_fprobe(fp);
+}
+
+/* It diverts the same returns with a trampoline of its own. */
+static void add_frame_fprobe(struct kunit *test)
+{
+	unsigned long sites[] = {
+		ftrace_location((unsigned long)inner_function),
+		ftrace_location((unsigned long)outer_function),
+	};
+	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+
+	/* ftrace goes on listing one that is not in allocated memory. */
+	KUNIT_ASSERT_NOT_NULL(test, fp);
+	fp->exit_handler = count_fprobe_exit;
+	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, sites, 2));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_fprobe, fp));
+	fprobe_exits = 0;
+}
+
+static void trace_with_fprobe(struct kunit *test, bool fprobe_first)
+{
+	unsigned int i;
+
+	learn_frames(test);
+	if (fprobe_first)
+		add_frame_fprobe(test);
+	for (i = 0; i < NR_FRAMES; i++)
+		probe_frame(test, i);
+	if (!fprobe_first)
+		add_frame_fprobe(test);
+	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
+	KUNIT_EXPECT_EQ(test, fprobe_exits, 2);
+	for (i = 0; i < NR_FRAMES; i++)
+		KUNIT_EXPECT_EQ(test, frame_probes[i].returned, 1);
+	expect_traces(test, 0);
+}
+
+static void stacktrace_fprobe_first(struct kunit *test)
+{
+	trace_with_fprobe(test, true);
+}
+
+static void stacktrace_fprobe_last(struct kunit *test)
+{
+	trace_with_fprobe(test, false);
+}
+
+#endif /* CONFIG_FPROBE */
+
+/* -- the suite -- */
+
+static struct kunit_case stacks_cases[] = {
+	KUNIT_CASE(stacktrace_in_return_handler),
+	KUNIT_CASE(stacktrace_nested),
+	KUNIT_CASE(stacktrace_shared_function),
+#ifdef CONFIG_FPROBE
+	KUNIT_CASE(stacktrace_fprobe_first),
+	KUNIT_CASE(stacktrace_fprobe_last),
+#endif
+	{}
+};
+
+static struct kunit_suite stacks_suite = {
+	.name = "kprobes_test_stacks",
+	.suite_init = kprobes_test_suite_init,
+	.init = kprobes_test_init,
+	.test_cases = stacks_cases,
+};
+
+kunit_test_suite(stacks_suite);
