@@ -219,6 +219,13 @@ static inline bool optinsn_place_suits(const struct optinsn_place *place, const 
 	return (((unsigned long)slot - place->origin) & place->mask) == place->value;
 }
 
+/* kernel/kprobes/neighbours.c */
+bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other);
+
+/* kernel/kprobes/jumps.c */
+bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
+		       struct optimized_kprobe *next, bool unused);
+
 /* kernel/kprobes/slot.c */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
 void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot);

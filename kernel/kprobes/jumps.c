@@ -5,13 +5,19 @@
  * A point is on at most one of the lists below, by its op.list. The worker keeps
  * no list of its own while it holds no lock, so taking a point off its list is
  * all it takes to stop it.
+ *
+ * Points that share a jump go the way together. Their detours are chained before the
+ * jump is planned. That changes what is in a detour, so nobody may be in it any more: a
+ * jump that has just gone leaves tasks on their way for a grace period.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
 
 #include "arm.h"
 #include "jumps.h"
+#include "neighbours.h"
 #include "point.h"
 #include "state.h"
 
@@ -26,6 +32,10 @@ static LIST_HEAD(waiting);
 
 /* UNOPTIMIZING. */
 static LIST_HEAD(reverting);
+
+/* Grace periods, by number: the last that has begun, and the last that is over. */
+static unsigned int grace_begun;
+static unsigned int grace_over;
 
 /* Delay of the worker, so that one grace period serves many points. */
 #define OPTIMIZE_DELAY	2	/* jiffies */
@@ -53,6 +63,24 @@ void __weak arch_guard_kprobes(struct list_head *oplist)
  */
 void __weak arch_unguard_kprobes(struct list_head *oplist)
 {
+}
+
+/**
+ * arch_chain_detour() - say which detour a detour goes on in
+ * @op: a probe with a prepared detour, and no jump
+ * @owner: whose jump leads to it: @op itself, or a probe before it
+ * @next: the next probe behind @op that this jump covers, or NULL
+ * @unused: no task is in the detour, which may be changed
+ *
+ * It is called before each arch_guard_kprobes(), first for the owner.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ * Return: false if the detour would have to be changed, and may not.
+ */
+bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
+			      struct optimized_kprobe *next, bool unused)
+{
+	return true;
 }
 
 static void optimizer_kick(void)
@@ -110,7 +138,21 @@ static void unguard(struct list_head *ops)
 	empty_list(ops);
 }
 
-/* Replace jumps by breakpoints, and cancel the jumps that are pending. */
+/* Hits do not enter the detour any more, but tasks may be in it. */
+static void note_left(struct kprobe_point *point)
+{
+	point->quiet_after = grace_begun + 1;
+}
+
+static bool is_quiet(const struct kprobe_point *point)
+{
+	return (int)(grace_over - point->quiet_after) >= 0;
+}
+
+/*
+ * Replace jumps by breakpoints, and cancel the jumps that are pending. A point that shares
+ * a jump goes on in its detour for as long as that is there.
+ */
 void kprobe_jumps_cancel(struct list_head *kps)
 {
 	struct kprobe *p;
@@ -121,9 +163,10 @@ void kprobe_jumps_cancel(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list) {
 		struct kprobe_point *point = point_of(p);
-		bool planned = point->state == POINT_OPTIMIZING;
+		bool planned = point->state == POINT_OPTIMIZING || point->owner;
 
 		list_move_tail(&point->op.list, planned ? &plans : &jumps);
+		note_left(point);
 	}
 	kprobe_text_write_chunks(&jumps, unoptimize);
 	kprobe_text_write_chunks(&plans, unguard);
@@ -154,7 +197,7 @@ static void write_breakpoints(void)
 	LIST_HEAD(points);
 
 	list_points(&reverting, &points);
-	kprobe_text_write_chunks(&reverting, unoptimize);
+	kprobe_jumps_cancel(&points);
 	finish_points(&points, POINT_ARMED);
 }
 
@@ -181,6 +224,40 @@ static void write_single_jumps(void)
 	write_jumps(&single);
 }
 
+/* Returns false if a task may be in one of the detours that have to be changed. */
+static bool chain_sharing(struct kprobe_point *owner)
+{
+	struct kprobe_point *point, *next;
+	bool done = true;
+
+	for (point = owner; point; point = next) {
+		next = kprobe_point_next_sharing(owner, point);
+		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
+				       is_quiet(point)))
+			done = false;
+	}
+
+	return done;
+}
+
+/* Chain the detours of @ops, and those that share their jumps, and have them wait. */
+static void chain_detours(struct list_head *ops)
+{
+	struct kprobe_point *point, *owner;
+	LIST_HEAD(later);
+	bool done;
+
+	while (!list_empty(ops)) {
+		point = list_first_entry(ops, struct kprobe_point, op.list);
+		owner = point->owner ?: point;
+		done = chain_sharing(owner);
+		for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
+			list_move_tail(&point->op.list, done ? &waiting : &later);
+	}
+	list_splice(&later, ops);
+	arch_finish_prepare_kprobes();
+}
+
 /*
  * Write what needs no grace period, and guard what does. Returns whether one has to be
  * waited for.
@@ -191,10 +268,13 @@ bool kprobe_jumps_begin(void)
 
 	write_breakpoints();
 	write_single_jumps();
-	list_splice_tail_init(&queued, &waiting);
+	kprobe_text_write_chunks(&queued, chain_detours);
 	kprobe_text_write_chunks(&waiting, arch_guard_kprobes);
+	if (list_empty(&waiting) && list_empty(&queued))
+		return false;
+	grace_begun++;
 
-	return !list_empty(&waiting);
+	return true;
 }
 
 /* A grace period after kprobe_jumps_begin(). */
@@ -202,9 +282,13 @@ void kprobe_jumps_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
+	grace_over = grace_begun;
 	write_jumps(&waiting);
 
-	/* A point that was queued in the meantime needs a grace period of its own. */
+	/*
+	 * A point that was queued in the meantime, or that had to wait until its detour was
+	 * left, needs a grace period of its own.
+	 */
 	if (!list_empty(&queued))
 		optimizer_kick();
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Points whose jumps cover one another's instructions. A jump is longer than the
- * instruction that it replaces: it may be written only while no point within it needs
- * text of its own, and a point there is armed only when the jump is gone.
+ * instruction that it replaces. The points that it covers can share it, if the architecture
+ * chains their detours: then that of the point at the jump, its owner, goes on in that of
+ * the next, which calls the handlers there. All of them have the jump, or none has: one
+ * that comes or goes takes it away, and the jump that follows is another.
+ *
+ * A point that cannot share needs text of its own, and keeps a jump over it away.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 
 #include "detour.h"
@@ -17,6 +22,20 @@
 #ifndef KPROBE_INSN_ALIGN
 #define KPROBE_INSN_ALIGN	sizeof(kprobe_opcode_t)
 #endif
+
+/**
+ * arch_jump_can_share() - may the jump of one probe lead through the detour of another?
+ * @op: a probe with a prepared detour
+ * @other: another probe with one, which the jump of @op covers
+ *
+ * Context: Process context, kprobe_mutex held.
+ * Return: whether arch_chain_detour() can be called for the two.
+ */
+bool __weak arch_jump_can_share(const struct optimized_kprobe *op,
+				const struct optimized_kprobe *other)
+{
+	return false;
+}
 
 static unsigned long jump_start(struct kprobe_point *point)
 {
@@ -34,13 +53,83 @@ static bool jumps_overlap(struct kprobe_point *a, struct kprobe_point *b)
 	return jump_covers(a, jump_start(b)) || jump_covers(b, jump_start(a));
 }
 
+/* The point at @addr, if it has a detour and so has a jump, or may come to have one. */
+static struct kprobe_point *point_with_detour(unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((void *)addr);
+	struct kprobe_point *point = p ? point_of(p) : NULL;
+
+	return point && point_has_detour(point) ? point : NULL;
+}
+
+/* Would the point be reached by a jump if nothing was in the way? */
+static bool wants_jump(struct kprobe_point *point)
+{
+	struct point_inputs in = kprobe_point_read_inputs(point);
+	enum point_text wanted = kprobe_point_wants(&in);
+
+	return wanted == POINT_JUMP || wanted == POINT_BREAK_LATER;
+}
+
+/* Find the next point behind @point, which shares the jump of @owner or is the owner. */
+struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
+					       struct kprobe_point *point)
+{
+	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
+	struct kprobe_point *other;
+
+	if (!owner->sharing)
+		return NULL;
+
+	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
+		other = kprobe_point_find(addr);
+		if (other && other->owner == owner)
+			return other;
+	}
+
+	return NULL;
+}
+
+/* Make the next armed point behind @point, if @owner's jump covers it, share that jump. */
+struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
+					     struct kprobe_point *point)
+{
+	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
+	struct kprobe_point *other;
+
+	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
+		other = kprobe_point_find(addr);
+		if (other && other->state == POINT_ARMED) {
+			other->owner = owner;
+			owner->sharing++;
+			return other;
+		}
+	}
+
+	return NULL;
+}
+
+/*
+ * Can the jump of @point reach @other as well, which it covers? If it is planned @other is
+ * one of those who share it, else @other is armed and has no other jump.
+ */
+static bool can_share(struct kprobe_point *point, struct kprobe_point *other)
+{
+	if (point_has_jump(point) ? other->owner != point : other->state != POINT_ARMED)
+		return false;
+
+	return wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
+}
+
 static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point)
 {
+	bool needs_hits = other->state == POINT_ARMED || kprobe_point_wants_text(other);
+
 	if (jump_covers(point, point_addr(other)) &&
-	    (other->state == POINT_ARMED || kprobe_point_wants_text(other)))
+	    (needs_hits ? !can_share(point, other) : other->owner == point))
 		return true;
 
-	return point_has_jump(other) && jumps_overlap(other, point);
+	return point_owns_jump(other) && jumps_overlap(other, point);
 }
 
 /* May a point at @addr be in the way of the jump of @point? */
@@ -51,7 +140,7 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 	return first <= point_addr(point) || jump_covers(point, first);
 }
 
-/* Find a point that needs text of its own which @point's jump covers. */
+/* Find a point because of which there can be no jump of @point, or it cannot stay. */
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 {
 	unsigned long addr = point_addr(point);
@@ -70,30 +159,38 @@ struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 	return NULL;
 }
 
+/* A jump that is shared is that of its owner. */
 bool kprobe_point_is_blocked(struct kprobe_point *point)
 {
-	return kprobe_point_in_the_way(point) || arch_check_optimized_kprobe(&point->op) < 0;
+	struct kprobe_point *owner = point->owner ?: point;
+
+	if (owner != point && !wants_jump(owner))
+		return true;
+
+	return kprobe_point_in_the_way(owner) || arch_check_optimized_kprobe(&owner->op) < 0;
 }
 
-/* The point at @addr, if it has a detour and so has a jump, or may come to have one. */
-static struct kprobe_point *point_with_detour(unsigned long addr)
+/* Add to @work all points that have the same jump as @point. */
+static void add_sharing(struct kprobe_point *point, struct list_head *work)
 {
-	struct kprobe *p = get_kprobe((void *)addr);
-	struct kprobe_point *point = p ? point_of(p) : NULL;
+	struct kprobe_point *owner = point->owner ?: point;
 
-	return point && point_has_detour(point) ? point : NULL;
+	for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
+		point_queue(point, work);
 }
 
 /* Add to @work the points whose jumps cover @inner, or text that its jump covers. */
 static void add_outer(struct kprobe_point *inner, struct list_head *work)
 {
-	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, behind = 0;
+	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, behind = before;
 	unsigned long addr = point_addr(inner), last;
 	struct kprobe_point *outer;
 
+	add_sharing(inner, work);
+
 	if (arch_jump_lead_max()) {
 		before += arch_jump_lead(&inner->op);
-		behind = MAX_OPTIMIZED_LENGTH + arch_jump_lead_max();
+		behind += KPROBE_INSN_ALIGN + arch_jump_lead_max();
 	}
 
 	last = addr + behind;
@@ -101,11 +198,14 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 		outer = point_with_detour(addr);
 		if (outer && outer != inner &&
 		    (jump_covers(outer, point_addr(inner)) || jumps_overlap(outer, inner)))
-			point_queue(outer, work);
+			add_sharing(outer, work);
 	}
 }
 
-/* Add to @work the points whose jump covers, or meets that of, one in it already. */
+/*
+ * Add to @work the points whose jump covers, or meets that of, one in it already. The
+ * first in it that can have a jump will share that with those behind it: sort them.
+ */
 void kprobe_points_add_outer(struct list_head *work)
 {
 	struct list_head *last = work->prev;
@@ -119,6 +219,8 @@ void kprobe_points_add_outer(struct list_head *work)
 		if (&p->list == last)
 			break;
 	}
+	if (work->prev != last)
+		kprobe_points_sort(work);
 }
 
 /* Does a jump, written or prepared, replace text at @addr? */

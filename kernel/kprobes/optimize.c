@@ -7,7 +7,8 @@
  * then and there. For any other the architecture guards what the jump will cover:
  * from then on nobody enters that but through the detour. A grace period later
  * nobody is inside any more, and the jump can be written. The way back needs no
- * waiting. jumps.c has the lists of the points on their way.
+ * waiting. jumps.c has the lists of the points on their way, and neighbours.c says which
+ * points share a jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -122,6 +123,7 @@ void kprobe_optimize_prepare_queued(void)
 	while (more) {
 		scoped_guard(mutex, &kprobe_mutex) {
 			prepare_batch(&work);
+			kprobe_points_sort(&work);
 			kprobe_points_reconcile(&work);
 			kprobe_points_bury(&work, &nothing_dies);
 			more = kprobe_jump_candidate();
@@ -186,6 +188,9 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 			arch_explain_optimized_kprobe(&point->op, buf, size);
 		else
 			strscpy(buf, "not tried yet", size);
+	} else if (point->owner) {
+		scnprintf(buf, size, "+%lu of %pS", point_addr(point) - point_addr(point->owner),
+			  point->owner->op.kp.addr);
 	} else {
 		other = kprobe_point_in_the_way(point);
 		if (other)

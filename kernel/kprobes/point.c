@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
+#include <linux/list_sort.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -21,6 +22,13 @@
 /* A cache of their own: kmalloc() would round each up to the next size class. */
 static struct kmem_cache *point_cache;
 
+/* Without a jump a point has no owner, and is none. */
+static void point_disown(struct kprobe_point *point)
+{
+	point->owner = NULL;
+	point->sharing = 0;
+}
+
 /* The one writer of a point's state, and of the flags that mirror it. */
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 {
@@ -34,6 +42,8 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 		return;
 
 	point->state = state;
+	if (!point_has_jump(point))
+		point_disown(point);
 	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) &&
 	    !kprobe_point_asks_post(point))
 		point->jumps++;
@@ -98,6 +108,20 @@ void kprobe_point_publish(struct kprobe_point *point)
 void kprobe_point_free(struct kprobe_point *point)
 {
 	kmem_cache_free(point_cache, point);
+}
+
+static int point_cmp(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	const struct kprobe *l = list_entry(a, struct kprobe, list);
+	const struct kprobe *r = list_entry(b, struct kprobe, list);
+
+	return l->addr > r->addr;
+}
+
+/* Sort by address, which keeps the points of one function and of one page of text together. */
+void kprobe_points_sort(struct list_head *work)
+{
+	list_sort(NULL, work, point_cmp);
 }
 
 /* Points with detours that no task is in any more. */

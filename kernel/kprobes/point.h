@@ -68,6 +68,10 @@
  * @post: members not disabled that have a post_handler
  * @state: written by kprobe_point_set_state() only
  * @detour: what is known about a detour, see optimize.c
+ * @owner: the point whose jump leads through this one's detour, NULL when that is its own;
+ *	see neighbours.c
+ * @sharing: how many points have this one as their owner
+ * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
  * @jumps: times that a jump was planned, or written, whose hits do not look for
  *	post_handlers, or that its hits have ceased to
  * @left_jumps: as many of them as no task is inside of any more, see members.c
@@ -97,6 +101,9 @@ struct kprobe_point {
 	};
 	enum point_state state;
 	enum point_detour detour;
+	struct kprobe_point *owner;
+	unsigned int sharing;
+	unsigned int quiet_after;
 	unsigned int jumps;
 	unsigned int left_jumps;
 };
@@ -125,6 +132,12 @@ static inline bool point_has_jump(struct kprobe_point *point)
 	       point->state == POINT_UNOPTIMIZING;
 }
 
+/* Is the jump that reaches the point, or is to, at the point itself? */
+static inline bool point_owns_jump(struct kprobe_point *point)
+{
+	return point_has_jump(point) && !point->owner;
+}
+
 static inline void point_queue(struct kprobe_point *point, struct list_head *work)
 {
 	if (list_empty(&point->op.kp.list))
@@ -135,6 +148,7 @@ int kprobe_points_init(void);
 struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool on_ftrace);
 void kprobe_point_publish(struct kprobe_point *point);
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
+void kprobe_points_sort(struct list_head *work);
 void kprobe_point_free(struct kprobe_point *point);
 void kprobe_point_free_with_detour(struct kprobe_point *point);
 

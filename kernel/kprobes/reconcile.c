@@ -5,7 +5,6 @@
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
-#include <linux/list_sort.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
 
@@ -133,13 +132,25 @@ static void points_drop_breakpoints(struct list_head *work,
 	list_splice_tail(&some, work);
 }
 
+/* The points that the jump of @owner covers go the same way. */
+static void point_share_jump(struct kprobe_point *owner)
+{
+	struct kprobe_point *point = owner;
+
+	while ((point = kprobe_point_share_next(owner, point))) {
+		kprobe_point_set_state(point, POINT_OPTIMIZING);
+		kprobe_jump_queue(point);
+	}
+}
+
 /* The text satisfies the point, but a jump may come or stay. */
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
 	enum point_state next = kprobe_point_next(point->state, wanted);
 
-	if (next == point->state || step_is_deferred(point->state, wanted)) {
+	/* A jump goes in points_drop_jumps() only, which knows of all who share it. */
+	if (next == point->state || next == POINT_ARMED || step_is_deferred(point->state, wanted)) {
 		if (kprobe_point_wants_detour(point))
 			kprobe_jump_queue(point);
 		return;
@@ -151,6 +162,8 @@ static void point_reconsider(struct kprobe_point *point)
 		kprobe_jump_forget(point);
 	else
 		kprobe_jump_queue(point);
+	if (next == POINT_OPTIMIZING)
+		point_share_jump(point);
 }
 
 /*
@@ -204,6 +217,8 @@ static void points_reconcile_each(struct list_head *work)
 	LIST_HEAD(done);
 	LIST_HEAD(one);
 
+	/* Those who share a jump have to lose it together. They get another. */
+	points_drop_jumps(work, point_has_jump);
 	list_for_each_entry_safe(p, next, work, list) {
 		list_move(&p->list, &one);
 		kprobe_points_reconcile(&one);
@@ -340,18 +355,7 @@ static int queue_point(struct kprobe_point *point, void *work)
 	return 0;
 }
 
-static int point_cmp(void *unused, const struct list_head *a, const struct list_head *b)
-{
-	const struct kprobe *l = list_entry(a, struct kprobe, list);
-	const struct kprobe *r = list_entry(b, struct kprobe, list);
-
-	return l->addr > r->addr;
-}
-
-/*
- * Reconcile every point after a global switch has changed. Sorting by address keeps the
- * points of one function and of one page of text together.
- */
+/* Reconcile every point after a global switch has changed. */
 int kprobe_points_reconcile_all(void)
 {
 	LIST_HEAD(nothing_dies);
@@ -359,7 +363,7 @@ int kprobe_points_reconcile_all(void)
 	int ret;
 
 	kprobe_points_for_each(queue_point, &work);
-	list_sort(NULL, &work, point_cmp);
+	kprobe_points_sort(&work);
 	ret = kprobe_points_reconcile_most(&work);
 	kprobe_points_bury(&work, &nothing_dies);
 
