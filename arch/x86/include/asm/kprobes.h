@@ -138,6 +138,12 @@ struct arch_specific_insn {
  * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
  * @guarded: an instruction of these that is come to runs as its copy
+ * @chained: the jump that leads here is that of a probe before this one
+ * @sharing: the other probes that the jump of this one leads to
+ * @from: the copies of the instructions from this offset on run
+ * @to: and those from this offset on do not
+ * @linked: the first of these has been replaced by a link, see chain.c
+ * @unlinked: what the link has replaced
  * @why: an enum detour_obstacle, when there is no detour
  * @why_at: at which offset it is
  */
@@ -155,6 +161,12 @@ struct arch_optimized_insn {
 	u8 extable;
 	u8 calls;
 	bool guarded;
+	bool chained;
+	u8 sharing;
+	u8 from;
+	u8 to;
+	bool linked;
+	kprobe_opcode_t unlinked[JMP32_INSN_SIZE];
 	u8 why;
 	u8 why_at;
 };

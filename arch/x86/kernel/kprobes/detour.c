@@ -75,16 +75,20 @@ NOKPROBE_SYMBOL(kprobe_detour_undo);
 
 /*
  * Where in the detour to go on for @addr, which the jump of @p covers, 0 if it is not
- * planned. At the probe its handlers are to be called, if the jump does not begin there.
+ * planned, or if another detour has the copy that runs. At the probe its handlers are to
+ * be called, if the jump does not begin there.
  */
 static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 {
-	if (addr != (unsigned long)p->addr)
-		return detour_copy(p, addr - jump_addr(p));
-	if (!optinsn_of(p)->lead || !detour_is_guarded(p))
-		return 0;
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned int at = addr - jump_addr(p);
 
-	return (unsigned long)((struct detour *)optinsn_of(p)->insn)->code;
+	if (!detour_is_guarded(p))
+		return 0;
+	if (addr != (unsigned long)p->addr)
+		return at >= optinsn->from && at < optinsn->to ? detour_copy(p, at) : 0;
+
+	return optinsn->lead || optinsn->chained ? detour_entry(optinsn) : 0;
 }
 
 NOKPROBE_SYMBOL(place_in_detour);

@@ -155,6 +155,12 @@ static inline unsigned int detour_start(const struct arch_optimized_insn *optins
 	return optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
 }
 
+/* Where a detour calls the handlers first. */
+static __always_inline unsigned long detour_entry(const struct arch_optimized_insn *optinsn)
+{
+	return (unsigned long)((struct detour *)optinsn->insn)->code;
+}
+
 /* Where the copy of a post way is, if @post is that of a detour which has one. */
 static __always_inline unsigned int post_copy(unsigned int post)
 {

@@ -119,6 +119,9 @@ bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *reg
 	optinsn->traps = region->traps;
 	optinsn->extable = region->extable;
 	optinsn->calls = region->calls;
+	optinsn->from = 0;
+	optinsn->to = MAX_OPTIMIZED_LENGTH;
+	optinsn->linked = false;
 	optinsn->why = DETOUR_POSSIBLE;
 	optinsn->why_at = 0;
 

@@ -9,9 +9,9 @@
  * is announced by its pre_handler, its post_handler tells which one is next,
  * and between the two calls at that place no register changes.
  *
- * Then jumps come in the place of breakpoints. As probes near one another keep
- * each other from having one, this takes rounds with some probes in each; all
- * snippets take part in a round, for they can wait together for their jumps.
+ * Then jumps come in the place of breakpoints. What is in a detour depends on which
+ * instructions near one another are probed, so there are rounds with some probes in
+ * each; all snippets take part in a round, for they can wait together for their jumps.
  *
  * The states depend on the snippet and on the seed, which the kernel parameter
  * insn_test.seed sets: the run that failed can be repeated.
@@ -967,11 +967,32 @@ static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point
 		  used ? ", " : "", c->probe[n].kp.addr - lab.snippet->start, why);
 }
 
-/* A jump that begins before the probe may leave its breakpoint where it is. */
-static bool has_jump(struct kprobe *point)
+static const struct arch_optimized_insn *optinsn_at(struct kprobe *point)
 {
-	const struct arch_optimized_insn *optinsn =
-		&container_of(point, struct optimized_kprobe, kp)->optinsn;
+	return &container_of(point, struct optimized_kprobe, kp)->optinsn;
+}
+
+/* The probe whose jump leads to @point as well. */
+static struct kprobe *owner_of(struct kprobe *point)
+{
+	const struct arch_optimized_insn *optinsn;
+	struct kprobe *owner;
+	unsigned int at;
+
+	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
+		owner = get_kprobe(point->addr - at);
+		optinsn = owner ? optinsn_at(owner) : NULL;
+		if (owner && !optinsn->chained && optinsn->sharing & BIT(optinsn->lead + at))
+			return owner;
+	}
+
+	return NULL;
+}
+
+/* A jump that begins before the probe may leave its breakpoint where it is. */
+static bool has_own_jump(struct kprobe *point)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_at(point);
 	const u8 *end = point->addr - optinsn->lead + optinsn->size;
 	s32 disp;
 
@@ -980,6 +1001,14 @@ static bool has_jump(struct kprobe *point)
 	memcpy(&disp, end - sizeof(disp), sizeof(disp));
 
 	return end + disp == optinsn->insn + optinsn->copy_at[0];
+}
+
+static bool has_jump(struct kprobe *point)
+{
+	if (optinsn_at(point)->chained)
+		point = owner_of(point);
+
+	return point && has_own_jump(point);
 }
 
 /* Who says that there is a jump must be right, and nobody may have one by halves. */
@@ -1064,6 +1093,7 @@ static void insn_same_with_jumps(struct kunit *test)
 		{ 3, false, check_hits },
 		{ 4, false, check_hits },
 		{ MAX_INSNS, false, check_hits },
+		{ 1, false, check_pairs },
 		{ 2, false, check_pairs },
 		{ 4, false, check_pairs },
 		{ MAX_INSNS, false, check_pairs },

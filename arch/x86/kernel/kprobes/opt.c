@@ -151,17 +151,23 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 	return op->optinsn.size && offset < max(op->optinsn.size, op->optinsn.lead + 1);
 }
 
-/* Where there is a breakpoint beside the jump, the probe's own and those of guards. */
-static u8 guards_at(const struct arch_optimized_insn *optinsn)
+/* Where probes have breakpoints when there is no jump. */
+static u8 probes_at(const struct arch_optimized_insn *optinsn)
 {
-	return optinsn->traps | BIT(0);
+	return optinsn->sharing | BIT(optinsn->lead);
 }
 
-/* The guards' breakpoints, or the original bytes there. The probe's own stays. */
+/* Where else there are breakpoints: at the start of the jump, and where it contains one. */
+static u8 guards_at(const struct arch_optimized_insn *optinsn)
+{
+	return (optinsn->traps | BIT(0)) & ~probes_at(optinsn);
+}
+
+/* The guards' breakpoints, or the original bytes there. Those of probes stay. */
 static bool poke_guards(struct optimized_kprobe *op, bool trap)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 guards = guards_at(optinsn) & ~BIT(optinsn->lead);
+	u8 guards = guards_at(optinsn);
 	static const u8 int3 = INT3_INSN_OPCODE;
 	u8 *addr = (u8 *)jump_addr(&op->kp);
 	const u8 *old, *new;
@@ -183,7 +189,7 @@ static bool poke_guards(struct optimized_kprobe *op, bool trap)
 static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 traps = guards_at(optinsn) | BIT(optinsn->lead);
+	u8 traps = guards_at(optinsn) | probes_at(optinsn);
 	unsigned int at;
 
 	for (at = 0; at < optinsn->size; at++)
@@ -220,7 +226,8 @@ void arch_guard_kprobes(struct list_head *oplist)
 		/* Now it is written, and nobody has been there. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.guarded, true);
-		any |= poke_guards(op, true);
+		if (!op->optinsn.chained)
+			any |= poke_guards(op, true);
 	}
 	if (any)
 		kprobe_poke_sync();
@@ -233,7 +240,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
-		if (op->optinsn.guarded)
+		if (op->optinsn.guarded && !op->optinsn.chained)
 			any |= poke_guards(op, false);
 	}
 	if (any)
@@ -259,6 +266,12 @@ void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *next;
 	u8 jump[MAX_OPTIMIZED_LENGTH];
+
+	/* The jump of another probe leads to these. */
+	list_for_each_entry_safe(op, next, oplist, list) {
+		if (op->optinsn.chained)
+			list_del_init(&op->list);
+	}
 
 	list_for_each_entry(op, oplist, list) {
 		fill_jump(op, jump);

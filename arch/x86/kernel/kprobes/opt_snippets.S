@@ -689,6 +689,38 @@ SYM_DATA(opt_tail_probe, .long .Ltail_probe - opt_tail)
 SYM_DATA(opt_tail_end, .long .Ltail_end - opt_tail)
 .popsection
 
+/*
+ * long opt_chain(long n, int in): returns n + 3. Instructions of one and two bytes, one
+ * behind the other; if @in is true the way in is a branch to the third of them.
+ */
+.balign	16, 0xcc
+SYM_FUNC_START(opt_chain)
+	ANNOTATE_NOENDBR
+	mov	%_ASM_ARG1, %_ASM_AX
+	test	%_ASM_ARG2L, %_ASM_ARG2L
+	jnz	.Lchain_in
+.Lchain_start:
+	test	%al, %al
+	cmc
+.Lchain_in:
+	add	$1, %al
+	cmc
+	add	$1, %al
+	push	%_ASM_AX
+	pop	%_ASM_AX
+	add	$1, %al
+	cmc
+	ANNOTATE_UNRET_SAFE
+	ret
+	.fill	8, 1, 0xcc
+SYM_FUNC_END(opt_chain)
+STACK_FRAME_NON_STANDARD opt_chain
+
+.pushsection .rodata
+.balign 4
+SYM_DATA(opt_chain_start, .long .Lchain_start - opt_chain)
+.popsection
+
 .balign	16, 0xcc
 SYM_FUNC_START(opt_stack_inner)
 	ANNOTATE_NOENDBR

@@ -396,6 +396,16 @@ static void opt_disabled_while_guarded(struct kunit *test)
 
 /* -- neighbours in the region -- */
 
+/* One jump reaches both, and contains a breakpoint for the second where a branch comes in. */
+static void expect_shared(struct kunit *test, const struct subject *outer,
+			  const struct subject *inner, bool on_trap)
+{
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_own_jump(outer));
+	KUNIT_EXPECT_TRUE(test, has_flag(inner));
+	KUNIT_EXPECT_EQ(test, *inner->kp.addr == INT3_INSN_OPCODE, on_trap);
+}
+
 /* Its breakpoint stays when the jump around goes, be it where a trap is or not. */
 static void expect_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
@@ -410,11 +420,12 @@ static void expect_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by
 	inner = subject_add(test, inner_addr);
 	KUNIT_EXPECT_FALSE(test, has_jump(outer));
 	expect_branch(test, 2, by_branch);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_shared(test, outer, inner, by_branch);
 	expect_branch(test, 2, by_branch);
 
 	subject_remove(test, outer);
+	expect_branch(test, 1, by_branch);
+	wait_for_kprobe_optimizer();
 	expect_branch(test, 1, by_branch);
 	subject_remove(test, inner);
 	KUNIT_EXPECT_MEMEQ(test, text, in_opt_branch(opt_branch_probe), WINDOW);
@@ -431,7 +442,7 @@ static void opt_neighbour_off_trap(struct kunit *test)
 }
 
 /* What the jump replaces is not what stood there while the neighbour did. */
-static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr)
+static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
 	struct subject *outer, *inner;
 	u8 text[WINDOW];
@@ -439,10 +450,12 @@ static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr)
 	memcpy(text, in_opt_branch(opt_branch_probe), WINDOW);
 	inner = subject_add(test, inner_addr);
 	outer = subject_add(test, in_opt_branch(opt_branch_probe));
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_shared(test, outer, inner, by_branch);
+	expect_branch(test, 2, by_branch);
 
 	subject_remove(test, inner);
+	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_branch(test, 1, 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(outer));
 	expect_branch(test, 1, 0);
@@ -453,12 +466,12 @@ static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr)
 
 static void opt_neighbour_came_first_on_trap(struct kunit *test)
 {
-	expect_earlier_neighbour(test, in_opt_branch(opt_branch_in));
+	expect_earlier_neighbour(test, in_opt_branch(opt_branch_in), 1);
 }
 
 static void opt_neighbour_came_first(struct kunit *test)
 {
-	expect_earlier_neighbour(test, in_opt_branch(opt_branch_second));
+	expect_earlier_neighbour(test, in_opt_branch(opt_branch_second), 0);
 }
 
 /* Its instruction is one of those that the jump covers, whatever it can say itself. */
@@ -477,6 +490,8 @@ static void expect_disabled_neighbour(struct kunit *test, u8 *inner_addr, unsign
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	KUNIT_EXPECT_FALSE(test, has_jump(outer));
+	expect_branch(test, 2, by_branch);
+	expect_shared(test, outer, inner, by_branch);
 	expect_branch(test, 2, by_branch);
 	subject_remove(test, outer);
 	subject_remove(test, inner);

@@ -34,8 +34,11 @@ extern struct rule opt_rules[], opt_rules_end[];
 extern const u32 opt_branch_probe, opt_branch_second, opt_branch_in;
 extern const u32 opt_tail_start, opt_tail_probe, opt_tail_end;
 
+extern const u32 opt_chain_start;
+
 int opt_branch(int in);
 long opt_tail(long n, int in);
+long opt_chain(long n, int in);
 long opt_stack(long n);
 long opt_stack_inner(long n);
 extern const u32 opt_stack_call_at, opt_stack_inner_last_at;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Several probes in what one jump covers.
+ *
+ * Each has a detour of its own. The jump leads to that of the first of them, the owner.
+ * Where that would go on with the copy of an instruction that is probed as well, a link
+ * is written over the copy: a jump into the detour of the other probe, which calls the
+ * handlers there and goes on with copies of its own. So it goes from one to the next, and
+ * the last is left where the instructions end that the owner's jump covers: what is behind
+ * them may be probed by others.
+ *
+ *	text		detour of A	detour of B	detour of C
+ *	A  jmp ------->	call
+ *	B		A
+ *	C		jmp ----------> call
+ *	D		.		B
+ *			.		jmp ----------> call
+ *			.		.		C
+ *	D <-------------------------------------------- jmp
+ *
+ * Whoever comes to B or C by a branch finds a breakpoint in the displacement, as anywhere
+ * in a jump, which is taken for that of the probe. Behind a link there are copies that
+ * nobody comes to, and so are those before the probe in a detour that is not the owner's.
+ *
+ * A link is written and removed only while nobody is in the detour. It takes no more room
+ * than there is: behind each copy, but for those before a probe, there are others and in
+ * the end a jump of the same size.
+ */
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
+
+#include "detour.h"
+
+/* The byte behind the instructions that the jump covers, or that there are copies of. */
+static unsigned long end_of_copies(const struct optimized_kprobe *op)
+{
+	return (unsigned long)op->kp.addr - op->optinsn.lead + op->optinsn.len;
+}
+
+/* The copies have to reach to the end of the jump. */
+bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other)
+{
+	unsigned long start = (unsigned long)op->kp.addr - op->optinsn.lead;
+
+	return other->kp.addr > op->kp.addr && other->optinsn.insn &&
+	       end_of_copies(other) >= start + op->optinsn.size;
+}
+
+/**
+ * struct link - how a detour has to go on
+ * @to: the copies of the instructions from this offset on do not run
+ * @linked: a link is in place of the first of these
+ * @code: the link
+ */
+struct link {
+	unsigned int to;
+	bool linked;
+	u8 code[JMP32_INSN_SIZE];
+};
+
+static void write_code(struct link *link, const struct arch_optimized_insn *optinsn,
+		       unsigned long target)
+{
+	/* All detours, and all text, are in reach of one another. */
+	__text_gen_insn(link->code, JMP32_INSN_OPCODE, optinsn->insn + optinsn->copy_at[link->to],
+			(void *)target, sizeof(link->code));
+	link->linked = true;
+}
+
+static struct link find_link(struct optimized_kprobe *op, const struct optimized_kprobe *owner,
+			     const struct optimized_kprobe *next)
+{
+	unsigned long end = end_of_copies(owner), start = jump_addr(&op->kp);
+	struct link link = { .to = MAX_OPTIMIZED_LENGTH };
+
+	if (next) {
+		link.to = (unsigned long)next->kp.addr - start;
+		write_code(&link, &op->optinsn, detour_entry(&next->optinsn));
+	} else if (op != owner && end < end_of_copies(op)) {
+		link.to = end - start;
+		/* Of filling there is no copy, and nobody comes there. */
+		if (op->optinsn.copy_at[link.to])
+			write_code(&link, &op->optinsn, end);
+	}
+
+	return link;
+}
+
+static void poke_slot(u8 *at, const u8 *bytes)
+{
+	u8 old[JMP32_INSN_SIZE];
+
+	memcpy(old, at, sizeof(old));
+	kprobe_poke_text(at, bytes, sizeof(old));
+	perf_event_text_poke(at, old, sizeof(old), bytes, sizeof(old));
+}
+
+static u8 *link_place(const struct arch_optimized_insn *optinsn)
+{
+	return optinsn->insn + optinsn->copy_at[optinsn->to];
+}
+
+static bool is_linked_so(const struct arch_optimized_insn *optinsn, const struct link *link)
+{
+	if (optinsn->linked != link->linked)
+		return false;
+
+	return !link->linked || (optinsn->to == link->to &&
+				 !memcmp(link_place(optinsn), link->code, sizeof(link->code)));
+}
+
+static void remove_link(struct arch_optimized_insn *optinsn)
+{
+	if (!optinsn->linked)
+		return;
+
+	poke_slot(link_place(optinsn), optinsn->unlinked);
+	/* The next link may overlap this one, and has to save what it replaces. */
+	kprobe_poke_flush();
+	optinsn->linked = false;
+}
+
+static void write_link(struct arch_optimized_insn *optinsn, const struct link *link)
+{
+	memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
+	poke_slot(link_place(optinsn), link->code);
+	optinsn->linked = true;
+}
+
+bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
+		       struct optimized_kprobe *next, bool unused)
+{
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	struct link link = find_link(op, owner, next);
+	bool changes = !is_linked_so(optinsn, &link);
+
+	if (changes && !unused)
+		return false;
+
+	if (changes)
+		remove_link(optinsn);
+	optinsn->to = link.to;
+	if (changes && link.linked)
+		write_link(optinsn, &link);
+
+	optinsn->sharing = 0;
+	optinsn->chained = op != owner;
+	optinsn->from = optinsn->chained ? optinsn->lead : 0;
+	if (optinsn->chained)
+		owner->optinsn.sharing |= BIT((unsigned long)op->kp.addr - jump_addr(&owner->kp));
+
+	return true;
+}

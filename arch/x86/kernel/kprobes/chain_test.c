@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes that one jump leads to: a probe on every instruction of opt_chain(), which are
+ * shorter than a jump. A call runs all handlers in the order of the instructions, whichever
+ * way it comes in and whatever has changed since.
+ */
+#define pr_fmt(fmt) "kprobes_x86_chain: " fmt
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+#include "detour.h"
+#include "opt_test.h"
+
+/* The instructions from opt_chain_start on. */
+static const u8 offsets[] = { 0, 2, 3, 5, 6, 8, 9, 10, 12, 13 };
+
+#define NR_PROBES	ARRAY_SIZE(offsets)
+#define CHAIN_SIZE	16
+
+/* Where opt_chain() is entered by a branch, and where it pushes something. */
+#define BRANCHED	2
+#define PUSH		5
+
+/* Pre_handlers log a small letter each, from 'a' on, and post_handlers a capital one. */
+#define ALL		"abcdefghij"
+#define BY_BRANCH	"cdefghij"
+
+static struct kprobe probes[NR_PROBES];
+static u8 text[CHAIN_SIZE];
+static char calls[32];
+static unsigned int nr_calls;
+
+/* The sum is not for objtool to see, who warns of what is called there. */
+static u8 *chain_text(void)
+{
+	const void *fn = opt_chain;
+
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (u8 *)fn + opt_chain_start;
+}
+
+static void note(char letter)
+{
+	if (nr_calls < sizeof(calls) - 1)
+		calls[nr_calls++] = letter;
+	calls[nr_calls] = '\0';
+}
+
+static int note_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	note('a' + (kp - probes));
+
+	return 0;
+}
+
+static void note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	note('A' + (kp - probes));
+}
+
+static void chain_init(unsigned int n, kprobe_post_handler_t post)
+{
+	probes[n] = (struct kprobe){
+		.addr = chain_text() + offsets[n],
+		.pre_handler = note_pre,
+		.post_handler = post,
+	};
+}
+
+static void chain_leave(void *unused)
+{
+	unsigned int n;
+
+	for (n = 0; n < NR_PROBES; n++)
+		unregister_kprobe(&probes[n]);
+	memset(probes, 0, sizeof(probes));
+}
+
+static void chain_add(struct kunit *test, unsigned int n, kprobe_post_handler_t post)
+{
+	chain_init(n, post);
+	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&probes[n]), 0, "probe %u", n);
+}
+
+static void chain_add_all(struct kunit *test, kprobe_post_handler_t post)
+{
+	struct kprobe *kps[NR_PROBES];
+	unsigned int n;
+
+	for (n = 0; n < NR_PROBES; n++) {
+		chain_init(n, post);
+		kps[n] = &probes[n];
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_PROBES), 0);
+}
+
+static struct optimized_kprobe *op_at(unsigned int n)
+{
+	struct kprobe *p = get_kprobe(chain_text() + offsets[n]);
+
+	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
+}
+
+static bool is_optimized(unsigned int n)
+{
+	return op_at(n)->kp.flags & KPROBE_FLAG_OPTIMIZED;
+}
+
+static void expect_jump_at(struct kunit *test, unsigned int at)
+{
+	u8 *addr = chain_text() + at;
+
+	KUNIT_EXPECT_TRUE_MSG(test, *addr == JMP32_INSN_OPCODE || *addr == CS_PREFIX,
+			      "at +%u: %02x", at, *addr);
+}
+
+static void expect_calls(struct kunit *test, const char *from_above, const char *by_branch)
+{
+	nr_calls = 0;
+	note(' ');
+	KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 43);
+	KUNIT_EXPECT_STREQ(test, calls + 1, from_above);
+	nr_calls = 0;
+	note(' ');
+	KUNIT_EXPECT_EQ(test, opt_chain(40, 1), 43);
+	KUNIT_EXPECT_STREQ(test, calls + 1, by_branch);
+}
+
+/* Of all probes, those of the first two jumps have them. */
+static void expect_chained(struct kunit *test)
+{
+	unsigned int n;
+
+	wait_for_kprobe_optimizer();
+	expect_jump_at(test, 0);
+	expect_jump_at(test, 5);
+	expect_jump_at(test, 10);
+	for (n = 0; n < NR_PROBES; n++)
+		KUNIT_EXPECT_TRUE_MSG(test, is_optimized(n), "probe %u", n);
+	KUNIT_EXPECT_EQ(test, chain_text()[offsets[BRANCHED]], INT3_INSN_OPCODE);
+	KUNIT_EXPECT_NE(test, chain_text()[offsets[1]], INT3_INSN_OPCODE);
+}
+
+static void chain_all(struct kunit *test)
+{
+	chain_add_all(test, NULL);
+	expect_calls(test, ALL, BY_BRANCH);
+	expect_chained(test);
+	expect_calls(test, ALL, BY_BRANCH);
+}
+
+/* In the order of the instructions, and each before the next one's pre_handler. */
+static void chain_post(struct kunit *test)
+{
+	chain_add_all(test, note_post);
+	expect_chained(test);
+	/* A return is over when it is somewhere else, and has no post_handler then. */
+	expect_calls(test, "aAbBcCdDeEfFgGhHiIjJ", "cCdDeEfFgGhHiIjJ");
+}
+
+/* Probe @n leaves a chain of all, and comes again. */
+static void expect_leaving(struct kunit *test, unsigned int n)
+{
+	char from_above[sizeof(ALL)], by_branch[sizeof(ALL)];
+
+	expect_chained(test);
+	unregister_kprobe(&probes[n]);
+	snprintf(from_above, sizeof(from_above), "%.*s%s", n, ALL, ALL + n + 1);
+	strscpy(by_branch, from_above + (n < BRANCHED ? 1 : 2));
+	expect_calls(test, from_above, by_branch);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, !n || is_optimized(0));
+	expect_calls(test, from_above, by_branch);
+
+	chain_add(test, n, NULL);
+	expect_calls(test, ALL, BY_BRANCH);
+	wait_for_kprobe_optimizer();
+	expect_calls(test, ALL, BY_BRANCH);
+}
+
+static void chain_member_leaves(struct kunit *test)
+{
+	unsigned int n;
+
+	for (n = 0; n < NR_PROBES; n++) {
+		chain_add_all(test, NULL);
+		expect_leaving(test, n);
+		kunit_release_action(test, chain_leave, NULL);
+	}
+}
+
+/* The same without a point of its own coming or going. */
+static void chain_member_disabled(struct kunit *test)
+{
+	chain_add_all(test, NULL);
+	expect_chained(test);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probes[1]), 0);
+	expect_calls(test, "acdefghij", BY_BRANCH);
+	wait_for_kprobe_optimizer();
+	expect_jump_at(test, 0);
+	expect_calls(test, "acdefghij", BY_BRANCH);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probes[1]), 0);
+	expect_calls(test, ALL, BY_BRANCH);
+	expect_chained(test);
+}
+
+/* One by one: each finds a chain that it has to become a part of. */
+static void chain_grows(struct kunit *test)
+{
+	unsigned int n;
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
+	for (n = 0; n < NR_PROBES; n++) {
+		chain_add(test, n, NULL);
+		wait_for_kprobe_optimizer();
+	}
+	expect_chained(test);
+	expect_calls(test, ALL, BY_BRANCH);
+}
+
+/* Jumps are there already when probes come before them. */
+static void chain_grows_backwards(struct kunit *test)
+{
+	unsigned int n;
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
+	for (n = NR_PROBES; n--;) {
+		chain_add(test, n, NULL);
+		wait_for_kprobe_optimizer();
+		nr_calls = 0;
+		KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 43);
+		KUNIT_EXPECT_STREQ(test, calls, ALL + n);
+	}
+	expect_calls(test, ALL, BY_BRANCH);
+}
+
+static unsigned int sent_to;
+
+static int send(struct kprobe *kp, struct pt_regs *regs)
+{
+	note_pre(kp, regs);
+	regs->ip = (unsigned long)chain_text() + offsets[sent_to];
+
+	return 1;
+}
+
+/* From the middle of a jump to the middle of it, or of another. */
+static void chain_redirect(struct kunit *test)
+{
+	char expected[sizeof(ALL)];
+
+	chain_add_all(test, NULL);
+	expect_chained(test);
+	WRITE_ONCE(probes[1].pre_handler, send);
+	for (sent_to = BRANCHED; sent_to <= PUSH; sent_to++) {
+		nr_calls = 0;
+		opt_chain(40, 0);
+		snprintf(expected, sizeof(expected), "ab%s", ALL + sent_to);
+		KUNIT_EXPECT_STREQ_MSG(test, calls, expected, "sent to probe %u", sent_to);
+	}
+}
+
+/* A link stands for the instruction that it leads to. */
+static void chain_originals(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	unsigned long link, ip;
+
+	chain_add_all(test, NULL);
+	expect_chained(test);
+	optinsn = &op_at(0)->optinsn;
+	KUNIT_ASSERT_EQ(test, optinsn->to, offsets[1]);
+	link = (unsigned long)optinsn->insn + optinsn->copy_at[optinsn->to];
+	KUNIT_EXPECT_EQ(test, *(u8 *)link, JMP32_INSN_OPCODE);
+	ip = link + JMP32_INSN_SIZE + *(s32 *)(link + 1);
+	KUNIT_EXPECT_EQ(test, ip, detour_entry(&op_at(1)->optinsn));
+
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(link), (unsigned long)op_at(1)->kp.addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(ip), (unsigned long)op_at(1)->kp.addr);
+}
+
+/* -- the suite -- */
+
+static void check_text(void *context)
+{
+	struct kunit *test = context;
+
+	KUNIT_EXPECT_MEMEQ(test, text, chain_text(), CHAIN_SIZE);
+}
+
+/* The first action to be added is the last to run: when all probes are gone. */
+static int chain_test_init(struct kunit *test)
+{
+	memcpy(text, chain_text(), CHAIN_SIZE);
+
+	return kunit_add_action(test, check_text, test);
+}
+
+static struct kunit_case chain_test_cases[] = {
+	KUNIT_CASE(chain_all),
+	KUNIT_CASE(chain_post),
+	KUNIT_CASE(chain_member_leaves),
+	KUNIT_CASE(chain_member_disabled),
+	KUNIT_CASE(chain_grows),
+	KUNIT_CASE(chain_grows_backwards),
+	KUNIT_CASE(chain_redirect),
+	KUNIT_CASE(chain_originals),
+	{}
+};
+
+static struct kunit_suite chain_test_suite = {
+	.name = "kprobes_x86_chain",
+	.init = chain_test_init,
+	.test_cases = chain_test_cases,
+};
+
+kunit_test_suite(chain_test_suite);
