@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What share of the kernel's instructions can be probed, and by a jump: ours and the kernel's own.
 
-In each of the two kernels the same number of instructions is drawn with the same seed.
+In each of the two kernels the same number of instructions, or of whole functions, is drawn
+with the same seed.
 """
 import itertools
 import random
@@ -117,6 +118,13 @@ def draw(vmlinux, count, seed, arch):
     return drawn
 
 
+def draw_functions(vmlinux, count, seed, arch):
+    """All instructions of @count functions, as address -> kind, in ascending order."""
+    every = [insns for function in functions(vmlinux, arch.cross) if (insns := within(function))]
+    drawn = random.Random(seed).sample(every, min(count, len(every)))
+    return {address: kind(text, arch.name) for insns in sorted(drawn) for address, text in insns}
+
+
 def count(drawn, lines):
     """Reads what jobs/share told."""
     share = Share(tried=Counter(drawn.values()))
@@ -127,21 +135,24 @@ def count(drawn, lines):
             continue
         if word[0] == "why":
             reason = word[3].strip() if len(word) > 3 else "-"
-            share.reasons[f"{word[2]}, {re.sub(r' at [+-].*', '', reason)}"] += 1
+            reason = re.sub(r" at [+-].*", "", re.sub(r"^\+\d+ of .*", "by the jump before it", reason))
+            share.reasons[f"{word[2]}, {reason}"] += 1
             continue
         share.accepted[drawn[address]] += 1
         share.jumps[drawn[address]] += word[2] == "jump"
     return share
 
 
-def measure(config, name, made, number, seed, post):
+def measure(config, name, made, number, seed, post, dense):
     modules = made.kernel()
-    with ui.Step(f"draw {number} instructions") as step:
+    what = "functions" if dense else "instructions"
+    with ui.Step(f"draw {number} {what}") as step:
         step.tick()
-        drawn = draw(made.folder / "vmlinux", number, seed, config.arch)
+        drawn = (draw_functions if dense else draw)(made.folder / "vmlinux", number, seed, config.arch)
+    at_once = len(drawn) if dense else ROUND
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
-    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {ROUND} post={int(post)}"], 1200,
+    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {at_once} room={at_once} post={int(post)}"], 3600,
                              args=[*guesttest.QUIET, "nokaslr"],
                              extra=[("kp/addresses", addresses)])
     lines, status = outcome.script("jobs/share")
@@ -174,8 +185,9 @@ def table(shares, every):
             ui.say(f"  {number:6} {reason}")
 
 
-def run(config, number, seed, post):
-    shares = {name: measure(config, name, made, number, seed, post) for name, made in rivals.builds(config)}
-    ui.say(f"\n{config.label}, {number} random instructions, seed {seed}{', with a post_handler' if post else ''}")
+def run(config, number, seed, post, dense):
+    shares = {name: measure(config, name, made, number, seed, post, dense) for name, made in rivals.builds(config)}
+    what = "functions, a probe at every instruction" if dense else "instructions"
+    ui.say(f"\n{config.label}, {number} random {what}, seed {seed}{', with a post_handler' if post else ''}")
     table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which instructions share.py draws, and what it makes of what the guest told."""
 import unittest
+from unittest import mock
 
-from harness import share
+from harness import configs, share
 
 FUNCTION = [
     (0xffffffff81000010, "endbr64"),
@@ -16,6 +17,12 @@ FUNCTION = [
 
 
 class ShareTest(unittest.TestCase):
+    def test_functions(self):
+        apart = [(address + 0x100, text) for address, text in FUNCTION]
+        with mock.patch.object(share, "functions", lambda vmlinux, cross: iter([apart, [], list(FUNCTION)])):
+            drawn = share.draw_functions("vmlinux", 5, 1, configs.X86_64)
+        self.assertEqual([address & 0xfff for address in drawn], [0x19, 0x1a, 0x1e, 0x119, 0x11a, 0x11e])
+
     def test_kinds(self):
         for text, kind in [("mov    %rax,%rbx", "mov"), ("movzbl (%rax),%ebx", "mov"),
                            ("jmp    *%rax", "jmp"), ("jne    1 <f>", "jcc"), ("ret", "ret"),

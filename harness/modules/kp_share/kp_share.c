@@ -8,18 +8,21 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
-#define MAX_PROBES	1024
-
-static struct kprobe probes[MAX_PROBES];
-static struct kprobe *registered[MAX_PROBES];
+static struct kprobe *probes;
+static struct kprobe **registered;
 static unsigned int nr_registered;
 static DEFINE_MUTEX(probes_lock);
 
 static bool post;
 module_param(post, bool, 0400);
 MODULE_PARM_DESC(post, "the probes have a post_handler as well");
+
+static unsigned int room = 1024;
+module_param(room, uint, 0400);
+MODULE_PARM_DESC(room, "for how many probes at a time");
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -36,11 +39,12 @@ NOKPROBE_SYMBOL(on_post);
 
 static int add_probe(unsigned long addr)
 {
-	struct kprobe *kp = &probes[nr_registered];
+	struct kprobe *kp;
 	int err;
 
-	if (nr_registered == MAX_PROBES)
+	if (nr_registered == room)
 		return -ENOSPC;
+	kp = &probes[nr_registered];
 	memset(kp, 0, sizeof(*kp));
 	kp->addr = (kprobe_opcode_t *)addr;
 	kp->pre_handler = on_pre;
@@ -84,12 +88,21 @@ MODULE_PARM_DESC(clear, "anything, to remove all probes");
 
 static int __init kp_share_init(void)
 {
-	return 0;
+	probes = kvcalloc(room, sizeof(*probes), GFP_KERNEL);
+	registered = kvcalloc(room, sizeof(*registered), GFP_KERNEL);
+	if (probes && registered)
+		return 0;
+
+	kvfree(probes);
+	kvfree(registered);
+	return -ENOMEM;
 }
 
 static void __exit kp_share_exit(void)
 {
 	clear_all();
+	kvfree(probes);
+	kvfree(registered);
 }
 
 module_init(kp_share_init);
