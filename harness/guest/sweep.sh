@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A probe on every function entry, a return probe on each, a probe on what comes
-# behind each entry, and thousands of random instructions: all armed at once, by
-# breakpoint, by jump, and with a post_handler, while the guest works and checks its
-# results. The text is the same afterwards. Argument: a seed; or "refused", to be told
+# behind each entry, thousands of random instructions, and every instruction of hundreds of
+# functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
+# guest works and checks its results. The text is the same afterwards. Argument: a seed; or "refused", to be told
 # what is refused; or "returns", for return probes only, which then stay.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
@@ -16,8 +16,8 @@ END=$(symbol _etext)
 EACH=$(symbol kallsyms_on_each_symbol)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
-STEP=1 COUNT=5000
-grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000
+STEP=1 COUNT=5000 DENSE=500
+grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000 DENSE=50
 [ $STEP = 10 ] && [ "$(uname -m)" = riscv64 ] && STEP=50
 
 # What the documentation says cannot be probed, as the kernel words it.
@@ -143,11 +143,23 @@ armed_post()	# NAME [jumps]
 	more none
 }
 
+by_jump()	# NAME
+{
+	check "$1: probes become jumps" optimized
+	works "$1"
+	hits "$1"
+}
+
+sweep_all()	# PARAMETERS of kp_sweep...
+{
+	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" each="$EACH" seed="$SEED" "$@" || exit 1
+}
+
 load()		# WHAT MORE-PARAMETERS...
 {
 	all 0
 	dmesg -c >/dev/null
-	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" each="$EACH" seed="$SEED" "$@" || exit 1
+	sweep_all "$@"
 }
 
 # Why it is refused is for this script, not for the console, which is slow.
@@ -205,6 +217,21 @@ told "instructions"
 armed "instructions" by_both
 armed_post "instructions" jumps
 rmmod kp_sweep
+
+# By jump only: with a breakpoint at every instruction a guest does nothing else but hits. So
+# the first of them are jumps already when the last are registered. On RISC-V neighbours
+# keep one another's jumps away.
+if post_by_jump; then
+	all 1
+	knob 1
+	dmesg -c >/dev/null
+	sweep_all what=dense count=$DENSE
+	told "dense"
+	by_jump "dense"
+	more post
+	by_jump "dense, post"
+	rmmod kp_sweep
+fi
 
 all 1
 knob 1

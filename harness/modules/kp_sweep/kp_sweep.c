@@ -6,6 +6,7 @@
  *
  *	what=entry	the entry of every function, or of every step-th
  *	what=insn	count instructions, random ones of random functions
+ *	what=dense	every instruction of count random functions
  *
  * What is written to the parameter "more" changes them, in one batch:
  *
@@ -164,6 +165,38 @@ static void try_insns(void)
 	while (nr_probes < count && nr_tried < 2 * count)
 		try_from(functions[prandom_u32_state(&rnd) % nr_functions] +
 			 prandom_u32_state(&rnd) % 200);
+}
+
+/* For so many instructions of each function there is room; most have fewer. */
+#define DENSE_INSNS	100
+
+static void try_function(uint i)
+{
+	unsigned long addr, behind = i + 1 < nr_functions ? functions[i + 1] : end;
+	int err;
+
+	for (addr = functions[i]; addr < behind; addr += sizeof(kprobe_opcode_t)) {
+		if (nr_probes == count * DENSE_INSNS)
+			return;
+		err = try_address(addr);
+		if (err != -EILSEQ)
+			count_try(err, addr);
+	}
+}
+
+static void try_functions(void)
+{
+	struct rnd_state rnd;
+	uint i, taken = 0;
+
+	/* As they come, but for some in between: each is taken once. */
+	prandom_seed_state(&rnd, seed);
+	for (i = 0; i < nr_functions && taken < count; i++) {
+		if (prandom_u32_state(&rnd) % (nr_functions - i) < count - taken) {
+			try_function(i);
+			taken++;
+		}
+	}
 }
 
 static bool is_return(const char *mode)
@@ -351,7 +384,7 @@ static int make_room(void)
 	err = find_functions();
 	if (err)
 		return err;
-	nr = max(nr_functions, count);
+	nr = strcmp(what, "dense") ? max(nr_functions, count) : count * DENSE_INSNS;
 	probes = vcalloc(nr, sizeof(*probes));
 	more_probes = vcalloc(nr, sizeof(*more_probes));
 	return probes && more_probes ? 0 : -ENOMEM;
@@ -367,6 +400,8 @@ static int __init kp_sweep_init(void)
 	}
 	if (!strcmp(what, "entry"))
 		try_entries();
+	else if (!strcmp(what, "dense"))
+		try_functions();
 	else
 		try_insns();
 	tell_tried();
