@@ -29,6 +29,21 @@ check "init text cannot be probed" fails_with "No such file" prober add init kp_
 check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
 check "blacklisted function of the module" fails_with "Invalid arg" prober add bad kp_victim_forbidden
 
+# Names of a module are sorted as well when one is asked for again.
+probes_of()	{ cat $KPROBES/list | grep -c " $1+0x"; }
+by_name()
+{
+	local name before
+	for name in kp_victim_plain kp_victim_traced call_set kp_victim_plain; do
+		before=$(probes_of $name)
+		prober add named kp_victim:$name || return 1
+		[ "$(probes_of $name)" = $((before + 1)) ] || return 1
+		prober del named || return 1
+	done
+	fails_with "No such file" prober add none kp_victim:kp_victim_none &&
+		fails_with "Invalid arg" prober add bad kp_victim:kp_victim_forbidden
+}
+
 check "probe, traced" prober add traced kp_victim_traced
 check "probe, traced, post" prober add traced_post kp_victim:kp_victim_traced post
 check "probe, plain" prober add plain kp_victim_plain post
@@ -42,6 +57,7 @@ for name in traced_post plain traced_ret plain_ret; do
 done
 check "traced has fired" [ "$(state traced)" = "5 0" ]
 check "off has not" [ "$(state off)" = "0 0" ]
+check "probes by name" by_name
 check "list names the module" listed kp_victim_plain "  kp_victim "
 check "victim functions are listed" [ "$(cat $KPROBES/list | grep -c ' kp_victim')" -ge 7 ]
 
@@ -73,6 +89,7 @@ each_function()
 	done
 }
 check "new probe at the start of each function" each_function
+check "probes by name again" by_name
 check "functions work with it" call 3
 undecoded()	{ cat $KPROBES/points | grep "kp_victim.*decoded"; }
 check "all of them can be decoded" [ -z "$(undecoded)" ]

@@ -30,6 +30,7 @@ bool kprobe_function_is(unsigned long addr, enum function_fact fact,
 void kprobe_symbols_forget(void);
 bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found);
 unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, unsigned int n);
+unsigned long kprobe_symbols_lookup(const char *name);
 #else
 static inline void kprobe_symbols_forget(void)
 {
@@ -43,6 +44,11 @@ static inline bool kprobe_symbols_find(unsigned long addr, struct kprobe_functio
 
 static inline unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name,
 						     unsigned int n)
+{
+	return 0;
+}
+
+static inline unsigned long kprobe_symbols_lookup(const char *name)
 {
 	return 0;
 }

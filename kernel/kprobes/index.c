@@ -89,6 +89,13 @@ static const struct module *module_of_text(unsigned long addr)
 	return __module_text_address(addr);
 }
 
+/* Has the list of a module been made for that of @addr, and no module gone since? */
+static bool list_is_for(const struct kprobe_index *index, unsigned long addr)
+{
+	return index->mod && index->generation == generation &&
+	       within_module_core(addr, index->mod);
+}
+
 /* The list for the text at @addr, NULL if that is neither the kernel's nor a module's. */
 static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned long addr)
 {
@@ -100,17 +107,18 @@ static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned 
 		return &index->kernel;
 	}
 
+	if (list_is_for(index, addr))
+		return &index->module;
+
 	/* The module has a probe or is held, so the notifier runs before it goes. */
 	mod = module_of_text(addr);
 	if (!mod)
 		return NULL;
-	if (mod != index->mod || index->generation != generation) {
-		index->mod = NULL;
-		if (list_make(&index->module, index, mod))
-			return ERR_PTR(-ENOMEM);
-		index->mod = mod;
-		index->generation = generation;
-	}
+	index->mod = NULL;
+	if (list_make(&index->module, index, mod))
+		return ERR_PTR(-ENOMEM);
+	index->mod = mod;
+	index->generation = generation;
 
 	return &index->module;
 }

@@ -35,6 +35,22 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
+/* Does the architecture leave kprobe_lookup_name() as it is? */
+#ifndef ARCH_KPROBES_PLAIN_NAMES
+#define ARCH_KPROBES_PLAIN_NAMES	false
+#endif
+
+/* The same with kprobe_mutex held: names of a module may be sorted, or come to be so. */
+static kprobe_opcode_t *lookup_sorted(const char *name, unsigned int offset)
+{
+	unsigned long addr = 0;
+
+	if (ARCH_KPROBES_PLAIN_NAMES && strchr(name, ':'))
+		addr = kprobe_symbols_lookup(name);
+
+	return addr ? (kprobe_opcode_t *)addr : kprobe_lookup_name(name, offset);
+}
+
 /* Functions of vmlinux that share a name. */
 struct namesakes {
 	unsigned long first;
@@ -65,11 +81,12 @@ static int tell_namesake(void *data, unsigned long addr)
 	return 0;
 }
 
-static int resolve_symbol(const char *name, unsigned int offset, unsigned long *addr)
+static int resolve_symbol(const char *name, unsigned int offset,
+			  typeof(kprobe_lookup_name) *lookup, unsigned long *addr)
 {
 	struct namesakes found = {};
 
-	*addr = (unsigned long)kprobe_lookup_name(name, offset);
+	*addr = (unsigned long)lookup(name, offset);
 	if (!*addr) {
 		pr_debug("%s: no such symbol\n", name);
 		return -ENOENT;
@@ -112,7 +129,7 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
  * need not be the one named.
  */
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
-		   unsigned long *where)
+		   typeof(kprobe_lookup_name) *lookup, unsigned long *where)
 {
 	unsigned long base = (unsigned long)addr;
 	int ret;
@@ -123,7 +140,7 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	}
 
 	if (name) {
-		ret = resolve_symbol(name, offset, &base);
+		ret = resolve_symbol(name, offset, lookup, &base);
 		if (ret)
 			return ret;
 	}
@@ -136,7 +153,7 @@ int kprobe_resolve_address(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
 
-	return resolve(kp->addr, kp->symbol_name, kp->offset, &req->addr);
+	return resolve(kp->addr, kp->symbol_name, kp->offset, lookup_sorted, &req->addr);
 }
 
 /* Move the address of @req to where the architecture has the probe. */
@@ -182,7 +199,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long o
 	bool on_entry;
 	int ret;
 
-	ret = resolve(addr, sym, offset, &where);
+	ret = resolve(addr, sym, offset, kprobe_lookup_name, &where);
 	if (ret)
 		return ret;
 	if (!kallsyms_lookup_size_offset(where, NULL, &offset))

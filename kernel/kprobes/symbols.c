@@ -4,8 +4,9 @@
  *
  * The kernel's own symbols are sorted. Those of a module are not, and kallsyms looks at
  * each of them to answer one question. When a module is asked about for the second time
- * in a row its symbols are sorted here, and searched from then on. Only one module's
- * symbols are kept, until any module comes or goes.
+ * in a row its symbols are sorted here, and searched from then on: by address for one kind
+ * of question, by name for the other. Only one module's symbols are kept, until any module
+ * comes or goes.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -33,7 +34,7 @@ struct sorted_symbol {
 };
 
 /**
- * struct named_symbol - a symbol of the text of a module, found by its name
+ * struct named_symbol - a symbol of a module, found by its name
  * @hash: of the name
  * @index: in the symbol table
  */
@@ -47,30 +48,54 @@ struct named_symbol {
  * @mod: the module, NULL if no symbols are sorted
  * @kallsyms: its symbol table at the time of sorting
  * @symbols: sorted by address, then by index
- * @names: sorted by hash, NULL until the first search for a name
  * @nr: how many
  */
 static struct module_symbols {
 	const struct module *mod;
 	const struct mod_kallsyms *kallsyms;
 	struct sorted_symbol *symbols;
-	struct named_symbol *names;
 	unsigned int nr;
 } sorted;
 
-/* The module asked about last. Compare only: it may be gone. */
-static const struct module *asked;
+/**
+ * struct module_names - the names of all symbols of a module
+ * @mod: the module, NULL if no names are sorted
+ * @kallsyms: its symbol table at the time of sorting
+ * @names: sorted by hash, then by index
+ * @nr: how many
+ */
+static struct module_names {
+	const struct module *mod;
+	const struct mod_kallsyms *kallsyms;
+	struct named_symbol *names;
+	unsigned int nr;
+} named;
 
-/* Forget the sorted symbols: their module may be about to go. */
+/* The modules asked about last. Compare only: they may be gone. */
+static const struct module *asked, *asked_name;
+
+static void forget_symbols(void)
+{
+	sorted.mod = NULL;
+	kvfree(sorted.symbols);
+	sorted.symbols = NULL;
+}
+
+static void forget_names(void)
+{
+	named.mod = NULL;
+	kvfree(named.names);
+	named.names = NULL;
+}
+
+/* Forget what is sorted: its module may be about to go. */
 void kprobe_symbols_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	asked = NULL;
-	sorted.mod = NULL;
-	kvfree(sorted.symbols);
-	sorted.symbols = NULL;
-	kvfree(sorted.names);
-	sorted.names = NULL;
+	asked_name = NULL;
+	forget_symbols();
+	forget_names();
 }
 
 static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int index)
@@ -143,7 +168,7 @@ static void sort_symbols(unsigned long addr)
 	struct sorted_symbol *symbols;
 	struct module *mod;
 
-	kprobe_symbols_forget();
+	forget_symbols();
 	symbols = room ? kvmalloc_array(room, sizeof(*symbols), GFP_KERNEL | __GFP_NOWARN) : NULL;
 	if (!symbols)
 		return;
@@ -211,13 +236,23 @@ static bool is_asked_again(unsigned long addr)
 	return asked && asked == before;
 }
 
+/*
+ * @mod, whose symbols are sorted, if @addr is in it. It cannot be gone: it was live with
+ * kprobe_mutex held, and its notification has it forgotten.
+ */
+static const struct module *settled_as_sorted(const struct module *mod,
+					      const struct mod_kallsyms *kallsyms,
+					      unsigned long addr)
+{
+	return mod && within_module_mem_type(addr, mod, MOD_TEXT) &&
+	       mod->state == MODULE_STATE_LIVE &&
+	       rcu_dereference_sched(mod->kallsyms) == kallsyms ? mod : NULL;
+}
+
 /* The module that @addr is in, if its symbols are sorted. Preemption is disabled. */
 static const struct module *sorted_module(unsigned long addr)
 {
-	const struct module *mod = settled_module(addr);
-
-	return mod && mod == sorted.mod &&
-	       rcu_dereference_sched(mod->kallsyms) == sorted.kallsyms ? mod : NULL;
+	return settled_as_sorted(sorted.mod, sorted.kallsyms, addr);
 }
 
 /* Returns false if the symbols of the module are not sorted. */
@@ -264,36 +299,78 @@ static int name_cmp(const void *a, const void *b)
 	return l->index < r->index ? -1 : 1;
 }
 
-/* Sort the names of the symbols that are sorted by address. */
-static void sort_names(unsigned long addr)
+/* List the names of all symbols, @room of them at most. */
+static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct named_symbol *names,
+			       unsigned int room)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 1; i < kallsyms->num_symtab && nr < room; i++) {
+		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF)
+			names[nr++] = (struct named_symbol){
+				hash_of_name(symbol_name(kallsyms, i)), i };
+	}
+
+	return nr;
+}
+
+/*
+ * Sort the names of @mod, which was live a moment ago, and stays: its notification waits
+ * for kprobe_mutex. Without memory none are sorted.
+ */
+static void sort_names(const struct module *mod)
 {
 	struct named_symbol *names;
-	unsigned int i;
+	unsigned int room;
 
-	names = kvmalloc_array(sorted.nr + 1, sizeof(*names), GFP_KERNEL | __GFP_NOWARN);
+	forget_names();
+	scoped_guard(preempt)
+		room = rcu_dereference_sched(mod->kallsyms)->num_symtab;
+	names = kvmalloc_array(room, sizeof(*names), GFP_KERNEL | __GFP_NOWARN);
 	if (!names)
 		return;
 
 	scoped_guard(preempt) {
-		for (i = 0; i < sorted.nr && sorted_module(addr); i++) {
-			names[i].index = sorted.symbols[i].index;
-			names[i].hash = hash_of_name(symbol_name(sorted.kallsyms,
-								 names[i].index));
-		}
+		named.kallsyms = rcu_dereference_sched(mod->kallsyms);
+		named.nr = list_names(named.kallsyms, names, room);
 	}
-	sort(names, i, sizeof(*names), name_cmp, NULL);
-	sorted.names = names;
+	sort(names, named.nr, sizeof(*names), name_cmp, NULL);
+	named.mod = mod;
+	named.names = names;
+}
+
+/* Are the names of @mod sorted? Preemption is disabled. */
+static bool has_names(const struct module *mod)
+{
+	return mod && mod == named.mod && rcu_dereference_sched(mod->kallsyms) == named.kallsyms;
+}
+
+/* The module that @addr is in, if its names are sorted. Preemption is disabled. */
+static const struct module *named_module(unsigned long addr)
+{
+	return settled_as_sorted(named.mod, named.kallsyms, addr);
+}
+
+/* Are the names of @mod, which is settled or NULL, to be sorted? Preemption is disabled. */
+static bool wants_names(const struct module *mod)
+{
+	const struct module *before = asked_name;
+
+	lockdep_assert_held(&kprobe_mutex);
+	asked_name = mod;
+
+	return mod && mod == before && !has_names(mod);
 }
 
 /* The first of the sorted names whose hash is not below @hash. */
 static unsigned int first_named(u32 hash)
 {
-	unsigned int low = 0, high = sorted.nr;
+	unsigned int low = 0, high = named.nr;
 
 	while (low < high) {
 		unsigned int mid = low + (high - low) / 2;
 
-		if (sorted.names[mid].hash < hash)
+		if (named.names[mid].hash < hash)
 			low = mid + 1;
 		else
 			high = mid;
@@ -305,13 +382,13 @@ static unsigned int first_named(u32 hash)
 /* The address of symbol number @n of those called @name, 0 when there are not that many. */
 static unsigned long nth_sorted(const char *name, unsigned int n)
 {
-	const struct mod_kallsyms *kallsyms = sorted.kallsyms;
+	const struct mod_kallsyms *kallsyms = named.kallsyms;
 	u32 hash = hash_of_name(name);
 	unsigned int i;
 
-	for (i = first_named(hash); i < sorted.nr && sorted.names[i].hash == hash; i++) {
-		if (!strcmp(symbol_name(kallsyms, sorted.names[i].index), name) && !n--)
-			return kallsyms_symbol_value(&kallsyms->symtab[sorted.names[i].index]);
+	for (i = first_named(hash); i < named.nr && named.names[i].hash == hash; i++) {
+		if (!strcmp(symbol_name(kallsyms, named.names[i].index), name) && !n--)
+			return kallsyms_symbol_value(&kallsyms->symtab[named.names[i].index]);
 	}
 
 	return 0;
@@ -339,17 +416,56 @@ static unsigned long nth_unsorted(const struct mod_kallsyms *kallsyms, const cha
 unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
 {
 	const struct module *mod;
-	bool is_sorted;
+	bool wanted;
 
-	scoped_guard(preempt)
-		is_sorted = sorted_module(addr);
-	if (is_sorted && !sorted.names)
-		sort_names(addr);
+	scoped_guard(preempt) {
+		mod = named_module(addr) ?: settled_module(addr);
+		wanted = wants_names(mod);
+	}
+	if (wanted)
+		sort_names(mod);
 
 	guard(preempt)();
-	if (sorted_module(addr) && sorted.names)
+	if (named_module(addr))
 		return nth_sorted(name, n);
 	mod = __module_text_address(addr);
 
 	return mod ? nth_unsorted(rcu_dereference_sched(mod->kallsyms), name, n) : 0;
+}
+
+/* The module that @name, "module:symbol", is of, if it is live. Preemption is disabled. */
+static const struct module *settled_module_named(const char *name)
+{
+	const char *colon = strnchr(name, MODULE_NAME_LEN, ':');
+	char buf[MODULE_NAME_LEN];
+	const struct module *mod;
+
+	if (!colon)
+		return NULL;
+
+	strscpy(buf, name, colon - name + 1);
+	mod = find_module(buf);
+
+	return mod && mod->state == MODULE_STATE_LIVE ? mod : NULL;
+}
+
+/*
+ * The address of @name, "module:symbol", if the names of the module are sorted. Does what
+ * module_kallsyms_lookup_name() does, which has to be asked if this returns 0.
+ */
+unsigned long kprobe_symbols_lookup(const char *name)
+{
+	const struct module *mod;
+	bool wanted;
+
+	scoped_guard(preempt) {
+		mod = settled_module_named(name);
+		wanted = wants_names(mod);
+	}
+	if (wanted)
+		sort_names(mod);
+
+	guard(preempt)();
+
+	return has_names(mod) ? nth_sorted(strchr(name, ':') + 1, 0) : 0;
 }

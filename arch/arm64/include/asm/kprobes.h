@@ -36,6 +36,9 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 struct kprobe;
 struct optimized_kprobe;
 
+/* A function has one address, that of its symbol. */
+#define ARCH_KPROBES_PLAIN_NAMES	true
+
 /* BRK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 

@@ -31,6 +31,9 @@ struct pt_regs;
 
 struct kprobe;
 
+/* A function has one address, that of its symbol. */
+#define ARCH_KPROBES_PLAIN_NAMES	true
+
 /* EBREAK and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 

@@ -77,6 +77,9 @@ typedef u8 kprobe_opcode_t;
 /* kprobe_ftrace_handler() asks kprobe_ftrace_claims(). */
 #define ARCH_KPROBES_CLAIM_SITES
 
+/* A function has one address, that of its symbol. */
+#define ARCH_KPROBES_PLAIN_NAMES	true
+
 /* UD2 and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS
 
