@@ -47,9 +47,25 @@
 /* How much of a chunk for one CPU may come from the slab. */
 #define SLAB_MAX	(PAGE_SIZE / 2)
 
+/* Pools whose places for spare instances are allocated together. */
+#define SPARES_TOGETHER	32
+
+/**
+ * struct spare_block - for each CPU places for spare instances, one for each pool
+ * @link: in roomy_blocks, while a place is free
+ * @places: of each CPU, where the first of its places is
+ * @free: bit N: place N is no pool's, and NULL on each CPU
+ */
+struct spare_block {
+	struct list_head link;
+	struct kretprobe_instance * __percpu *places;
+	u32 free;
+};
+
 /**
  * struct return_pool - where the instances of one return probe come from
- * @spare: of each CPU, an instance that is free, or NULL
+ * @spare: of each CPU, an instance that is free, or NULL; a place in @block
+ * @block: NULL as long as @spare is none
  * @chunks: all other instances, the newest chunk first; none ever leaves
  * @nr: instances in all of them
  * @nr_asked: @nr when the worker was last told that few are left
@@ -58,6 +74,7 @@
  */
 struct return_pool {
 	struct kretprobe_instance * __percpu *spare;
+	struct spare_block *block;
 	struct return_chunk *chunks;
 	int nr;
 	int nr_asked;
@@ -67,6 +84,10 @@ struct return_pool {
 
 static LLIST_HEAD(low_pools);
 static LLIST_HEAD(late_instances);
+
+/* Blocks with a free place, and what protects them. */
+static LIST_HEAD(roomy_blocks);
+static DEFINE_MUTEX(spares_mutex);
 
 /* Held while chunks are added to a pool, and while all of them are retired. */
 static DEFINE_MUTEX(chunks_mutex);
@@ -283,14 +304,77 @@ void kretprobe_pools_settle(void)
 	flush_work(&grow_work);
 }
 
+static struct spare_block *block_create(void)
+{
+	struct spare_block *block = kzalloc(sizeof(*block), GFP_KERNEL);
+
+	if (!block)
+		return NULL;
+
+	block->free = GENMASK(SPARES_TOGETHER - 1, 0);
+	block->places = __alloc_percpu(SPARES_TOGETHER * sizeof(*block->places),
+				       sizeof(*block->places));
+	if (!block->places) {
+		kfree(block);
+		return NULL;
+	}
+	list_add(&block->link, &roomy_blocks);
+
+	return block;
+}
+
+/*
+ * What searching for percpu memory costs grows with what others have there, and is much
+ * for a pointer.
+ */
+static int pool_get_spare(struct return_pool *pool)
+{
+	struct spare_block *block;
+	unsigned int place;
+
+	guard(mutex)(&spares_mutex);
+	block = list_first_entry_or_null(&roomy_blocks, struct spare_block, link);
+	if (!block)
+		block = block_create();
+	if (!block)
+		return -ENOMEM;
+
+	place = __ffs(block->free);
+	block->free &= ~BIT(place);
+	if (!block->free)
+		list_del(&block->link);
+	pool->block = block;
+	pool->spare = block->places + place;
+
+	return 0;
+}
+
+/* The place is NULL again on each CPU. */
+static void pool_put_spare(struct return_pool *pool)
+{
+	struct spare_block *block = pool->block;
+
+	guard(mutex)(&spares_mutex);
+	if (!block->free)
+		list_add(&block->link, &roomy_blocks);
+	block->free |= BIT(pool->spare - block->places);
+	if (block->free != GENMASK(SPARES_TOGETHER - 1, 0))
+		return;
+
+	list_del(&block->link);
+	free_percpu(block->places);
+	kfree(block);
+}
+
 /* Without a hit since kretprobe_pools_settle(). */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
 
-	if (pool->spare)
+	if (pool->block) {
 		put_spares_back(pool);
-	free_percpu(pool->spare);
+		pool_put_spare(pool);
+	}
 	for (chunk = pool->chunks; chunk; chunk = next) {
 		next = chunk->older;
 		objpool_fini(&chunk->objects);
@@ -312,8 +396,8 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 		return -ENOMEM;
 
 	pool->data_size = rp->data_size;
-	pool->spare = alloc_percpu(struct kretprobe_instance *);
-	ret = pool->spare ? pool_grow(pool, rp, DIV_ROUND_UP(nr, 2)) : -ENOMEM;
+	ret = pool_get_spare(pool);
+	ret = ret ?: pool_grow(pool, rp, DIV_ROUND_UP(nr, 2));
 	if (!ret && nr > 1)
 		ret = pool_grow(pool, rp, nr / 2);
 	if (ret) {

@@ -13,6 +13,7 @@
 
 #define NR_INSTANCES	8
 #define NR_MORE		(4 * NR_INSTANCES)
+#define NR_POOLS	80
 
 struct pool_test {
 	struct kretprobe rp;
@@ -180,6 +181,33 @@ static void pool_reuses(struct kunit *test)
 	drop_pool(pool);
 }
 
+/* Spare instances of several pools are kept in one piece of memory, each in its place. */
+static void pool_keeps_its_own(struct kunit *test)
+{
+	struct pool_test *pools[NR_POOLS];
+	unsigned int i;
+
+	for (i = 0; i < NR_POOLS; i++)
+		pools[i] = new_pool(test, 2, 2);
+	/* Places that are given back are for others. */
+	for (i = 0; i < NR_POOLS; i += 3) {
+		drop_pool(pools[i]);
+		pools[i] = new_pool(test, 2, 2);
+	}
+
+	for (i = 0; i < NR_POOLS; i++) {
+		KUNIT_ASSERT_TRUE(test, take(pools[i]));
+		give_back(pools[i]);
+	}
+	for (i = NR_POOLS; i--;) {
+		KUNIT_ASSERT_TRUE(test, take(pools[i]));
+		KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(pools[i]->taken[0]), &pools[i]->rp);
+	}
+
+	for (i = 0; i < NR_POOLS; i++)
+		drop_pool(pools[i]);
+}
+
 /* A call under way outlives its return probe. */
 static void pool_retired(struct kunit *test)
 {
@@ -212,6 +240,7 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_grows_in_time),
 	KUNIT_CASE(pool_spare_of_other),
 	KUNIT_CASE(pool_reuses),
+	KUNIT_CASE(pool_keeps_its_own),
 	KUNIT_CASE(pool_retired),
 	KUNIT_CASE(pool_too_large),
 	{}
