@@ -125,13 +125,26 @@ static int compare_pointers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
+static bool return_are_ascending(struct kretprobe **rps, int num)
+{
+	int i;
+
+	for (i = 1; i < num; i++) {
+		if (rps[i - 1] >= rps[i])
+			return false;
+	}
+
+	return true;
+}
+
 /* A duplicate would leak the first pool. */
 static int return_check_twins(struct kretprobe **rps, int num)
 {
 	struct kretprobe **sorted __free(kvfree) = NULL;
 	int i;
 
-	if (num == 1)
+	/* As in an array of them. */
+	if (return_are_ascending(rps, num))
 		return 0;
 
 	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)),
