@@ -66,9 +66,15 @@ static bool step_is_deferred(enum point_state state, enum point_text wanted)
 
 static bool point_loses_jump(struct kprobe_point *point)
 {
-	enum point_text wanted = point_wanted(point);
+	enum point_text wanted;
 
-	return point_has_jump(point) && !step_is_deferred(point->state, wanted) &&
+	/* Most have none, and need no search for a neighbour. */
+	if (!point_has_jump(point))
+		return false;
+
+	wanted = point_wanted(point);
+
+	return !step_is_deferred(point->state, wanted) &&
 	       kprobe_point_next(point->state, wanted) == POINT_ARMED;
 }
 
@@ -82,14 +88,15 @@ static bool point_has_site(struct kprobe_point *point)
 	return point_is_armed(point) && kprobe_ftrace(&point->op.kp);
 }
 
+/* These two steps are the same whether a neighbour is in the way of a jump or not. */
 static bool point_is_to_disarm(struct kprobe_point *point)
 {
-	return point->state == POINT_ARMED && point_next_state(point) == POINT_DISARMED;
+	return point->state == POINT_ARMED && !kprobe_point_wants_text(point);
 }
 
 static bool point_is_to_arm(struct kprobe_point *point)
 {
-	return point->state == POINT_DISARMED && point_next_state(point) == POINT_ARMED;
+	return point->state == POINT_DISARMED && kprobe_point_wants_text(point);
 }
 
 static bool point_is_to_move(struct kprobe_point *point)
