@@ -25,8 +25,12 @@
 
 #include "slot.h"
 
-/* Nobody is told of a fresh slot: what is in it may be what was there before. */
-enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DYING };
+/*
+ * Nobody is told of a fresh slot: what is in it may be what was there before. Dirty slots
+ * are of two generations, so that those of one can wait for a grace period without being
+ * told that it has begun.
+ */
+enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DIRTY_OTHER };
 
 /* A placed slot may reach into a second page. */
 #define SLOT_PAGE_SPANS	2
@@ -47,7 +51,7 @@ struct slot_span {
  * struct slot_page - one page of slots, or two when a slot has to be across
  * @link: in slot_kind::pages
  * @roomy: in slot_kind::roomy, while a slot is free
- * @unclean: in slot_kind::unclean, while a slot is dirty or dying
+ * @unclean: in slot_kind::unclean, while a slot is dirty
  * @spans: each page of @text
  * @release: delays the freeing of all this
  * @kind: what kind of slots they are
@@ -57,7 +61,7 @@ struct slot_span {
  * @nr: slots in the page
  * @nr_free: slots in state %SLOT_FREE
  * @next: no slot before this one is free
- * @nr_unclean: slots in state %SLOT_DIRTY or %SLOT_DYING
+ * @nr_unclean: dirty slots, of either generation
  * @use: an enum slot_use for each slot
  */
 struct slot_page {
@@ -84,13 +88,14 @@ struct slot_page {
  * @release: gives a page back
  * @pages: struct slot_page
  * @roomy: those with a free slot
- * @unclean: those with a slot that is dirty or dying
+ * @unclean: those with a slot that is dirty
  * @low: no page lies below
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 until the first is asked for
  * @nr_pages: pages in @pages
- * @nr_dirty: slots in state %SLOT_DIRTY
- * @waiting: a grace period is under way for the slots in state %SLOT_DYING
+ * @dirty: state of a slot that becomes dirty now
+ * @nr_dirty: slots in that state
+ * @waiting: a grace period is under way for the dirty slots in the other state
  * @rcu: that grace period
  * @reclaim: what comes after it
  */
@@ -105,6 +110,7 @@ struct slot_kind {
 	unsigned long high;
 	size_t size;
 	unsigned int nr_pages;
+	enum slot_use dirty;
 	unsigned int nr_dirty;
 	bool waiting;
 	struct rcu_head rcu;
@@ -266,21 +272,18 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 	return slot_use(kind, page, page->next - 1);
 }
 
+static enum slot_use other_generation(enum slot_use dirty)
+{
+	return dirty == SLOT_DIRTY ? SLOT_DIRTY_OTHER : SLOT_DIRTY;
+}
+
 /* Let one grace period begin for all the slots that are dirty by now. */
 static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
 {
-	struct slot_page *page;
-	unsigned int i;
-
 	if (kind->waiting || !kind->nr_dirty)
 		return;
 
-	list_for_each_entry(page, &kind->unclean, unclean) {
-		for (i = 0; i < page->nr; i++) {
-			if (page->use[i] == SLOT_DIRTY)
-				page->use[i] = SLOT_DYING;
-		}
-	}
+	kind->dirty = other_generation(kind->dirty);
 	kind->nr_dirty = 0;
 	kind->waiting = true;
 	call_rcu_tasks(&kind->rcu, done);
@@ -296,10 +299,11 @@ static void slots_grace_done(struct rcu_head *rcu)
 
 static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 {
+	enum slot_use waited = other_generation(kind->dirty);
 	unsigned int i;
 
 	for (i = 0; i < page->nr; i++) {
-		if (page->use[i] == SLOT_DYING) {
+		if (page->use[i] == waited) {
 			slot_vacate(page, i);
 			page->nr_unclean--;
 		}
@@ -355,7 +359,7 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 		return;
 
 	if (dirty) {
-		WRITE_ONCE(page->use[i], SLOT_DIRTY);
+		WRITE_ONCE(page->use[i], kind->dirty);
 		if (!page->nr_unclean++)
 			list_add_tail(&page->unclean, &kind->unclean);
 		kind->nr_dirty++;
@@ -413,6 +417,7 @@ static struct slot_kind insn_slots = {
 	.roomy = LIST_HEAD_INIT(insn_slots.roomy),
 	.unclean = LIST_HEAD_INIT(insn_slots.unclean),
 	.low = ULONG_MAX,
+	.dirty = SLOT_DIRTY,
 	.reclaim = __WORK_INITIALIZER(insn_slots.reclaim, slots_reclaim),
 };
 
@@ -472,6 +477,7 @@ static struct slot_kind optinsn_slots = {
 	.roomy = LIST_HEAD_INIT(optinsn_slots.roomy),
 	.unclean = LIST_HEAD_INIT(optinsn_slots.unclean),
 	.low = ULONG_MAX,
+	.dirty = SLOT_DIRTY,
 	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
 };
 
