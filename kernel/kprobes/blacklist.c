@@ -9,7 +9,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/bsearch.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -47,17 +46,6 @@ static int range_cmp(const void *a, const void *b)
 	const struct blacklist_range *l = a, *r = b;
 
 	return l->start < r->start ? -1 : l->start > r->start;
-}
-
-static int range_holds(const void *key, const void *elt)
-{
-	const struct blacklist_range *range = elt;
-	unsigned long addr = *(const unsigned long *)key;
-
-	if (addr < range->start)
-		return -1;
-
-	return addr >= range->end;
 }
 
 static int stage_range(unsigned long start, unsigned long end)
@@ -252,6 +240,23 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	return min(ret, 0);
 }
 
+static bool list_holds(const struct blacklist *list, unsigned long addr)
+{
+	unsigned int low = 0, high = list->nr;
+
+	/* Ranges before @low begin at or before @addr, those from @high on behind it. */
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (list->ranges[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	return low && addr < list->ranges[low - 1].end;
+}
+
 bool kprobe_blacklist_holds(unsigned long addr)
 {
 	const struct blacklist *list;
@@ -259,24 +264,27 @@ bool kprobe_blacklist_holds(unsigned long addr)
 	guard(rcu)();
 	list = rcu_dereference(blacklist);
 
-	return list && bsearch(&addr, list->ranges, list->nr, sizeof(list->ranges[0]),
-			       range_holds);
+	return list && list_holds(list, addr);
+}
+
+/* The function whose name is the first @len bytes of @name. Few are asked for. */
+static noinline bool holds_name(const char *name, size_t len)
+{
+	char origin[KSYM_NAME_LEN];
+	unsigned long addr;
+
+	strscpy(origin, name, len + 1);
+	addr = (unsigned long)kprobe_lookup_name(origin, 0);
+
+	return addr && kprobe_blacklist_holds(addr);
 }
 
 /* A clone made by the compiler, foo.isra.0, is blacklisted with its origin. */
 bool kprobe_blacklist_holds_origin(const char *name)
 {
-	char origin[KSYM_NAME_LEN];
-	unsigned long addr;
-	const char *dot;
+	const char *dot = strchr(name, '.');
 
-	dot = strchr(name, '.');
-	if (!dot)
-		return false;
-	strscpy(origin, name, dot - name + 1);
-	addr = (unsigned long)kprobe_lookup_name(origin, 0);
-
-	return addr && kprobe_blacklist_holds(addr);
+	return dot && holds_name(name, dot - name);
 }
 
 /**
