@@ -174,16 +174,11 @@ static const struct refusal refusals[] = {
 
 static bool refusal_matches(const struct refusal *r, struct insn *insn)
 {
-	u16 opcode = insn->opcode.bytes[0];
-
-	if (insn->opcode.nbytes == 2)
-		opcode = opcode << 8 | insn->opcode.bytes[1];
-
 	/* On 32 bits %gs is user space's, and each trap loads %fs. */
 	if (IS_ENABLED(CONFIG_X86_32) && r->why == refused_gs)
 		return false;
 
-	return opcode == r->opcode && (insn->modrm.bytes[0] & r->mask) == r->value;
+	return (insn->modrm.bytes[0] & r->mask) == r->value;
 }
 
 /* ERETU and ERETS, which without their prefix would be CLAC. */
@@ -196,6 +191,7 @@ static bool insn_is_fred_return(struct insn *insn)
 /* Why @insn must not be probed, or NULL. */
 const char *kprobe_refusal_reason(struct insn *insn)
 {
+	u16 opcode = insn->opcode.bytes[0];
 	const struct refusal *r;
 
 	if (insn_has_emulate_prefix(insn))
@@ -207,8 +203,10 @@ const char *kprobe_refusal_reason(struct insn *insn)
 	if (insn_is_fred_return(insn))
 		return refused_switch;
 
+	if (insn->opcode.nbytes == 2)
+		opcode = opcode << 8 | insn->opcode.bytes[1];
 	for (r = refusals; r < refusals + ARRAY_SIZE(refusals); r++) {
-		if (refusal_matches(r, insn))
+		if (r->opcode == opcode && refusal_matches(r, insn))
 			return r->why;
 	}
 
@@ -289,6 +287,9 @@ void arch_remove_kprobe(struct kprobe *p)
 static bool starts_with_endbr(unsigned long func)
 {
 	u32 insn;
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return false;
 
 	/* The address is the user's word so far. */
 	return !get_kernel_nofault(insn, (u32 *)func) && is_endbr(insn);
