@@ -31,44 +31,71 @@ static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long 
 
 NOKPROBE_SYMBOL(covering_probe);
 
+/* Is one of the bytes in @bytes @byte? */
+static __always_inline bool has_byte(u64 bytes, u8 byte)
+{
+	const u64 ones = 0x0101010101010101ULL;
+	u64 differs = bytes ^ (ones * byte);
+
+	return (differs - ones) & ~differs & (ones << 7);
+}
+
 static __always_inline bool may_begin_jump(u8 byte)
 {
 	return byte == JMP32_INSN_OPCODE || byte == CS_PREFIX || byte == INT3_INSN_OPCODE;
 }
 
-/* The same in @buf of a jump that begins at @addr - @at, if there is one. */
-static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, unsigned int at)
+/*
+ * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there: @text
+ * ends with the byte at @addr.
+ */
+static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 *text,
+			      struct kprobe *p)
 {
-	const struct arch_optimized_insn *optinsn;
-	unsigned int lead, max = arch_jump_lead_max();
-	struct kprobe *p;
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned int at;
 
-	for (lead = 0; lead <= max; lead++) {
-		p = covering_probe(addr - at + lead, addr);
-		if (!p)
-			continue;
-		optinsn = optinsn_of(p);
-		if (optinsn->lead == lead)
-			memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
-	}
+	if (!covering_probe((unsigned long)p->addr, addr))
+		return;
+	at = addr - jump_addr(p);
+	if (may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
+		memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
 }
 
 NOKPROBE_SYMBOL(undo_jump);
 
-/* Replace in @buf, read from @addr, the bytes that detours' jumps have there. */
+/* The same of all jumps. */
+static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8 *text)
+{
+	unsigned long probe, last = addr + arch_jump_lead_max();
+	struct kprobe *p;
+
+	for (probe = addr - MAX_OPTIMIZED_LENGTH + 1; probe <= last; probe++) {
+		p = get_kprobe((kprobe_opcode_t *)probe);
+		if (p)
+			undo_jump(buf, addr, len, text, p);
+	}
+}
+
+NOKPROBE_SYMBOL(undo_jumps);
+
+/*
+ * Replace in @buf, read from @addr, the bytes that detours' jumps have there. Mostly no
+ * byte is near that could begin one. Padding could, but is mostly no probe's.
+ */
 notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
-	u8 text[MAX_OPTIMIZED_LENGTH];
-	unsigned int at;
+	u64 text;
+
+	static_assert(sizeof(text) == MAX_OPTIMIZED_LENGTH);
 
 	/* The text may begin just here: then ask for each of the places. */
-	if (copy_from_kernel_nofault(text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
-		memset(text, INT3_INSN_OPCODE, sizeof(text));
+	if (copy_from_kernel_nofault(&text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
+		memset(&text, INT3_INSN_OPCODE, sizeof(text));
 
-	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
-		if (may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
-			undo_jump(buf, addr, len, at);
-	}
+	if (has_byte(text, JMP32_INSN_OPCODE) || has_byte(text, CS_PREFIX) ||
+	    has_byte(text, INT3_INSN_OPCODE))
+		undo_jumps(buf, addr, len, (const u8 *)&text);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_undo);
