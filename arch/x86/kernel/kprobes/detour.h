@@ -66,6 +66,7 @@ struct region_insn {
  * @lead: offset of the probe
  * @end: where its function ends
  * @insns: the instructions, up to the probed one and to the end of the jump
+ * @text: their original bytes, and some behind the last
  * @nr: how many there are
  * @probed: which of them is the probed one
  * @len: bytes of all of them
@@ -82,6 +83,7 @@ struct region {
 	unsigned long addr;
 	unsigned long end;
 	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
+	u8 text[MAX_OPTIMIZED_LENGTH - 1 + MAX_INSN_SIZE];
 	u8 nr;
 	u8 probed;
 	u8 lead;

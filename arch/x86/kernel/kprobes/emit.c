@@ -249,12 +249,12 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 static int emit_original(struct emitter *e, const struct region *region,
 			 const struct region_insn *ri)
 {
-	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 
 	e->addr = region->addr + ri->at;
 
-	return kprobe_decode_original(&insn, buf, e->addr, region->end) ?: emit_insn(e, ri, &insn);
+	return insn_decode(&insn, region->text + ri->at, ri->len, INSN_MODE_KERN) ?:
+	       emit_insn(e, ri, &insn);
 }
 
 /* The jump is one in the slot, to @pos there. */

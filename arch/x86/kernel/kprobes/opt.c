@@ -70,21 +70,6 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	return -EOPNOTSUPP;
 }
 
-/* Any of the instructions may be probed, so read them one by one. */
-static int read_originals(u8 *original, const struct region *region)
-{
-	const struct region_insn *ri;
-	int ret = 0;
-
-	for (ri = region->insns; !ret && ri < region->insns + region->nr; ri++) {
-		if (ri->at < region->size)
-			ret = arch_kprobe_read_insn(original + ri->at, region->addr + ri->at,
-						    min_t(size_t, ri->len, region->size - ri->at));
-	}
-
-	return ret;
-}
-
 /* Before anybody can find the detour. */
 static void note_lead(const struct arch_optimized_insn *optinsn)
 {
@@ -108,8 +93,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	if (!kprobe_detour_lay_out(op, &region))
 		return obstruct(op, DETOUR_TOO_LONG, 0);
-	if (read_originals(optinsn->original, &region))
-		return obstruct(op, DETOUR_UNDECODABLE, 0);
+	memcpy(optinsn->original, region.text, region.size);
 	optinsn->insn = kprobe_detour_get_slot(optinsn, &region);
 	if (!optinsn->insn) {
 		obstruct(op, DETOUR_NO_ROOM, 0);

@@ -215,7 +215,6 @@ static unsigned int region_reach(const struct region *region, unsigned int size)
 /* Let the region have instructions for a jump of @size bytes, and the probed one. */
 static enum detour_obstacle extend_region(struct region *region, unsigned int size)
 {
-	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int kind;
 
@@ -223,7 +222,8 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 		region->why_at = region->len;
 		if (region->addr + region->len >= region->end)
 			return DETOUR_TOO_SHORT;
-		if (kprobe_decode_original(&insn, buf, region->addr + region->len, region->end))
+		if (kprobe_decode_original(&insn, region->text + region->len,
+					   region->addr + region->len, region->end))
 			return DETOUR_UNDECODABLE;
 
 		if (is_padding(region, &insn))
