@@ -9,6 +9,7 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 
 #ifdef CONFIG_KPROBES
 
@@ -149,6 +150,14 @@ int kprobe_each_other_part(unsigned long addr, const char *name,
 
 /* What compilers append to the name of a function for the part that runs rarely. */
 #define KPROBE_COLD	".cold"
+
+/* Where in @name that is, or NULL. Most names have no dot at all, which is soon found out. */
+static inline char *kprobe_cold_suffix(const char *name)
+{
+	char *dot = strchr(name, '.');
+
+	return dot ? strstr(dot, KPROBE_COLD) : NULL;
+}
 
 /**
  * struct kprobe_addrs - addresses in ascending order

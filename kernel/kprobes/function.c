@@ -98,7 +98,7 @@ int kprobe_each_other_part(unsigned long addr, const char *name,
 	char *suffix;
 
 	strscpy(other, name, sizeof(other));
-	suffix = strstr(other, KPROBE_COLD);
+	suffix = kprobe_cold_suffix(other);
 	if (suffix)
 		*suffix = '\0';
 	else

@@ -32,7 +32,7 @@ static u32 look_outside(unsigned long addr)
 	char *module;
 
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name) || offset ||
-	    strstr(name, KPROBE_COLD))
+	    kprobe_cold_suffix(name))
 		return ALL_REGS;
 
 	return ALL_REGS & ~T_REGS;

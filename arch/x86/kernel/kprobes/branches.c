@@ -145,7 +145,7 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 		map->indirect = true;
 		return 0;
 	}
-	if (!strstr(name, KPROBE_COLD)) {
+	if (!kprobe_cold_suffix(name)) {
 		map->indirect |= may_branch_back(&fn, target);
 		return 0;
 	}
@@ -356,7 +356,7 @@ static int find_targets(struct function_map *map, const char *name)
 
 	ret = find_listed(map);
 	ret = ret ?: find_branches(map, map->start, map->end);
-	if (!ret && !strstr(name, KPROBE_COLD))
+	if (!ret && !kprobe_cold_suffix(name))
 		ret = find_branches_across_labels(map);
 
 	return ret ?: kprobe_each_other_part(map->start, name, find_branches_from, map);
