@@ -277,6 +277,27 @@ static int find_branches_from(void *data, unsigned long addr)
 	return kprobe_find_symbol(addr, &fn, name) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
+static void collect_faulting(struct kprobe_addrs *list, const struct module *mod)
+{
+	const struct exception_table_entry *e, *last;
+
+	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
+	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
+	for (; e < last; e++)
+		kprobe_index_add(list, (unsigned long)&e->insn + e->insn);
+}
+
+static struct kprobe_index faulting = { .collect = collect_faulting };
+
+/* Is a fault of the instruction at @addr fixed up? As search_exception_tables() tells. */
+bool kprobe_is_fixed_up(unsigned long addr)
+{
+	const unsigned long *first;
+	int nr = kprobe_index_find(&faulting, addr, addr, addr + 1, &first);
+
+	return nr < 0 ? search_exception_tables(addr) != NULL : nr > 0;
+}
+
 static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
 {
 	const struct exception_table_entry *e, *last;

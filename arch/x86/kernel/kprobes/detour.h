@@ -132,6 +132,7 @@ struct function_map {
 
 /* branches.c */
 const struct function_map *kprobe_map_function(const struct kprobe_function *fn);
+bool kprobe_is_fixed_up(unsigned long addr);
 
 /* region.c */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);

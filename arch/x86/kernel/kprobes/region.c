@@ -200,7 +200,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		return;
 
 	region->heads |= BIT(ri->at);
-	if (search_exception_tables(addr))
+	if (kprobe_is_fixed_up(addr))
 		region->extable |= BIT(ri->at);
 	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK)
 		region->calls |= BIT(ri->at);
