@@ -93,6 +93,35 @@ inside_jump()
 prober add pre kp_shared_plain pre
 check "kp_shared_plain: breakpoint in a jump is refused" inside_jump
 prober del pre
+
+first_from()	# FUNCTION OFFSET: the first one from there at which there may be a probe
+{
+	local offset
+	for offset in $(seq $2 $(($2 + 15))); do
+		prober addr x "$(plus "$(symbol $1)" $offset)" && echo $offset && return
+	done
+}
+
+# It hides an instruction from who looks for branches, also far behind the probe.
+undecoded()
+{
+	local tries=50
+	set_break "$(plus "$(symbol kp_shared_deep)" $1)" &&
+		prober add pre kp_shared_deep+$2 || return 1
+	until grep 'kp_shared_deep.*function cannot be decoded' $KPROBES/points; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		usleep 100000
+	done
+}
+
+if [ "$(uname -m)" = x86_64 ]; then
+	first_from kp_shared_deep 9 >/tmp/probe
+	first_from kp_shared_deep 28 >/tmp/far
+	check "kp_shared_deep: no jump before a breakpoint" undecoded "$(cat /tmp/far)" "$(cat /tmp/probe)"
+	prober del pre
+	check "kp_shared_deep: breakpoint goes again" clear_break
+fi
+
 check "text is what it was" [ "$(text)" = "$before" ]
 rmmod kp_kgdb
 leave_shared

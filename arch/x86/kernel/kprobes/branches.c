@@ -156,37 +156,47 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 	return find_branches(map, map->cold, map->cold_end);
 }
 
-/* A jump may lead to a probe that is this far behind its start. */
-#define PROBE_REACH	32
-
 /**
  * struct code - a piece of text that is decoded from its start to its end
  * @at: the next instruction
  * @end: the byte behind the last one
- * @written: bytes before this may be part of a jump that a probe has
+ * @lead_max: of arch_jump_lead_max(); text_mutex keeps it as it is
+ * @written: bytes before this may be what probes have written
  * @searched: addresses before this have been searched for probes
  * @probe: the last probe found, 0 if none was
+ * @guarded: the last one found with a jump, or with one planned, 0 if none was
  */
 struct code {
 	unsigned long at;
 	unsigned long end;
+	unsigned long lead_max;
 	unsigned long written;
 	unsigned long searched;
 	unsigned long probe;
+	unsigned long guarded;
 };
 
-/* May a jump cover the next instruction, or is there a probe? */
-static bool is_near_probe(struct code *code)
+/* Find the probes whose jump may cover the next instruction. */
+static __always_inline void search_probes(struct code *code, unsigned long from)
 {
-	unsigned long from = code->at - MAX_OPTIMIZED_LENGTH;
-	unsigned long to = min(code->end, code->at + PROBE_REACH);
+	unsigned long last = code->at + code->lead_max;
+	struct kprobe *p;
 
-	for (code->searched = max(code->searched, from); code->searched < to; code->searched++) {
-		if (get_kprobe((void *)code->searched))
-			code->probe = code->searched;
+	for (code->searched = max(code->searched, from); code->searched <= last; code->searched++) {
+		p = get_kprobe((void *)code->searched);
+		if (!p)
+			continue;
+		code->probe = code->searched;
+		if (detour_is_guarded(p))
+			code->guarded = code->searched;
 	}
+}
 
-	return code->probe && code->probe >= from;
+/* Is there a probe at the next instruction? All as far as there have been searched. */
+static bool is_probed(const struct code *code)
+{
+	return code->probe == code->at ||
+	       (code->probe > code->at && get_kprobe((void *)code->at));
 }
 
 /*
@@ -195,21 +205,29 @@ static bool is_near_probe(struct code *code)
  */
 static bool is_original(struct code *code)
 {
+	unsigned long from = code->at - MAX_OPTIMIZED_LENGTH + 1;
 	u8 byte = *(u8 *)code->at;
 
-	if ((byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE || byte == CS_PREFIX) &&
-	    is_near_probe(code))
-		code->written = code->at + MAX_OPTIMIZED_LENGTH;
+	if (byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE || byte == CS_PREFIX) {
+		search_probes(code, from);
+		if (code->guarded >= from)
+			code->written = code->at + MAX_OPTIMIZED_LENGTH;
+		else if (is_probed(code))
+			code->written = code->at + INT3_INSN_SIZE;
+	}
 
 	return code->at >= code->written;
 }
 
-/* Decode the next instruction. text_mutex keeps the text from changing meanwhile. */
+/*
+ * Decode the next instruction, which is not padding. text_mutex keeps the text from
+ * changing meanwhile. A breakpoint is a probe's, or a debugger's, which hides what is there.
+ */
 static int decode_next(struct insn *insn, u8 *buf, struct code *code)
 {
 	unsigned int len = min(code->end - code->at, (unsigned long)MAX_INSN_SIZE);
 
-	if (is_original(code))
+	if (*(u8 *)code->at != INT3_INSN_OPCODE && is_original(code))
 		return insn_decode(insn, (void *)code->at, len, INSN_MODE_KERN);
 
 	return kprobe_decode_original(insn, buf, code->at, code->end);
@@ -250,7 +268,7 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 /* Note where the code in [start, end) branches to, and what else there is. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
-	struct code code = { .at = start, .end = end };
+	struct code code = { .at = start, .end = end, .lead_max = arch_jump_lead_max() };
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int ret = 0;
@@ -295,7 +313,10 @@ bool kprobe_is_fixed_up(unsigned long addr)
 	const unsigned long *first;
 	int nr = kprobe_index_find(&faulting, addr, addr, addr + 1, &first);
 
-	return nr < 0 ? search_exception_tables(addr) != NULL : nr > 0;
+	if (nr < 0)
+		return search_exception_tables(addr);
+
+	return nr;
 }
 
 static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
