@@ -203,7 +203,7 @@ static bool is_probed(const struct code *code)
  * Probes write breakpoints, and jumps with or without prefixes, and always from the first
  * byte of an instruction on. Behind that byte are more bytes of the jump, or originals.
  */
-static bool is_original(struct code *code)
+static __always_inline bool is_original(struct code *code)
 {
 	unsigned long from = code->at - MAX_OPTIMIZED_LENGTH + 1;
 	u8 byte = *(u8 *)code->at;
@@ -233,15 +233,17 @@ static int decode_next(struct insn *insn, u8 *buf, struct code *code)
 	return kprobe_decode_original(insn, buf, code->at, code->end);
 }
 
-/* Skip one of the breakpoints that pad functions, without decoding it. */
-static bool skip_padding(struct code *code)
+static __always_inline bool is_padding(struct code *code)
 {
-	if (*(u8 *)code->at != INT3_INSN_OPCODE || !is_original(code) ||
-	    kprobe_on_debuggers_breakpoint(code->at))
-		return false;
-	code->at++;
+	return *(u8 *)code->at == INT3_INSN_OPCODE && is_original(code) &&
+	       !kprobe_on_debuggers_breakpoint(code->at);
+}
 
-	return true;
+/* Skip breakpoints that pad functions, without decoding them. */
+static void skip_padding(struct code *code)
+{
+	while (code->at < code->end && is_padding(code))
+		code->at++;
 }
 
 /* Note where @insn, at @addr, is and what it does. */
@@ -273,9 +275,7 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	struct insn insn;
 	int ret = 0;
 
-	while (!ret && code.at < code.end) {
-		if (skip_padding(&code))
-			continue;
+	for (skip_padding(&code); !ret && code.at < code.end; skip_padding(&code)) {
 		/* The linker puts zeros behind the last function, of which the last may be odd. */
 		if (decode_next(&insn, buf, &code))
 			return memchr_inv((void *)code.at, 0, end - code.at) ? -EILSEQ : 0;
