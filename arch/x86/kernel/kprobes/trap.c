@@ -292,6 +292,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"soft_restart_cpu",
 	"start_secondary",
 	"cr4_init",
+	"cr4_set_bits",
 	"cr4_update_irqsoff",
 	"native_write_cr4",
 	"native_write_msr",
