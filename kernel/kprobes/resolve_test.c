@@ -18,7 +18,11 @@ static noinline int resolve_test_target(int x)
 
 static kprobe_opcode_t *target(void)
 {
-	return dereference_symbol_descriptor(resolve_test_target);
+	kprobe_opcode_t *addr = dereference_symbol_descriptor(resolve_test_target);
+
+	/* A relocation to what is beside the function would be no landing pad. */
+	OPTIMIZER_HIDE_VAR(addr);
+	return addr;
 }
 
 /* Perf asks with a lock held that CPU hotplug takes, and so stands above ours. */

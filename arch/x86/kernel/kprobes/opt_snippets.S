@@ -767,13 +767,17 @@ SYM_DATA(opt_stack_call_at, .long .Lopt_stack_call - opt_stack)
 SYM_DATA(opt_stack_inner_last_at, .long .Lopt_stack_inner_last - opt_stack_inner)
 	.popsection
 
-/* No-operations, and a return in the upper half of a cache line. */
+/*
+ * No-operations, and a return in the upper half of a cache line. In front is room to
+ * count calls; objtool takes a function only, and not one that begins with a landing pad.
+ */
+	.skip	16, 0xcc
 	.balign	64, 0xcc
-SYM_CODE_START_NOALIGN(opt_return)
+SYM_START(opt_return, SYM_L_GLOBAL, SYM_A_NONE)
 	ANNOTATE_NOENDBR
 	.fill	OPT_RETURN_AT, 1, 0x90
 	ANNOTATE_UNRET_SAFE
 	ret
 	.fill	16, 1, 0xcc
-SYM_CODE_END(opt_return)
+SYM_END(opt_return, SYM_T_FUNC)
 STACK_FRAME_NON_STANDARD opt_return

@@ -13,6 +13,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/objtool.h>
 #include <linux/perf_event.h>
 #include <linux/uaccess.h>
 #include <asm/alternative.h>
@@ -147,7 +148,8 @@ noinline notrace int where_read(const void __user *from)
 	int value = 0, err = 0;
 
 	__uaccess_begin();
-	asm volatile(".globl where_read_at\n"
+	asm volatile(ANNOTATE_NOENDBR
+		     ".globl where_read_at\n"
 		     "where_read_at:\n"
 		     "1:	movl	%[from], %[value]\n"
 		     "2:\n"
@@ -253,7 +255,8 @@ static noinline notrace int where_load(const int *from)
 {
 	int value = 0, err = 0;
 
-	asm volatile(".globl where_load_at\n"
+	asm volatile(ANNOTATE_NOENDBR
+		     ".globl where_load_at\n"
 		     "where_load_at:\n"
 		     "1:	movl	%[from], %[value]\n"
 		     "2:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00\n"
