@@ -817,9 +817,10 @@ static void opt_handler_skips(struct kunit *test)
 	expect_result(test, skip_insns, 99);
 }
 
+/* Where calls are counted, that is done in front of the function. */
 static void skip_behind_call(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	if (regs->ip == (unsigned long)opt_stack_inner)
+	if ((unsigned long)opt_stack_inner - regs->ip <= CONFIG_FUNCTION_PADDING_BYTES)
 		skip_to_last(regs);
 }
 
@@ -1142,8 +1143,14 @@ static void opt_static_branches(struct kunit *test)
 	for (i = 0; i < nr; i++) {
 		struct optimized_kprobe *op = op_at((unsigned long)kps[i].addr);
 
-		if (op && op->optinsn.insn && op->optinsn.size > at[i]) {
-			KUNIT_EXPECT_TRUE(test, op->optinsn.traps & BIT(at[i]));
+		if (!op || !op->optinsn.insn)
+			continue;
+		/* From where the jump begins. */
+		at[i] += op->optinsn.lead;
+		if (op->optinsn.size > at[i]) {
+			KUNIT_EXPECT_TRUE_MSG(test, op->optinsn.traps & BIT(at[i]),
+					      "%pS, jump at -%u", kps[i].addr,
+					      op->optinsn.lead);
 			jumps++;
 		}
 	}
