@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Configure and make, out of tree, one folder for each configuration."""
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -13,12 +14,18 @@ from .paths import CACHE, HARNESS, log_file
 CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
 
 
+def without_modules(path):
+    """What a distribution has in the kernel itself: no guest loads a driver."""
+    with lzma.open(path, "rt") as f:
+        return re.sub("=m$", "=n", f.read(), flags=re.M)
+
+
 class Build:
     """One build folder."""
 
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
-                 extras=True, modules=("*",)):
-        self.label, self.source, self.fragments = label, source, fragments
+                 extras=True, modules=("*",), base=""):
+        self.label, self.source, self.fragments, self.base = label, source, fragments, base
         self.compiler = compiler        # of programs that run in the guest
         self.extras = extras            # whether guest scripts are run, which take modules
         self.modules = modules          # patterns of those
@@ -40,13 +47,14 @@ class Build:
         """Configures anew only when our fragments or the Kconfig files we change have changed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = "".join(f.read_text() for f in self.fragments)
-        stamp, digest = self.folder / ".kp-config", self.digest(text)
+        base = without_modules(self.base) if self.base else ""
+        stamp, digest = self.folder / ".kp-config", self.digest(base + text)
         if stamp.exists() and stamp.read_text() == digest:
             return
         stamp.unlink(missing_ok=True)
         ui.need_space(self.folder, 1, f"a build of {self.label}")
         merged = self.folder / "kp.config"
-        merged.write_text(text)
+        merged.write_text(base + text)
         with ui.Step(f"configure {self.label}") as step:
             self.make("config", f"KCONFIG_ALLCONFIG={merged}", "allnoconfig", step=step)
             self.verify(text)

@@ -52,7 +52,8 @@ kp - build, boot and test this kprobes subsystem
         ports            cross compile the kernel's other ports; or one: ports:arm
         quick            a part of the tests of three of them, for after a change
         {by_name}
-                         KUnit in a guest of such a port, or of a kernel that checks types
+                         KUnit in a guest of such a port, or of a kernel that checks types;
+                         more in one of Debian's configuration
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        everything that can begin within {minutes} minutes
@@ -107,7 +108,7 @@ def cmd_probe(args):
 
 
 def one_config(label):
-    config = next((c for c in configs.CONFIGS if c.label == label), None)
+    config = next((c for c in soak.guests() if c.label == label), None)
     if not config:
         raise ui.Failure(f"no configuration {label}; ./kp lists them")
     if not config.extras:

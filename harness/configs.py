@@ -7,6 +7,10 @@ from .paths import HARNESS
 
 LLVM = ("clang-19", "lld-19", "llvm-19")
 
+DEBIAN = "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz"
+# Its modules are signed.
+DEBIAN_PACKAGES = ("linux-config-6.12", "openssl")
+
 # The ftrace selftests of fprobes, and of events at tracepoints, which are among its users.
 FPROBE_TESTS = tuple(f"dynevent/{name}.tc" for name in (
     "add_remove_fprobe", "add_remove_tprobe", "fprobe_args_vfs", "fprobe_entry_arg",
@@ -49,11 +53,13 @@ class Config:
     llvm: str = ""          # built by the clang of this suffix
     without: tuple = ()     # of the architecture's suites
     mitigations: tuple = () # for the command line of another KUnit boot
+    cpu: str = ""           # of QEMU, for that boot
+    base: str = ""          # a distribution's configuration under the fragments
 
     @property
     def packages(self):
         """What it takes to build and to boot it."""
-        return self.arch.packages + (LLVM if self.llvm else ())
+        return self.arch.packages + (LLVM if self.llvm else ()) + (DEBIAN_PACKAGES if self.base else ())
 
     @property
     def label(self):
@@ -164,11 +170,15 @@ def port(arch, **more):
 
 
 # Tested when they are named only: KUnit on our core with the kernel's own ports, where
-# a compiler makes what others do not, and fault handlers in the detours of RISC-V.
+# a compiler makes what others do not, fault handlers in the detours of RISC-V, and what
+# Debian configures, which takes three times as long to build.
 BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=("cfi=fineibt",)),
-           Config(RISCV, "fault", slow=3, parts=("kunit", "faults"))]
+           Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
+           # The other processor counts how deep calls are, as its returns need that.
+           Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle"),
+                  base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
 
 # Those in which costs are compared with the kernel's own, see bench.py.
 BENCH = [

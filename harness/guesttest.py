@@ -42,7 +42,7 @@ NEED_NETWORK = ["kprobe/kretprobe_maxactive.tc"]
 def build(config, source):
     return Build(config.label, source, config.fragments, config.arch.name,
                  "" if config.llvm else config.arch.cross, config.llvm,
-                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras)
+                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras, base=config.base)
 
 
 def our_functions(folder):
@@ -83,9 +83,9 @@ def our_suites(made):
     return ktap.suites_in(made.source / n for n in names)
 
 
-def kunit_boot(config, made, modules, what, args, results):
+def kunit_boot(config, made, modules, what, args, results, cpu=""):
     """Counts the cases of one boot; returns the suites that there were."""
-    outcome = boot(config, made, modules, what, ["jobs/off"], 900, args=args)
+    outcome = boot(config, made, modules, what, ["jobs/off"], 900, args=args, cpu=cpu)
     judge(config, what, outcome, results)
     seen = set()
     why = ktap.skipped(outcome.log)
@@ -103,7 +103,7 @@ def kunit(config, made, modules, results):
     seen = kunit_boot(config, made, modules, "kunit", [], results)
     if config.mitigations:
         kunit_boot(config, made, modules, "mitigated",
-                   [*config.mitigations, "kunit.filter_glob=kprobes_*"], results)
+                   [*config.mitigations, "kunit.filter_glob=kprobes_*"], results, config.cpu)
     due = our_suites(made) | set(config.arch.suites) - set(config.without)
     for suite in sorted(due - seen):
         results.fail(f"{config.label} kunit {suite}", "the suite never ran")
@@ -279,8 +279,8 @@ def our_examples(config, made, modules, results):
     examples.build(made, results)
 
 
-PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep, "toggle": toggle,
-         "faults": faulty_handlers, "selftests": selftests}
+PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep,
+         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests}
 
 
 def run(config, source):

@@ -14,7 +14,7 @@ from .paths import CACHE, log_file
 # package: the program or file that shows it is there (other distributions name packages differently)
 PROBES = {
     "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex", "git": "git",
-    "gcc": "gcc", "kmod": "depmod", "make": "make", "patch": "patch", "perl": "perl",
+    "gcc": "gcc", "kmod": "depmod", "make": "make", "openssl": "openssl", "patch": "patch", "perl": "perl",
     "xz-utils": "xz", "sparse": "sparse", "gnuplot-nox": "gnuplot",
     "libc6-dev": "/usr/include/stdio.h",
     "libc6-dev-i386": "/usr/lib32/libc.a",
@@ -24,6 +24,7 @@ PROBES = {
     "lib32gcc-14-dev": "/usr/lib/gcc/x86_64-linux-gnu/14/32/libgcc.a",
     "libelf-dev": "/usr/include/gelf.h",
     "libssl-dev": "/usr/include/openssl/opensslv.h",
+    "linux-config-6.12": "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz",
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
     "qemu-system-x86": "qemu-system-x86_64",
     "qemu-system-arm": "qemu-system-aarch64",

@@ -32,7 +32,8 @@ def jobs(config, made, modules, seconds, seed):
     """Yields what each boot is called, and a function of Results that does it."""
     if config in configs.BY_NAME:
         yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
-        return
+        if "sweep" not in config.parts:
+            return
     if "toggle" in config.parts:
         yield (f"torture, seed {seed}",
                lambda own: guesttest.torture(config, made, modules, own, seconds, seed))

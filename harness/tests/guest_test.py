@@ -3,6 +3,7 @@
 import contextlib
 import io
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
@@ -78,6 +79,13 @@ class GuestTest(unittest.TestCase):
 
     def test_a_skipped_line(self):
         self.assertEqual(self.count(HEALTHY.replace("ok one", "skip one # why")), (1, 0, 1))
+
+    def test_another_processor(self):
+        config, made = configs.CONFIGS[0], types.SimpleNamespace(folder=Path("/build"))
+        for cpu, used in (("", "max"), ("Skylake-Server", "Skylake-Server")):
+            words = qemu.command(config, made, "initrd", cpu=cpu)
+            # The last of several counts.
+            self.assertEqual([b for a, b in zip(words, words[1:]) if a == "-cpu"][-1], used)
 
 
 class RaceTest(unittest.TestCase):

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is done for hours, and in which configurations."""
+import unittest
+
+from harness import configs, soak
+
+
+def names(label):
+    config = next(c for c in soak.guests() if c.label == label)
+    return [name.split(",")[0] for name, _ in soak.jobs(config, None, [], 1, 1)]
+
+
+class SoakTest(unittest.TestCase):
+    def test_a_port_has_kunit_only(self):
+        for config in configs.BY_NAME:
+            if config.parts == ("kunit",):
+                self.assertEqual(names(config.label), ["kunit"])
+
+    def test_debian_has_all_that_it_can(self):
+        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep"])
+
+    def test_others_have_no_kunit(self):
+        self.assertEqual(names("x86_64:none"), ["torture", "sweep", "fuzz"])
+
+
+if __name__ == "__main__":
+    unittest.main()
