@@ -6,7 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import (bench, check, configs, guesttest, house, packages, ports, qemu, schedule, selftest, series, share,
+from . import (bench, check, configs, deb, guesttest, house, packages, ports, qemu, schedule, selftest, series, share,
                soak, sweep, tree, ui)
 from .paths import CACHE
 from .results import Results
@@ -41,6 +41,8 @@ kp - build, boot and test this kprobes subsystem
                          kernels: x86_64:bench-none. --plot FILE draws it
   ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files;
                          --house counts instead what makes the code easy or hard to read
+  ./kp deb               Debian packages of a kernel, to install: with Debian's configuration,
+                         or that of --config FILE
   ./kp tree DIR          only write the overlaid source tree, to build as you like
   ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
@@ -161,6 +163,12 @@ def cmd_bench(args):
     return bench.run(args.arch, args.plot)
 
 
+def cmd_deb(args):
+    packages.need([*packages.tree_packages(), *packages.BUILD, *deb.PACKAGES,
+                   *([] if args.config else ["linux-config-6.12"])])
+    return deb.run(args.config)
+
+
 def cmd_tree(args):
     packages.need(packages.tree_packages())
     tree.update(Path(args.dir).resolve())
@@ -259,6 +267,7 @@ def parse(argv):
     bench_verb.add_argument("arch", nargs="?", default="x86_64")
     bench_verb.add_argument("--plot")
     verb("check", cmd_check).add_argument("--house", action="store_true")
+    verb("deb", cmd_deb).add_argument("--config", metavar="FILE")
     verb("tree", cmd_tree).add_argument("dir")
     verb("series", cmd_series).add_argument("dir", nargs="?")
     return parser.parse_args(argv)

@@ -16,6 +16,7 @@ PROBES = {
     "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex", "git": "git",
     "gcc": "gcc", "kmod": "depmod", "make": "make", "openssl": "openssl", "patch": "patch", "perl": "perl",
     "xz-utils": "xz", "sparse": "sparse", "gnuplot-nox": "gnuplot",
+    "cpio": "cpio", "debhelper": "dh_listpackages", "dpkg-dev": "dpkg-buildpackage", "rsync": "rsync",
     "libc6-dev": "/usr/include/stdio.h",
     "libc6-dev-i386": "/usr/lib32/libc.a",
     "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",
