@@ -177,7 +177,7 @@ BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
                   without=("longest-symbol",), mitigations=("cfi=fineibt",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
            # The other processor counts how deep calls are, as its returns need that.
-           Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle"),
+           Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle", "scale"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
 
 # Those in which costs are compared with the kernel's own, see bench.py.

@@ -26,6 +26,8 @@ RACING = ["toggle.sh", "torture.sh"]
 SWEEP = "sweep.sh"
 BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
           "nomem.sh", "pidns.sh", "static.sh", "why.sh"]
+SCALE = (2, 64)                 # CPUs
+SCALE_PROBES = 10000
 SHOWN = 40                      # hits that ./kp probe prints
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
@@ -230,6 +232,21 @@ def toggle(config, made, modules, results):
     race(config, made, modules, "toggle", lengths, repeat(0)[1], results)
 
 
+def scale(config, made, modules, results):
+    """The same probes with few CPUs and with many: what they cost is told, by the number of CPUs."""
+    script = "jobs/scale"
+    for cpus in SCALE:
+        what = f"scale-{cpus}"
+        # Each CPU would measure the clock while the others keep it waiting.
+        outcome = boot(config, made, modules, what, [f"{script} {SCALE_PROBES}"], 900,
+                       args=[*QUIET, "lpj=4000000", "tsc=reliable"], cpus=cpus)
+        judge(config, what, outcome, results)
+        count_script(config, outcome, script, results)
+        lines, _ = outcome.script(script)
+        ui.say(f"  {config.label}, {cpus} CPUs: " + ", ".join(
+            line.removeprefix("scale ") for line in lines if line.startswith("scale ")))
+
+
 def torture(config, made, modules, results, seconds, start):
     race(config, made, modules, "torture", {"torture.sh": seconds}, start, results)
 
@@ -280,7 +297,7 @@ def our_examples(config, made, modules, results):
 
 
 PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep,
-         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests}
+         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests, "scale": scale}
 
 
 def run(config, source):

@@ -14,6 +14,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
@@ -516,6 +517,31 @@ static void run_unregister(unsigned int nr)
 	nr_many = 0;
 }
 
+static void call_all(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_many; i++)
+		((void (*)(void))many[i].addr)();
+}
+
+/* Each CPU after the other, so that no hit is counted away, and then all at once. */
+static void run_everywhere(unsigned int unused)
+{
+	unsigned long missed = 0;
+	unsigned int cpu, i;
+
+	hits = 0;
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, call_all, NULL, 1);
+	result("hits", hits);
+
+	on_each_cpu(call_all, NULL, 1);
+	for (i = 0; i < nr_many; i++)
+		missed += many[i].nmissed;
+	result("missed", missed);
+}
+
 static bool all_are_jumps(void)
 {
 	unsigned int i;
@@ -712,6 +738,7 @@ static const struct action {
 	{ "each", run_each },
 	{ "leave", run_leave },
 	{ "since", run_since },
+	{ "everywhere", run_everywhere },
 	{ "jumped", run_jumped },
 	{ "wait", run_wait },
 	{ "oldest", run_oldest },
