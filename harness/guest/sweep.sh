@@ -2,8 +2,8 @@
 # A probe on every function entry, a return probe on each, a probe on what comes
 # behind each entry, thousands of random instructions, and every instruction of hundreds of
 # functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
-# guest works and checks its results. The text is the same afterwards. Argument: a seed; or "refused", to be told
-# what is refused; or "returns", for return probes only, which then stay.
+# guest works and checks its results. The text is the same afterwards. Argument: a seed; or
+# "refused", to be told what is refused; or "returns", for return probes only, which then stay.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
 . /kp/lib
