@@ -62,51 +62,67 @@ static struct kprobe_point *point_with_detour(unsigned long addr)
 	return point && point_has_detour(point) ? point : NULL;
 }
 
-/* Would the point be reached by a jump if nothing was in the way? */
-static bool wants_jump(struct kprobe_point *point)
+static enum point_text wanted_if_free(struct kprobe_point *point)
 {
 	struct point_inputs in = kprobe_point_read_inputs(point);
-	enum point_text wanted = kprobe_point_wants(&in);
+
+	return kprobe_point_wants(&in);
+}
+
+/* Would the point be reached by a jump, or keep its own, if nothing was in the way? */
+static bool wants_jump(struct kprobe_point *point)
+{
+	enum point_text wanted = wanted_if_free(point);
 
 	return wanted == POINT_JUMP || wanted == POINT_BREAK_LATER;
 }
 
-/* Find the next point behind @point, which shares the jump of @owner or is the owner. */
-struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
-					       struct kprobe_point *point)
+/* Find the next point behind @point, of those that the jump of @owner covers. */
+static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kprobe_point *point,
+					 bool (*is_one)(const struct kprobe_point *other,
+							const struct kprobe_point *owner))
 {
 	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
 	struct kprobe_point *other;
 
-	if (!owner->sharing)
-		return NULL;
-
 	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
-		if (other && other->owner == owner)
+		if (other && is_one(other, owner))
 			return other;
 	}
 
 	return NULL;
+}
+
+static bool shares_jump(const struct kprobe_point *point, const struct kprobe_point *owner)
+{
+	return point->owner == owner;
+}
+
+/* Find the next point behind @point that shares the jump of @owner. */
+struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
+					       struct kprobe_point *point)
+{
+	return owner->shared ? next_covered(owner, point, shares_jump) : NULL;
+}
+
+static bool is_armed(const struct kprobe_point *point, const struct kprobe_point *owner)
+{
+	return point->state == POINT_ARMED;
 }
 
 /* Make the next armed point behind @point, if @owner's jump covers it, share that jump. */
 struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
 					     struct kprobe_point *point)
 {
-	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
-	struct kprobe_point *other;
+	struct kprobe_point *other = next_covered(owner, point, is_armed);
 
-	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
-		other = kprobe_point_find(addr);
-		if (other && other->state == POINT_ARMED) {
-			other->owner = owner;
-			owner->sharing++;
-			return other;
-		}
+	if (other) {
+		other->owner = owner;
+		owner->shared = true;
 	}
 
-	return NULL;
+	return other;
 }
 
 /*
@@ -132,6 +148,18 @@ static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point
 	return point_owns_jump(other) && jumps_overlap(other, point);
 }
 
+/* Could @point, which has no jump, have one that @other shares instead of its own? */
+static bool can_take_over(struct kprobe_point *point, struct kprobe_point *other)
+{
+	return point_has_jump(other) && jump_covers(point, point_addr(other)) &&
+	       wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
+}
+
+static bool is_obstacle(struct kprobe_point *other, struct kprobe_point *point)
+{
+	return is_in_the_way(other, point) && !can_take_over(point, other);
+}
+
 /* May a point at @addr be in the way of the jump of @point? */
 static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 {
@@ -140,8 +168,9 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 	return first <= point_addr(point) || jump_covers(point, first);
 }
 
-/* Find a point because of which there can be no jump of @point, or it cannot stay. */
-struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
+static struct kprobe_point *find_near(struct kprobe_point *point,
+				      bool (*is_one)(struct kprobe_point *other,
+						     struct kprobe_point *point))
 {
 	unsigned long addr = point_addr(point);
 	struct kprobe_point *other;
@@ -152,11 +181,44 @@ struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
-		if (other && other != point && is_in_the_way(other, point))
+		if (other && other != point && is_one(other, point))
 			return other;
 	}
 
 	return NULL;
+}
+
+/* Find a point because of which there can be no jump of @point, or it cannot stay. */
+struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
+{
+	return find_near(point, is_in_the_way);
+}
+
+/* Is @point armed, and has no jump only because of jumps that it could share? */
+bool kprobe_point_can_take_over(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED && point_has_detour(point) &&
+	       wanted_if_free(point) == POINT_JUMP && find_near(point, is_in_the_way) &&
+	       !find_near(point, is_obstacle);
+}
+
+/*
+ * Has the jump of @point, its own or shared, to go for one that begins before it? One
+ * jump for several points is better than a jump and a breakpoint.
+ */
+bool kprobe_point_is_taken_over(struct kprobe_point *point)
+{
+	struct kprobe_point *owner = point->owner ?: point, *before;
+	unsigned long addr = point_addr(owner);
+
+	for (addr -= MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN; addr < point_addr(owner);
+	     addr += KPROBE_INSN_ALIGN) {
+		before = point_with_detour(addr);
+		if (before && can_take_over(before, owner) && kprobe_point_can_take_over(before))
+			return true;
+	}
+
+	return false;
 }
 
 /* A jump that is shared is that of its owner. */

@@ -26,7 +26,7 @@ static struct kmem_cache *point_cache;
 static void point_disown(struct kprobe_point *point)
 {
 	point->owner = NULL;
-	point->sharing = 0;
+	point->shared = false;
 }
 
 /* The one writer of a point's state, and of the flags that mirror it. */

@@ -70,7 +70,7 @@
  * @detour: what is known about a detour, see optimize.c
  * @owner: the point whose jump leads through this one's detour, NULL when that is its own;
  *	see neighbours.c
- * @sharing: how many points have this one as their owner
+ * @shared: other points have this one as their owner
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
  * @jumps: times that a jump was planned, or written, whose hits do not look for
  *	post_handlers, or that its hits have ceased to
@@ -102,7 +102,7 @@ struct kprobe_point {
 	enum point_state state;
 	enum point_detour detour;
 	struct kprobe_point *owner;
-	unsigned int sharing;
+	bool shared;
 	unsigned int quiet_after;
 	unsigned int jumps;
 	unsigned int left_jumps;

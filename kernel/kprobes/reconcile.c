@@ -74,8 +74,11 @@ static bool point_loses_jump(struct kprobe_point *point)
 
 	wanted = point_wanted(point);
 
-	return !step_is_deferred(point->state, wanted) &&
-	       kprobe_point_next(point->state, wanted) == POINT_ARMED;
+	if (!step_is_deferred(point->state, wanted) &&
+	    kprobe_point_next(point->state, wanted) == POINT_ARMED)
+		return true;
+
+	return kprobe_point_is_taken_over(point);
 }
 
 static bool point_is_armed(struct kprobe_point *point)
@@ -158,7 +161,7 @@ static void point_reconsider(struct kprobe_point *point)
 
 	/* A jump goes in points_drop_jumps() only, which knows of all who share it. */
 	if (next == point->state || next == POINT_ARMED || step_is_deferred(point->state, wanted)) {
-		if (kprobe_point_wants_detour(point))
+		if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point))
 			kprobe_jump_queue(point);
 		return;
 	}

@@ -237,7 +237,29 @@ static void chain_grows_backwards(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 43);
 		KUNIT_EXPECT_STREQ(test, calls, ALL + n);
 	}
+	expect_chained(test);
 	expect_calls(test, ALL, BY_BRANCH);
+}
+
+/* Jumps are there already both before and behind a probe that comes. */
+static void chain_grows_in_any_order(struct kunit *test)
+{
+	/* Prime to the number of probes: each comes once. */
+	static const unsigned int steps[] = { 3, 7 };
+	unsigned int i, n;
+
+	static_assert(NR_PROBES == 10);
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
+		for (n = 1; n <= NR_PROBES; n++) {
+			chain_add(test, n * steps[i] % NR_PROBES, NULL);
+			wait_for_kprobe_optimizer();
+			KUNIT_EXPECT_EQ(test, opt_chain(40, n & 1), 43);
+		}
+		expect_chained(test);
+		expect_calls(test, ALL, BY_BRANCH);
+		kunit_release_action(test, chain_leave, NULL);
+	}
 }
 
 static unsigned int sent_to;
@@ -309,6 +331,7 @@ static struct kunit_case chain_test_cases[] = {
 	KUNIT_CASE(chain_member_disabled),
 	KUNIT_CASE(chain_grows),
 	KUNIT_CASE(chain_grows_backwards),
+	KUNIT_CASE(chain_grows_in_any_order),
 	KUNIT_CASE(chain_redirect),
 	KUNIT_CASE(chain_originals),
 	{}
