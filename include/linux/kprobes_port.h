@@ -233,7 +233,7 @@ bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimiz
 
 /* kernel/kprobes/jumps.c */
 bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
-		       struct optimized_kprobe *next, bool unused);
+		       struct optimized_kprobe *next, bool post, bool unused);
 
 /* kernel/kprobes/slot.c */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);

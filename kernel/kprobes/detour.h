@@ -10,6 +10,13 @@
 
 #include "point.h"
 
+/* Is arch_chain_detour() told whether there is a post_handler? Others always look. */
+#ifdef ARCH_DETOURS_ARE_TOLD_OF_POST
+#define DETOURS_ARE_TOLD_OF_POST	1
+#else
+#define DETOURS_ARE_TOLD_OF_POST	0
+#endif
+
 #ifdef CONFIG_OPTPROBES
 static inline void point_init_detour(struct kprobe_point *point)
 {
@@ -21,10 +28,16 @@ static inline bool point_has_detour(struct kprobe_point *point)
 	return arch_prepared_optinsn(&point->op.optinsn);
 }
 
-/* Can the point keep its jump although it has a post_handler? */
+/* Could the detour call post_handlers? */
 static inline bool point_detour_calls_post(struct kprobe_point *point)
 {
 	return arch_detour_calls_post(&point->op);
+}
+
+/* Is the jump that is planned now to lead to a call of them? */
+static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
+{
+	return point_detour_calls_post(point) && (point->post || !DETOURS_ARE_TOLD_OF_POST);
 }
 
 /* Called with the original text restored, when no new hit can find the detour. */
@@ -43,6 +56,11 @@ static inline bool point_has_detour(struct kprobe_point *point)
 }
 
 static inline bool point_detour_calls_post(struct kprobe_point *point)
+{
+	return false;
+}
+
+static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
 {
 	return false;
 }

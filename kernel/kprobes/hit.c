@@ -224,26 +224,6 @@ int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_hit_pre_handlers);
 
-#ifdef arch_hit_in_detour
-/*
- * The same for a point that has a post_handler and a detour, which does not look for
- * that: a hit without one is not to pay for the question.
- */
-int kprobe_hit_all_handlers(struct kprobe *p, struct pt_regs *regs)
-{
-	/* A handler may overwrite what tells. */
-	bool detour = arch_hit_in_detour(p, regs);
-	int ret = kprobe_hit_pre_handlers(p, regs);
-
-	if (ret || !detour || !READ_ONCE(p->post_handler))
-		return ret;
-
-	return arch_detour_post(p, regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_hit_all_handlers);
-#endif
-
 /*
  * Members with a pre_handler are among the callees while they are enabled and not
  * postponed, so mostly one look is enough.

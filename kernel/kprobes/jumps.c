@@ -70,6 +70,7 @@ void __weak arch_unguard_kprobes(struct list_head *oplist)
  * @op: a probe with a prepared detour, and no jump
  * @owner: whose jump leads to it: @op itself, or a probe before it
  * @next: the next probe behind @op that this jump covers, or NULL
+ * @post: the jump is to lead to a call of post_handlers
  * @unused: no task is in the detour, which may be changed
  *
  * It is called before each arch_guard_kprobes(), first for the owner.
@@ -78,7 +79,7 @@ void __weak arch_unguard_kprobes(struct list_head *oplist)
  * Return: false if the detour would have to be changed, and may not.
  */
 bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
-			      struct optimized_kprobe *next, bool unused)
+			      struct optimized_kprobe *next, bool post, bool unused)
 {
 	return true;
 }
@@ -233,7 +234,7 @@ static bool chain_sharing(struct kprobe_point *owner)
 	for (point = owner; point; point = next) {
 		next = kprobe_point_next_sharing(owner, point);
 		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
-				       is_quiet(point)))
+				       point->calls_post, is_quiet(point)))
 			done = false;
 	}
 

@@ -87,40 +87,20 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
 	return false;
 }
 
-/* Does a hit that comes by the detour look for post_handlers? */
-bool kprobe_point_asks_post(struct kprobe_point *point)
-{
-	if (DETOUR_HAS_TO_ASK)
-		return point->op.kp.pre_handler == kprobe_hit_all_handlers;
-
-	return point_detour_calls_post(point);
-}
-
-/* Have it do so while there are any. */
-static void point_choose_dispatcher(struct kprobe_point *point)
-{
-	bool ask = point->post && point_has_detour(point) && point_detour_calls_post(point);
-
-	if (!DETOUR_HAS_TO_ASK || ask == kprobe_point_asks_post(point))
-		return;
-
-	/* From now on those who are in the detour may miss them. */
-	if (!ask)
-		point->jumps++;
-	WRITE_ONCE(point->op.kp.pre_handler,
-		   ask ? kprobe_hit_all_handlers : kprobe_hit_pre_handlers);
-}
-
-/* Let a hit call a single callee directly, without walking the list. */
+/*
+ * Let a hit call a single callee directly, without walking the list, if no other member
+ * has a post_handler: a detour calls that of the callee.
+ */
 void kprobe_point_update_callee(struct kprobe_point *point)
 {
 	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
-	struct kprobe *callee = &point->op.kp;
+	struct kprobe *callee = &point->op.kp, *single;
 
-	point_choose_dispatcher(point);
-	if (!FAULTS_WATCHED && !(DETOUR_HAS_TO_ASK && kprobe_point_asks_post(point)) &&
-	    first != end && first->next == end)
-		callee = hlist_entry(first, struct kprobe, hlist);
+	if (!FAULTS_WATCHED && first != end && first->next == end) {
+		single = hlist_entry(first, struct kprobe, hlist);
+		if (point->post == !!single->post_handler)
+			callee = single;
+	}
 
 	/*
 	 * Publish only an initialised probe; pairs with the dependent load in

@@ -201,7 +201,7 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 		return NOTIFY_DONE;
 
 	/* At the return of a function it is the probe itself that is current. */
-	if (hit_is_dispatcher(kp->pre_handler))
+	if (kp->pre_handler == kprobe_hit_pre_handlers)
 		culprits_note(point_of(kp), args->regs);
 	else if (return_is_probe(kp))
 		culprit_note(kp);

@@ -109,6 +109,11 @@ static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 {
 }
 
+static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	container_of(kp, struct watch, kp)->hits++;
+}
+
 static void watch_init(struct watch *w, unsigned int n)
 {
 	memset(w, 0, sizeof(*w));
@@ -151,7 +156,7 @@ static struct watch *watch_add(struct kunit *test, unsigned int n)
 
 /* One that joins @w, or keeps it from jumping when it has a post_handler. */
 static struct watch *watch_join(struct kunit *test, const struct watch *w,
-				kprobe_post_handler_t post)
+				kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
 	struct watch *fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 
@@ -159,7 +164,7 @@ static struct watch *watch_join(struct kunit *test, const struct watch *w,
 	fellow->kp.addr = w->kp.addr;
 	fellow->start = w->start;
 	memcpy(fellow->text, w->text, sizeof(fellow->text));
-	fellow->kp.pre_handler = count_hit;
+	fellow->kp.pre_handler = pre;
 	fellow->kp.post_handler = post;
 	watch_register(test, fellow);
 
@@ -295,7 +300,7 @@ static void optimize_post_handler(struct kunit *test)
 	struct watch *w = watch_add(test, 0), *fellow;
 
 	expect_jump(test, w);
-	fellow = watch_join(test, w, ignore_post);
+	fellow = watch_join(test, w, count_hit, ignore_post);
 	expect_with_post(test, w);
 	expect_hits(test, w, 0, CALLS);
 	wait_for_kprobe_optimizer();
@@ -311,7 +316,7 @@ static void optimize_post_handler(struct kunit *test)
 static void optimize_post_handler_disabled(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
-	struct watch *fellow = watch_join(test, w, ignore_post);
+	struct watch *fellow = watch_join(test, w, count_hit, ignore_post);
 
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
@@ -325,12 +330,29 @@ static void optimize_post_handler_disabled(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
+/* The only pre_handler is not that of the member with the post_handler. */
+static void optimize_post_handler_of_another(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct watch *fellow = watch_join(test, w, NULL, count_post);
+
+	wait_for_kprobe_optimizer();
+	expect_with_post(test, w);
+	expect_hits(test, w, 0, CALLS);
+	KUNIT_EXPECT_EQ(test, fellow->hits, CALLS);
+	watch_unregister(test, w);
+	wait_for_kprobe_optimizer();
+	expect_hits(test, fellow, 0, CALLS);
+	watch_unregister(test, fellow);
+	expect_original(test, w, 0);
+}
+
 static void optimize_several_members(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow;
 
 	expect_jump(test, w);
-	fellow = watch_join(test, w, NULL);
+	fellow = watch_join(test, w, count_hit, NULL);
 	expect_jump(test, w);
 	expect_hits(test, w, 0, CALLS);
 	expect_hits(test, fellow, 0, CALLS);
@@ -904,7 +926,7 @@ static void optimize_counts_each_call(struct kunit *test)
 	inner = watch_add_next(test, w);
 	c = caller_start(test);
 	for (i = 0; i < ROUNDS; i++) {
-		fellow = watch_join(test, w, ignore_post);
+		fellow = watch_join(test, w, count_hit, ignore_post);
 		caller_let_run(c);
 		watch_unregister(test, fellow);
 		if (i % 4 == 0)
@@ -1032,7 +1054,7 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
-	fellow = watch_join(test, w, NULL);
+	fellow = watch_join(test, w, count_hit, NULL);
 	w->kp.pre_handler = hold_hit;
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
@@ -1202,6 +1224,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_comes_and_goes),
 	KUNIT_CASE(optimize_post_handler),
 	KUNIT_CASE(optimize_post_handler_disabled),
+	KUNIT_CASE(optimize_post_handler_of_another),
 	KUNIT_CASE(optimize_several_members),
 	KUNIT_CASE(optimize_disabled),
 	KUNIT_CASE(optimize_knob),

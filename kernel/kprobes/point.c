@@ -42,10 +42,12 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 		return;
 
 	point->state = state;
+	if (state == POINT_OPTIMIZING)
+		point->calls_post = point_jump_is_to_call_post(point);
 	if (!point_has_jump(point))
 		point_disown(point);
 	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) &&
-	    !kprobe_point_asks_post(point))
+	    !point->calls_post)
 		point->jumps++;
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | kprobe_point_state_flags(state));
 

@@ -71,6 +71,7 @@
  * @owner: the point whose jump leads through this one's detour, NULL when that is its own;
  *	see neighbours.c
  * @shared: other points have this one as their owner
+ * @calls_post: the jump, planned or written, leads to a call of post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
  * @jumps: times that a jump was planned, or written, whose hits do not look for
  *	post_handlers, or that its hits have ceased to
@@ -103,6 +104,7 @@ struct kprobe_point {
 	enum point_detour detour;
 	struct kprobe_point *owner;
 	bool shared;
+	bool calls_post;
 	unsigned int quiet_after;
 	unsigned int jumps;
 	unsigned int left_jumps;

@@ -44,12 +44,18 @@ static bool point_ignores_all_off(struct kprobe_point *point)
 	       arch_trampoline_kprobe(&point->op.kp);
 }
 
+/* A jump that was planned without one leads to no call of a post_handler. */
+static bool point_misses_post(struct kprobe_point *point)
+{
+	return point_has_jump(point) ? !point->calls_post : !point_detour_calls_post(point);
+}
+
 /* All but whether a neighbour is in the way. */
 struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
 {
 	return (struct point_inputs){
 		.enabled = point->enabled,
-		.post = point_detour_calls_post(point) ? 0 : point->post,
+		.post = point_misses_post(point) ? point->post : 0,
 		.all_off = all_off && !point_ignores_all_off(point),
 		.may_jump = may_jump,
 		.detour = point_has_detour(point),

@@ -11,8 +11,11 @@
 /* Offsets in struct kprobe, struct kprobe_ctlblk and pcpu_hot, for entry.S. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 #define KPROBE_PRE_HANDLER	(3 * __SIZEOF_POINTER__)
+#define KPROBE_POST_HANDLER	(4 * __SIZEOF_POINTER__)
 #define KPROBE_CALLEE		(5 * __SIZEOF_POINTER__)
 #define KPROBE_CONTEXT		0
+#define KPROBE_SAVED_FLAGS	4
+#define KPROBE_CALLED		8
 #define PCPU_PREEMPT_COUNT	__SIZEOF_POINTER__
 
 /*
@@ -39,11 +42,14 @@
 				 -__SIZEOF_POINTER__)
 
 /*
- * The post way is at the end of the slot: a copy of the first instruction, between code
- * as the detour begins with, and a short jump. Offset of where its call returns to.
+ * The post way is at the end of the slot: a copy of the probed instruction, between code
+ * as the detour begins with, and a short jump. Offset of where its call returns to. The
+ * last byte of the slot says how far behind DETOUR_RETURN the post way begins; it is
+ * negative when the instruction is emulated.
  */
 #define DETOUR_UNFRAME		(DETOUR_COPIES - DETOUR_RETURN)
-#define DETOUR_POST_RETURN	(DETOUR_SIZE - DETOUR_UNFRAME - 2)
+#define DETOUR_WAY		(DETOUR_SIZE - 1)
+#define DETOUR_POST_RETURN	(DETOUR_WAY - DETOUR_UNFRAME - 2)
 
 #ifndef __ASSEMBLY__
 
@@ -141,6 +147,7 @@ struct arch_specific_insn {
  * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
  * @guarded: an instruction of these that is come to runs as its copy
+ * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
  * @chained: the jump that leads here is that of a probe before this one
  * @sharing: the other probes that the jump of this one leads to
  * @from: the copies of the instructions from this offset on run
@@ -164,6 +171,7 @@ struct arch_optimized_insn {
 	u8 extable;
 	u8 calls;
 	bool guarded;
+	bool calls_post;
 	bool chained;
 	u8 sharing;
 	u8 from;
@@ -182,10 +190,8 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 #define arch_detour_calls_post arch_detour_calls_post
 bool arch_detour_calls_post(const struct optimized_kprobe *op);
 
-/* Detours call post_handlers, if the pre_handler asks for that, see kprobe_hit_all_handlers(). */
-#define arch_hit_in_detour arch_hit_in_detour
-bool arch_hit_in_detour(struct kprobe *p, const struct pt_regs *regs);
-int arch_detour_post(struct kprobe *p, struct pt_regs *regs);
+/* A detour begins with another call when it is to call a post_handler. */
+#define ARCH_DETOURS_ARE_TOLD_OF_POST
 
 #define arch_jump_lead arch_jump_lead
 unsigned int arch_jump_lead(const struct optimized_kprobe *op);
@@ -196,11 +202,13 @@ unsigned int arch_jump_lead_max(void);
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
- * @saved_if: X86_EFLAGS_IF of the probed code, which its copy runs without
+ * @saved_flags: flags of the probed code, whose copy runs with interrupts off
+ * @called: whose post_handler a detour is to call
  */
 struct kprobe_ctlblk {
 	unsigned int context;
-	unsigned long saved_if;
+	unsigned int saved_flags;
+	struct kprobe *called;
 };
 
 extern const int kretprobe_blacklist_size;

@@ -24,7 +24,8 @@
  *
  * A link is written and removed only while nobody is in the detour. It takes no more room
  * than there is: behind each copy, but for those before a probe, there are others and in
- * the end a jump of the same size.
+ * the end a jump of the same size. What the detour calls first is chosen at the same time:
+ * it depends on whether there is a post_handler.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -36,16 +37,14 @@
 /* The byte behind the instructions that the jump covers, or that there are copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)
 {
-	return (unsigned long)op->kp.addr - op->optinsn.lead + op->optinsn.len;
+	return jump_addr(&op->kp) + op->optinsn.len;
 }
 
 /* The copies have to reach to the end of the jump. */
 bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other)
 {
-	unsigned long start = (unsigned long)op->kp.addr - op->optinsn.lead;
-
 	return other->kp.addr > op->kp.addr && other->optinsn.insn &&
-	       end_of_copies(other) >= start + op->optinsn.size;
+	       end_of_copies(other) >= jump_addr(&op->kp) + op->optinsn.size;
 }
 
 /**
@@ -129,16 +128,30 @@ static void write_link(struct arch_optimized_insn *optinsn, const struct link *l
 	optinsn->linked = true;
 }
 
+/* Whether a hit goes on in the post way is up to the call that the detour begins with. */
+static void write_entry(struct arch_optimized_insn *optinsn, bool post)
+{
+	u8 *at = optinsn->insn + DETOUR_RETURN - CALL_INSN_SIZE;
+	u8 call[CALL_INSN_SIZE];
+
+	__text_gen_insn(call, CALL_INSN_OPCODE, at,
+			post ? kprobe_detour_pre_entry : kprobe_detour_entry, sizeof(call));
+	poke_slot(at, call);
+	optinsn->calls_post = post;
+}
+
 bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
-		       struct optimized_kprobe *next, bool unused)
+		       struct optimized_kprobe *next, bool post, bool unused)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 	struct link link = find_link(op, owner, next);
 	bool changes = !is_linked_so(optinsn, &link);
 
-	if (changes && !unused)
+	if ((changes || optinsn->calls_post != post) && !unused)
 		return false;
 
+	if (optinsn->calls_post != post)
+		write_entry(optinsn, post);
 	if (changes)
 		remove_link(optinsn);
 	optinsn->to = link.to;

@@ -134,7 +134,7 @@ static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
 static __always_inline void restore_if(struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_if);
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_flags) & X86_EFLAGS_IF;
 }
 
 /* RET, whose copy is left for good. */
@@ -207,15 +207,21 @@ bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
 void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_pre_entry(void);
 asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs);
-unsigned long kprobe_detour_elsewhere(struct pt_regs *regs, unsigned long ret);
-int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
+void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
+unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret);
+void kprobe_detour_elsewhere(struct pt_regs *regs);
+void kprobe_detour_follow(struct pt_regs *regs);
 void kprobe_detour_preempt(void);
 void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
-void __noreturn kprobe_detour_leave(struct pt_regs *regs, unsigned long ret);
+unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
+void __noreturn kprobe_detour_leave(struct pt_regs *regs);
 
 static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 {

@@ -171,9 +171,11 @@ static __always_inline unsigned int post_copy(unsigned int post)
 }
 
 /* Where the jump of @p begins. */
-static __always_inline unsigned long jump_addr(struct kprobe *p)
+static __always_inline unsigned long jump_addr(const struct kprobe *p)
 {
-	return (unsigned long)p->addr - optinsn_of(p)->lead;
+	const struct optimized_kprobe *op = container_of(p, struct optimized_kprobe, kp);
+
+	return (unsigned long)p->addr - op->optinsn.lead;
 }
 
 /* emit.c */

@@ -3,7 +3,8 @@
  * What is in a detour.
  *
  * A detour begins with a call of kprobe_detour_entry(), which saves the
- * registers and has the handlers called. On 64 bits it is inside the detour that
+ * registers and has the handlers called; or of kprobe_detour_pre_entry(), see chain.c, which
+ * goes on in the post way. On 64 bits it is inside the detour that
  * struct pt_regs is begun and ended, because there the stack pointer is restored
  * last and can be any. Behind it are copies of the instructions that the jump
  * covers, and a jump behind the last of them. To the copies nothing
@@ -122,6 +123,7 @@ bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *reg
 	optinsn->from = 0;
 	optinsn->to = MAX_OPTIMIZED_LENGTH;
 	optinsn->linked = false;
+	optinsn->calls_post = false;
 	optinsn->why = DETOUR_POSSIBLE;
 	optinsn->why_at = 0;
 
@@ -362,6 +364,7 @@ static int emit_post_way(struct emitter *e, const struct region *region, unsigne
 		ret = emit_post(e, region, probed);
 	emit_unframe(e);
 	emit_jmp8(e, DETOUR_COPIES + copied_size(probed));
+	emit_byte(e, post == DETOUR_POST_RETURN ? -1 : post - DETOUR_RETURN);
 
 	return ret;
 }

@@ -80,38 +80,8 @@ SYM_CODE_END(kprobe_post_entry)
 _ASM_NOKPROBE(kprobe_post_entry)
 
 #ifdef CONFIG_OPTPROBES
-/*
- * Called at the start of a detour, which has pushed what a trap does, but for an
- * ss. The return address is in the place of an error code; the probe is at a
- * fixed distance from there, see struct detour. Returned to, the detour takes
- * from the stack what it has pushed. Otherwise leave as a trap would.
- */
-SYM_CODE_START(kprobe_detour_entry)
-	ANNOTATE_NOENDBR	/* called directly only */
-	UNWIND_HINT_IRET_REGS offset=8
-	PUSH_REGS
-	ENCODE_FRAME_POINTER
-	movq	$__KERNEL_DS, SS(%rsp)
-	/* Handlers may overwrite it. To who looks at orig_ax it is no system call. */
-	movq	ORIG_RAX(%rsp), %rbx
-
-	/* What the handlers must not be able to do. */
-	ASM_CLAC
-
-	/*
-	 * As any hit, see kprobe_int3_handler(), and hit_pre_handler(). Interrupts
-	 * may be on here.
-	 */
-#ifdef CONFIG_PREEMPT_COUNT
-	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
-#endif
-	movq	-DETOUR_RETURN(%rbx), %rdi
-	cmpq	$0, PER_CPU_VAR(current_kprobe)
-	jne	.Lnested
-	movq	%rdi, PER_CPU_VAR(current_kprobe)
-	movl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT), %eax
-	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
-	movq	KPROBE_CALLEE(%rdi), %rdi
+/* Call the pre_handler of the kprobe in %rdi. */
+.macro CALL_PRE_HANDLER
 	movq	%rsp, %rsi
 #if defined(CONFIG_CFI_CLANG)
 	/* How functions are called by pointer only C is told. */
@@ -122,6 +92,66 @@ SYM_CODE_START(kprobe_detour_entry)
 #else
 	call	*KPROBE_PRE_HANDLER(%rdi)
 #endif
+.endm
+
+/* Call its post_handler, if it has one, which that of a point may lose at any time. */
+.macro CALL_POST_HANDLER
+	movq	%rsp, %rsi
+#ifdef CONFIG_CFI_CLANG
+	call	kprobe_detour_call_post
+#else
+	movq	KPROBE_POST_HANDLER(%rdi), %rax
+	testq	%rax, %rax
+	jz	.Lcalled
+	xorl	%edx, %edx
+	CALL_NOSPEC rax
+.Lcalled:
+#endif
+.endm
+
+/*
+ * What a detour has pushed becomes a struct pt_regs. Leaves in %rbx where the detour goes
+ * on: handlers may overwrite orig_ax. To who looks at that it is no system call.
+ */
+.macro SAVE_REGS_IN_DETOUR
+	UNWIND_HINT_IRET_REGS offset=8
+	PUSH_REGS
+	ENCODE_FRAME_POINTER
+	movq	$__KERNEL_DS, SS(%rsp)
+	movq	ORIG_RAX(%rsp), %rbx
+
+	/* What the handlers must not be able to do. */
+	ASM_CLAC
+.endm
+
+/*
+ * As any hit, see kprobe_int3_handler(), and hit_pre_handler(): leaves in %rdi whose
+ * pre_handler is to be called. Interrupts may be on here.
+ */
+.macro BEGIN_HIT nested:req
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+#endif
+	movq	-DETOUR_RETURN(%rbx), %rdi
+	cmpq	$0, PER_CPU_VAR(current_kprobe)
+	jne	\nested
+	movq	%rdi, PER_CPU_VAR(current_kprobe)
+	movl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT), %eax
+	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
+	movq	KPROBE_CALLEE(%rdi), %rdi
+.endm
+
+/*
+ * Called at the start of a detour, which has pushed what a trap does, but for an
+ * ss. The return address is in the place of an error code; the probe is at a
+ * fixed distance from there, see struct detour. Returned to, the detour takes
+ * from the stack what it has pushed. Otherwise leave as a trap would.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	ANNOTATE_NOENDBR	/* called directly only */
+	SAVE_REGS_IN_DETOUR
+	BEGIN_HIT .Lnested
+	CALL_PRE_HANDLER
 	testl	%eax, %eax
 	jnz	.Lelsewhere
 	movq	$0, PER_CPU_VAR(current_kprobe)
@@ -163,11 +193,7 @@ SYM_CODE_START(kprobe_detour_entry)
 .Lelsewhere:
 	UNWIND_HINT_REGS
 	movq	%rsp, %rdi
-	movq	%rbx, %rsi
 	call	kprobe_detour_elsewhere
-	movq	%rax, %rbx
-	testq	%rax, %rax
-	jnz	.Lback
 .Lleave:
 	/* Interrupts off, and no NT, which IRET must not see. */
 	pushq	$X86_EFLAGS_FIXED
@@ -191,26 +217,88 @@ SYM_CODE_START(kprobe_detour_entry)
 	LEAVE_AS_A_TRAP
 
 /*
- * The same for a post way, behind its copy and with the frame that a detour begins with:
- * the probe is current and interrupts are off, as at kprobe_post_entry(). The instruction
- * may have set DF or AC.
+ * The same when a post_handler is to be called as well. Goes on in the post way, as by
+ * kprobe_enter_post_copy(): the probe stays current, and the CPU with it.
+ */
+SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR	/* called directly only */
+	SAVE_REGS_IN_DETOUR
+	BEGIN_HIT .Lnested_pre
+	movq	%rdi, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CALLED)
+	CALL_PRE_HANDLER
+	testl	%eax, %eax
+	jnz	.Lelsewhere
+.Lway:
+	/* Only a negative distance carries: there is nothing to be copied. */
+	movsbq	DETOUR_WAY - DETOUR_RETURN(%rbx), %rax
+	addq	%rax, %rbx
+	jc	.Lemulate
+	movl	EFLAGS(%rsp), %eax
+	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_SAVED_FLAGS)
+	andl	$~X86_EFLAGS_IF, EFLAGS(%rsp)
+#ifdef CONFIG_PREEMPTION
+	cli
+#endif
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+#endif
+	jmp	.Lback
+
+.Lnested_pre:
+	UNWIND_HINT_REGS
+	movq	%rsp, %rsi
+	call	kprobe_detour_nested_pre
+	testl	%eax, %eax
+	jz	.Lover
+	decl	%eax
+	jz	.Lelsewhere
+	jmp	.Lway
+
+.Lemulate:
+	UNWIND_HINT_REGS
+	subq	%rax, %rbx
+	movq	%rsp, %rdi
+	movq	%rbx, %rsi
+	call	kprobe_detour_emulate
+	movq	%rax, %rbx
+	testq	%rax, %rax
+	jnz	.Lback
+	jmp	.Lleave
+
+/*
+ * Called in a post way, behind its copy and with the frame that a detour begins with: the
+ * probe is current and interrupts are off, as at kprobe_post_entry(). The handler is to
+ * have them as before the copy. DF is clear, for a function that may set it has no detours.
  */
 SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* called directly only */
-	UNWIND_HINT_IRET_REGS offset=8
-	PUSH_REGS
-	ENCODE_FRAME_POINTER
-	movq	$__KERNEL_DS, SS(%rsp)
-	movq	ORIG_RAX(%rsp), %rbx
-	ASM_CLAC
-	cld
-
-	movq	-DETOUR_POST_RETURN(%rbx), %rdi
-	movq	%rsp, %rsi
-	call	kprobe_detour_post
-	testl	%eax, %eax
-	jz	.Lback
+	SAVE_REGS_IN_DETOUR
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+#endif
+	movl	PER_CPU_VAR(kprobe_ctlblk + KPROBE_SAVED_FLAGS), %eax
+	andl	$X86_EFLAGS_IF, %eax
+	jz	.Lno_interrupts
+	orl	%eax, EFLAGS(%rsp)
+	sti
+.Lno_interrupts:
+	movq	RIP(%rsp), %r12
+	movq	PER_CPU_VAR(kprobe_ctlblk + KPROBE_CALLED), %rdi
+	CALL_POST_HANDLER
+	cmpl	$0, PER_CPU_VAR(hits_aside)
+	jne	.Lresume
+	movq	$0, PER_CPU_VAR(current_kprobe)
+.Lended:
+	cmpq	%r12, RIP(%rsp)
+	je	.Lover
+	movq	%rsp, %rdi
+	call	kprobe_detour_follow
 	jmp	.Lleave
+
+.Lresume:
+	UNWIND_HINT_REGS
+	call	kprobe_hit_resume
+	jmp	.Lended
 SYM_CODE_END(kprobe_detour_entry)
 _ASM_NOKPROBE(kprobe_detour_entry)
 

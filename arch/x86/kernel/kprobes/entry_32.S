@@ -125,16 +125,16 @@ _ASM_NOKPROBE(kprobe_post_entry)
 
 #ifdef CONFIG_OPTPROBES
 /*
- * Called at the start of a detour: the return address is its first copy, and all
- * else is the probed code's. When no more is asked for than the values of
- * registers, that address is returned to. Otherwise leave as a trap would.
+ * Save the registers of the probed code. Leaves in %ebx where the call returns to, for a
+ * handler may push something there, and in %eax the probe; @ret is the offset of the one
+ * in the slot from the other.
  */
-SYM_CODE_START(kprobe_detour_entry)
+.macro SAVE_REGS_IN_DETOUR ret:req
 	pushl	%ss
 	pushl	%esp		/* sp, corrected below */
 	pushfl
 	pushl	$__KERNEL_CS
-	pushl	$0		/* ip, set below */
+	pushl	$0		/* ip, set below or in C */
 	pushl	5 * 4(%esp)	/* orig_ax: where to go on, see arch_kprobe_regs_ip() */
 	PUSH_REGS_32
 	ENCODE_FRAME_POINTER
@@ -144,13 +144,25 @@ SYM_CODE_START(kprobe_detour_entry)
 	SET_C_SEGMENTS
 	ASM_CLAC
 
-	/* Handlers see the ip that is behind a breakpoint, and may push where this is. */
 	movl	PTREGS_SIZE(%esp), %ebx
-	movl	-DETOUR_RETURN(%ebx), %eax
+	movl	-\ret(%ebx), %eax
+.endm
+
+/* Handlers see the ip that is behind a breakpoint. */
+.macro SET_IP_OF_PROBE
 	movl	KPROBE_ADDR(%eax), %edx
 	incl	%edx
 	movl	%edx, PT_EIP(%esp)
+.endm
 
+/*
+ * Called at the start of a detour: the return address is its first copy, and all
+ * else is the probed code's. When no more is asked for than the values of
+ * registers, that address is returned to. Otherwise leave as a trap would.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	SAVE_REGS_IN_DETOUR DETOUR_RETURN
+	SET_IP_OF_PROBE
 	movl	%esp, %edx
 	call	kprobe_detour_hit
 
@@ -177,6 +189,18 @@ SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
 	movl	%eax, %esp
 	ENCODE_FRAME_POINTER
 	call	kprobe_detour_elsewhere
+.Lleave_detour:
+	/* Interrupts off, and no NT, which IRET must not see. */
+	pushl	$X86_EFLAGS_FIXED
+	popfl
+	jmp	.Lleave
+
+/* The same when a post_handler is to be called as well. */
+SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
+	SAVE_REGS_IN_DETOUR DETOUR_RETURN
+	SET_IP_OF_PROBE
+	movl	%esp, %edx
+	call	kprobe_detour_hit_pre
 	testl	%eax, %eax
 	jz	.Lleave_detour
 	movl	%eax, %ebx
@@ -185,34 +209,13 @@ SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
 	jne	.Lmoved
 	movl	%ebx, PTREGS_SIZE(%esp)
 	jmp	.Lreturn
-.Lleave_detour:
-	/* Interrupts off, and no NT, which IRET must not see. */
-	pushl	$X86_EFLAGS_FIXED
-	popfl
-	jmp	.Lleave
 
 /*
- * The same for a post way, behind its copy: the probe is current and interrupts are off,
- * as at kprobe_post_entry(). The instruction may have set DF or AC.
+ * Called in a post way, behind its copy: the probe is current and interrupts are off,
+ * as at kprobe_post_entry(). DF is clear, for a function that may set it has no detours.
  */
 SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
-	pushl	%ss
-	pushl	%esp		/* sp, corrected below */
-	pushfl
-	pushl	$__KERNEL_CS
-	pushl	$0		/* ip, to be set in C */
-	pushl	5 * 4(%esp)	/* orig_ax, as above */
-	PUSH_REGS_32
-	ENCODE_FRAME_POINTER
-	addl	$2 * 4, PT_OLDESP(%esp)
-
-	SET_C_SEGMENTS
-	ASM_CLAC
-	cld
-
-	/* A handler may push where this is. */
-	movl	PTREGS_SIZE(%esp), %ebx
-	movl	-DETOUR_POST_RETURN(%ebx), %eax
+	SAVE_REGS_IN_DETOUR DETOUR_POST_RETURN
 	movl	%esp, %edx
 	call	kprobe_detour_post
 	testl	%eax, %eax

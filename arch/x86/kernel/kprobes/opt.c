@@ -293,7 +293,11 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	list_splice_tail_init(oplist, done_list);
 }
 
+/* A guest of Xen cannot switch off its interrupts for the copy by POPF. */
 bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
+	if (cpu_feature_enabled(X86_FEATURE_XENPV))
+		return false;
+
 	return !op->optinsn.insn || op->optinsn.post;
 }
