@@ -206,8 +206,32 @@ bool kprobe_has_sites(unsigned long start, unsigned long end);
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_has_static_calls(unsigned long start, unsigned long end);
 
+/* Bytes of text whose probes are counted together. */
+#define KPROBE_BLOCK	16UL
+
+/* kernel/kprobes/table.c */
+unsigned int kprobes_in_block(unsigned long addr);
+
+/* How many probes are there in [@first, @last], or more? */
+static __always_inline unsigned int kprobes_near(unsigned long first, unsigned long last)
+{
+	unsigned int nr = 0;
+
+	for (first &= -KPROBE_BLOCK; first <= last; first += KPROBE_BLOCK)
+		nr += kprobes_in_block(first);
+
+	return nr;
+}
+
 /* kernel/kprobes/check.c */
+#ifdef CONFIG_KGDB
 bool kprobe_on_debuggers_breakpoint(unsigned long addr);
+#else
+static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
+{
+	return false;
+}
+#endif
 
 #ifdef CONFIG_OPTPROBES
 /**

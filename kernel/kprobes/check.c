@@ -71,6 +71,7 @@ static bool in_static_call(struct probe_request *req)
 	       kprobe_has_static_calls(req->addr, req->addr + 1);
 }
 
+#ifdef CONFIG_KGDB
 /**
  * kprobe_on_debuggers_breakpoint() - has the kernel's debugger put one here?
  * @addr: an address of kernel text
@@ -80,12 +81,9 @@ static bool in_static_call(struct probe_request *req)
  */
 bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 {
-#ifdef CONFIG_KGDB
 	return kgdb_io_module_registered && kgdb_has_hit_break(addr);
-#else
-	return false;
-#endif
 }
+#endif
 
 /*
  * The debugger's breakpoint must be taken neither for the original instruction nor for

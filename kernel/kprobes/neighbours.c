@@ -77,6 +77,12 @@ static bool wants_jump(struct kprobe_point *point)
 	return wanted == POINT_JUMP || wanted == POINT_BREAK_LATER;
 }
 
+/* Is a point the only one in [@first, @last], as most are? */
+static bool is_alone(unsigned long first, unsigned long last)
+{
+	return kprobes_near(first, last) <= 1;
+}
+
 /* Find the next point behind @point, of those that the jump of @owner covers. */
 static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kprobe_point *point,
 					 bool (*is_one)(const struct kprobe_point *other,
@@ -84,6 +90,9 @@ static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kpro
 {
 	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
 	struct kprobe_point *other;
+
+	if (is_alone(point_addr(point), addr + MAX_OPTIMIZED_LENGTH))
+		return NULL;
 
 	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
@@ -178,6 +187,8 @@ static struct kprobe_point *find_near(struct kprobe_point *point,
 	/* A jump that begins at its probe, before this one, goes when this is armed. */
 	if (arch_jump_lead(&point->op))
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
+	if (is_alone(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
+		return NULL;
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
@@ -211,6 +222,8 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	struct kprobe_point *owner = point->owner ?: point, *before;
 	unsigned long addr = point_addr(owner);
 
+	if (is_alone(addr - MAX_OPTIMIZED_LENGTH, addr))
+		return false;
 	for (addr -= MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN; addr < point_addr(owner);
 	     addr += KPROBE_INSN_ALIGN) {
 		before = point_with_detour(addr);
@@ -256,6 +269,8 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 	}
 
 	last = addr + behind;
+	if (is_alone(addr - before, last))
+		return;
 	for (addr -= before; addr <= last; addr += KPROBE_INSN_ALIGN) {
 		outer = point_with_detour(addr);
 		if (outer && outer != inner &&
@@ -292,6 +307,8 @@ bool kprobe_points_cover(unsigned long addr)
 	unsigned long last = addr + arch_jump_lead_max();
 	struct kprobe_point *outer;
 
+	if (!kprobes_near(at, last))
+		return false;
 	for (; at <= last; at += KPROBE_INSN_ALIGN) {
 		outer = point_with_detour(at);
 		if (outer && jump_covers(outer, addr))

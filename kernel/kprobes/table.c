@@ -8,11 +8,16 @@
  * that gets too full is replaced by a larger one; a reader that still walks the
  * old one finds there what it has to find, for a point's text is written after
  * it was published and restored before it is taken out.
+ *
+ * Most questions about what is near an address have the answer that nothing is. So the
+ * table counts, by another hash, the points in blocks of text.
  */
 #include <linux/build_bug.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
@@ -31,6 +36,8 @@
  * @last: number of the last slot, with all bits below the highest set
  * @live: slots with a point
  * @used: slots that are not NULL, the removed ones included
+ * @blocks: as many counters as slots; one counts the points of all blocks that have its
+ *	number as their hash, and stays at its maximum once it is there
  * @slots: a point, a tombstone, or NULL, at which a look-up ends
  */
 struct point_table {
@@ -39,13 +46,17 @@ struct point_table {
 	unsigned long last;
 	unsigned int live;
 	unsigned int used;
+	u8 *blocks;
 	struct kprobe_point __rcu *slots[];
 };
+
+static u8 no_blocks[2];
 
 /* The table before the first registration. */
 static struct point_table no_points = {
 	.shift = BITS_PER_LONG - 1,
 	.last = 1,
+	.blocks = no_blocks,
 	.slots = { NULL, NULL },
 };
 
@@ -113,6 +124,32 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
+static __always_inline u8 *block_of(const struct point_table *table, unsigned long addr)
+{
+	return &table->blocks[table_start(table, addr / KPROBE_BLOCK)];
+}
+
+/**
+ * kprobes_in_block() - how many probes may there be around an address?
+ * @addr: any address
+ *
+ * Context: As get_kprobe().
+ * Return: the number of probed addresses in the KPROBE_BLOCK bytes, aligned to as much,
+ * that @addr is in, or more.
+ */
+noinstr unsigned int kprobes_in_block(unsigned long addr)
+{
+	return READ_ONCE(*block_of(rcu_dereference_raw(point_table), addr));
+}
+
+static void block_count(struct point_table *table, unsigned long addr, int delta)
+{
+	u8 *block = block_of(table, addr);
+
+	if (*block != U8_MAX)
+		WRITE_ONCE(*block, *block + delta);
+}
+
 struct kprobe_point *kprobe_point_find(unsigned long addr)
 {
 	struct kprobe *p;
@@ -168,6 +205,7 @@ static void table_insert(struct point_table *table, struct kprobe_point *point)
 	if (!rcu_access_pointer(*slot))
 		table->used++;
 	table->live++;
+	block_count(table, point_addr(point), 1);
 	rcu_assign_pointer(*slot, point);
 }
 
@@ -179,6 +217,7 @@ static void table_remove(struct point_table *table, struct kprobe_point *point)
 		i = table_after(table, i);
 
 	rcu_assign_pointer(table->slots[i], tombstone_for(table, i));
+	block_count(table, point_addr(point), -1);
 	table->live--;
 }
 
@@ -188,8 +227,9 @@ static struct point_table *table_create(unsigned int nr)
 	unsigned int bits = max(POINT_TABLE_BITS_MIN, order_base_2(2 * nr));
 	struct point_table *table;
 
-	table = kvzalloc(struct_size(table, slots, BIT(bits)), GFP_KERNEL);
+	table = kvzalloc(size_add(struct_size(table, slots, BIT(bits)), BIT(bits)), GFP_KERNEL);
 	if (table) {
+		table->blocks = (u8 *)&table->slots[BIT(bits)];
 		table->shift = BITS_PER_LONG - bits;
 		table->last = BIT(bits) - 1;
 	}

@@ -5,6 +5,9 @@
 #include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/cleanup.h>
+#include <linux/kprobes_port.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 
 #include "point.h"
 #include "table.h"
@@ -89,9 +92,61 @@ static void table_behind_tombstones(struct kunit *test)
 	expect_none_found(test);
 }
 
+/* One more than can be counted. */
+#define CROWD	(U8_MAX + 1U)
+
+static struct kprobe_point *crowd_alloc(struct kunit *test, unsigned long addr)
+{
+	struct kprobe_point *crowd = kunit_kcalloc(test, CROWD, sizeof(*crowd), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, crowd);
+	for (i = 0; i < CROWD; i++) {
+		crowd[i].state = POINT_DISARMED;
+		crowd[i].op.kp.addr = (kprobe_opcode_t *)(addr + i % KPROBE_BLOCK);
+	}
+
+	return crowd;
+}
+
+/* Add @nr of @crowd, and remove all but @left of them. */
+static void expect_counted(struct kunit *test, struct kprobe_point *crowd, unsigned int nr,
+			   unsigned int left)
+{
+	unsigned long addr = point_addr(crowd);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		kprobe_table_add(&crowd[i]);
+		KUNIT_EXPECT_GE(test, kprobes_in_block(addr), min(i + 1U, (unsigned int)U8_MAX));
+		KUNIT_EXPECT_GE(test, kprobes_near(addr - 1, addr), 1);
+	}
+	while (nr-- > left)
+		kprobe_table_del(&crowd[nr]);
+	KUNIT_EXPECT_GE(test, kprobes_in_block(addr), left);
+}
+
+static void table_counts_blocks(struct kunit *test)
+{
+	unsigned long addr = ALIGN((unsigned long)fakes, KPROBE_BLOCK);
+	struct kprobe_point *crowd = crowd_alloc(test, addr);
+	unsigned int before;
+
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_ASSERT_EQ(test, kprobe_points_reserve(CROWD), 0);
+	before = kprobes_in_block(addr);
+	expect_counted(test, crowd, KPROBE_BLOCK, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_in_block(addr), before);
+
+	/* From now on the counter stays as it is, and says that there may be some. */
+	expect_counted(test, crowd, CROWD, 1);
+	kprobe_table_del(&crowd[0]);
+}
+
 static struct kunit_case table_cases[] = {
 	KUNIT_CASE(table_tombstones),
 	KUNIT_CASE(table_behind_tombstones),
+	KUNIT_CASE(table_counts_blocks),
 	{}
 };
 

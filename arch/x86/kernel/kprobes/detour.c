@@ -67,10 +67,20 @@ NOKPROBE_SYMBOL(undo_jump);
 /* The same of all jumps. */
 static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8 *text)
 {
-	unsigned long probe, last = addr + arch_jump_lead_max();
+	unsigned long probe = addr - MAX_OPTIMIZED_LENGTH + 1, last = addr + arch_jump_lead_max();
+	unsigned int nr = kprobes_near(probe, last);
 	struct kprobe *p;
 
-	for (probe = addr - MAX_OPTIMIZED_LENGTH + 1; probe <= last; probe++) {
+	/* Mostly the one that there may be is here. */
+	if (nr == 1) {
+		p = get_kprobe((kprobe_opcode_t *)addr);
+		if (p) {
+			undo_jump(buf, addr, len, text, p);
+			return;
+		}
+	}
+
+	for (; nr && probe <= last; probe++) {
 		p = get_kprobe((kprobe_opcode_t *)probe);
 		if (p)
 			undo_jump(buf, addr, len, text, p);
