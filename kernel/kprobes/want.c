@@ -55,7 +55,7 @@ struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
 {
 	return (struct point_inputs){
 		.enabled = point->enabled,
-		.post = point_misses_post(point) ? point->post : 0,
+		.post = point->post && point_misses_post(point) ? point->post : 0,
 		.all_off = all_off && !point_ignores_all_off(point),
 		.may_jump = may_jump,
 		.detour = point_has_detour(point),

@@ -183,6 +183,10 @@ static __always_inline void search_probes(struct code *code, unsigned long from)
 	struct kprobe *p;
 
 	for (code->searched = max(code->searched, from); code->searched <= last; code->searched++) {
+		if (!kprobes_in_block(code->searched)) {
+			code->searched |= KPROBE_BLOCK - 1;
+			continue;
+		}
 		p = get_kprobe((void *)code->searched);
 		if (!p)
 			continue;
@@ -239,11 +243,24 @@ static __always_inline bool is_padding(struct code *code)
 	       !kprobe_on_debuggers_breakpoint(code->at);
 }
 
+/* The same where the search has found no probe that is not behind. */
+static void skip_searched(struct code *code)
+{
+	unsigned long end = min(code->end, code->searched - code->lead_max);
+
+	while (code->at < end && *(u8 *)code->at == INT3_INSN_OPCODE &&
+	       !kprobe_on_debuggers_breakpoint(code->at))
+		code->at++;
+}
+
 /* Skip breakpoints that pad functions, without decoding them. */
 static void skip_padding(struct code *code)
 {
-	while (code->at < code->end && is_padding(code))
+	while (code->at < code->end && is_padding(code)) {
 		code->at++;
+		if (code->probe < code->at)
+			skip_searched(code);
+	}
 }
 
 /* Note where @insn, at @addr, is and what it does. */

@@ -141,8 +141,11 @@ static const char refused_far[] = "far branch";
 static const char refused_gs[] = "handlers need the kernel's GS base";
 static const char refused_switch[] = "switches between contexts";
 
+/* In ascending order of the opcodes. */
 static const struct refusal refusals[] = {
+	{ 0x8e, 0x38, 0x28, refused_gs },		/* mov %gs */
 	{ 0x9a, 0, 0, refused_far },
+	{ 0xc7, 0xff, 0xf8, "the probe would abort the transaction" },
 	{ 0xca, 0, 0, refused_far },
 	{ 0xcb, 0, 0, refused_far },
 	{ 0xcc, 0, 0, refused_trap },
@@ -151,10 +154,12 @@ static const struct refusal refusals[] = {
 	{ 0xcf, 0, 0, refused_far },
 	{ 0xea, 0, 0, refused_far },
 	{ 0xf1, 0, 0, refused_trap },
-	{ 0x8e, 0x38, 0x28, refused_gs },		/* mov %gs */
-	{ 0xc7, 0xff, 0xf8, "the probe would abort the transaction" },
 	{ 0xff, 0x38, 0x18, refused_far },		/* call far */
 	{ 0xff, 0x38, 0x28, refused_far },		/* jmp far */
+	{ 0x0f01, 0xff, 0xc2, refused_switch },		/* vmlaunch */
+	{ 0x0f01, 0xff, 0xc3, refused_switch },		/* vmresume */
+	{ 0x0f01, 0xff, 0xd8, refused_switch },		/* vmrun */
+	{ 0x0f01, 0xff, 0xf8, refused_gs },		/* swapgs */
 	{ 0x0f05, 0, 0, refused_switch },		/* syscall */
 	{ 0x0f07, 0, 0, refused_switch },		/* sysret */
 	{ 0x0f0b, 0, 0, refused_trap },			/* ud2 */
@@ -166,10 +171,6 @@ static const struct refusal refusals[] = {
 	{ 0x0fb5, 0, 0, refused_gs },			/* lgs */
 	{ 0x0fb9, 0, 0, refused_trap },			/* ud1 */
 	{ 0x0fff, 0, 0, refused_trap },			/* ud0 */
-	{ 0x0f01, 0xff, 0xc2, refused_switch },		/* vmlaunch */
-	{ 0x0f01, 0xff, 0xc3, refused_switch },		/* vmresume */
-	{ 0x0f01, 0xff, 0xd8, refused_switch },		/* vmrun */
-	{ 0x0f01, 0xff, 0xf8, refused_gs },		/* swapgs */
 };
 
 static bool refusal_matches(const struct refusal *r, struct insn *insn)
@@ -205,7 +206,7 @@ const char *kprobe_refusal_reason(struct insn *insn)
 
 	if (insn->opcode.nbytes == 2)
 		opcode = opcode << 8 | insn->opcode.bytes[1];
-	for (r = refusals; r < refusals + ARRAY_SIZE(refusals); r++) {
+	for (r = refusals; r < refusals + ARRAY_SIZE(refusals) && r->opcode <= opcode; r++) {
 		if (r->opcode == opcode && refusal_matches(r, insn))
 			return r->why;
 	}

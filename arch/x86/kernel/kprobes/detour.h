@@ -18,7 +18,7 @@
 
 /* How an instruction is done in a detour. */
 enum region_kind {
-	REGION_PLAIN,		/* copied */
+	REGION_PLAIN,		/* copied as it is */
 	REGION_JCC,		/* with a wider displacement */
 	REGION_JMP,
 	REGION_LOOP,		/* over a jump that has one */
@@ -27,6 +27,7 @@ enum region_kind {
 	REGION_CALL_THUNK,
 	REGION_END,		/* copied, and does not go on to the next */
 	REGION_END_THUNK,	/* jumps to a thunk that does it */
+	REGION_REBASED,		/* copied, but for an operand relative to its address */
 	REGION_PADDING,		/* nobody comes here */
 };
 

@@ -74,7 +74,7 @@ static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, uns
 	unsigned int size = 0;
 
 	if (post_takes_copy(p)) {
-		if (ri->kind != REGION_PLAIN)
+		if (ri->kind != REGION_PLAIN && ri->kind != REGION_REBASED)
 			return 0;
 		size = DETOUR_UNFRAME + ri->len + POST_CALL_SIZE;
 	}
@@ -135,10 +135,15 @@ static void emit_byte(struct emitter *e, u8 byte)
 	e->image[e->pos++] = byte;
 }
 
+static void emit_bytes(struct emitter *e, const u8 *bytes, unsigned int nr)
+{
+	memcpy(e->image + e->pos, bytes, nr);
+	e->pos += nr;
+}
+
 static void emit_u32(struct emitter *e, u32 value)
 {
-	memcpy(e->image + e->pos, &value, sizeof(value));
-	e->pos += sizeof(value);
+	emit_bytes(e, (const u8 *)&value, sizeof(value));
 }
 
 /* The operand of a branch to @target, which ends an instruction. */
@@ -254,6 +259,10 @@ static int emit_original(struct emitter *e, const struct region *region,
 	struct insn insn;
 
 	e->addr = region->addr + ri->at;
+	if (ri->kind == REGION_PLAIN) {
+		emit_bytes(e, region->text + ri->at, ri->len);
+		return 0;
+	}
 
 	return insn_decode(&insn, region->text + ri->at, ri->len, INSN_MODE_KERN) ?:
 	       emit_insn(e, ri, &insn);
@@ -293,10 +302,8 @@ static int emit_region(struct emitter *e, const struct region *region)
 static int emit_frame(struct emitter *e, unsigned long ip)
 {
 	static const u8 push_sp_twice_and_flags[] = { 0x54, 0xff, 0x34, 0x24, 0x9c };
-	unsigned int i;
 
-	for (i = 0; i < sizeof(push_sp_twice_and_flags); i++)
-		emit_byte(e, push_sp_twice_and_flags[i]);
+	emit_bytes(e, push_sp_twice_and_flags, sizeof(push_sp_twice_and_flags));
 	emit_byte(e, PUSH_IMM8);
 	emit_byte(e, __KERNEL_CS);
 
@@ -306,10 +313,10 @@ static int emit_frame(struct emitter *e, unsigned long ip)
 static void emit_unframe(struct emitter *e)
 {
 	static const u8 drop_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
-	unsigned int i;
+	const unsigned int first = 4 - DETOUR_DROPS;
 
-	for (i = 4 - DETOUR_DROPS; i < sizeof(drop_ip_and_cs_pop_flags_and_sp); i++)
-		emit_byte(e, drop_ip_and_cs_pop_flags_and_sp[i]);
+	emit_bytes(e, drop_ip_and_cs_pop_flags_and_sp + first,
+		   sizeof(drop_ip_and_cs_pop_flags_and_sp) - first);
 }
 
 static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);

@@ -235,13 +235,12 @@ void arch_unguard_kprobes(struct list_head *oplist)
 }
 
 /* To perf: a jump has come or gone, and the guards were or are there. */
-static void announce_jump(struct optimized_kprobe *op, bool made)
+static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
-	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
 	void *addr = (void *)jump_addr(&op->kp);
 	unsigned int size = op->optinsn.size;
+	u8 none[MAX_OPTIMIZED_LENGTH];
 
-	fill_jump(op, jump);
 	fill_guarded(op, none);
 	perf_event_text_poke(addr, made ? none : jump, size, made ? jump : none, size);
 }
@@ -266,7 +265,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	list_for_each_entry_safe(op, next, oplist, list) {
 		fill_jump(op, jump);
 		poke_first(op, jump[0]);
-		announce_jump(op, true);
+		announce_jump(op, jump, true);
 		list_del_init(&op->list);
 	}
 	kprobe_poke_sync();
@@ -275,8 +274,8 @@ void arch_optimize_kprobes(struct list_head *oplist)
 /* Leaves the breakpoints of the probes in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
+	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
 	struct optimized_kprobe *op;
-	u8 none[MAX_OPTIMIZED_LENGTH];
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
@@ -285,7 +284,8 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	list_for_each_entry(op, oplist, list) {
 		fill_guarded(op, none);
 		poke_tail(op, none);
-		announce_jump(op, false);
+		fill_jump(op, jump);
+		announce_jump(op, jump, false);
 	}
 	kprobe_poke_sync();
 

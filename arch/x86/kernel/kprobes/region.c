@@ -146,6 +146,11 @@ static bool is_landing_pad(struct insn *insn)
 	return is_endbr(code);
 }
 
+static int copied(struct insn *insn)
+{
+	return insn_rip_relative(insn) ? REGION_REBASED : REGION_PLAIN;
+}
+
 static int through_thunk(struct insn *insn, int kind)
 {
 	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !kprobe_copy_wants_thunk(insn))
@@ -167,10 +172,12 @@ static int classify(struct insn *insn, unsigned long addr)
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
 	if (insn_is_avx(insn))
-		return REGION_PLAIN;
+		return copied(insn);
 
 	kind = classify_opcode(insn);
-	if (kind > REGION_PLAIN && !kprobe_branch_is_portable(insn))
+	if (kind == REGION_PLAIN)
+		return copied(insn);
+	if (!kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
 
 	return through_thunk(insn, kind);
@@ -370,18 +377,14 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 {
 	unsigned long start = addr - lead;
 	enum detour_obstacle obstacle;
-	unsigned int at;
 
 	*region = (struct region){
 		.addr = start,
 		.lead = lead,
 		.end = fn->end,
 		.indirect = map->indirect,
+		.branched = bitmap_read(map->targets, start - fn->start, MAX_OPTIMIZED_LENGTH) & ~1,
 	};
-	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
-		if (test_bit(start - fn->start + at, map->targets))
-			region->branched |= BIT(at);
-	}
 
 	obstacle = choose_jump(region);
 	if (!obstacle && !runs_to_probe(region))
