@@ -8,12 +8,16 @@
 
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 
 #ifdef CONFIG_KPROBES
 
 struct module;
+
+/* kprobes.c: serializes all that changes points, their members and the switches */
+extern struct mutex kprobe_mutex;
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /* hit.c: ports that handle hits which interrupt others */

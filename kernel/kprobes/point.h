@@ -48,6 +48,7 @@
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/lockdep.h>
@@ -121,9 +122,6 @@ static inline unsigned long point_addr(const struct kprobe_point *point)
 }
 
 DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
-
-/* kprobes.c: serializes all that changes points, their members and the switches */
-extern struct mutex kprobe_mutex;
 
 /* kprobes.c: probes can be registered, for all that they need has been set up */
 extern bool kprobes_available;

@@ -28,6 +28,7 @@
 #include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -477,6 +478,7 @@ static void learn_jump(unsigned int i)
 	struct kprobe *p = get_kprobe(lab.probe[i].addr);
 
 	nr_jumps += container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
+	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&text_mutex);
 	free_regs[i] = kprobe_map_dead_regs(kprobe_map_function(addr), addr);
 }

@@ -10,6 +10,7 @@
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
@@ -146,10 +147,12 @@ static void opt_free_registers(struct kunit *test)
 	for (f = opt_freedoms; f < opt_freedoms_end; f++) {
 		unsigned long dead = 0;
 
+		mutex_lock(&kprobe_mutex);
 		mutex_lock(&text_mutex);
 		dead = kprobe_map_dead_regs(kprobe_map_function((unsigned long)f->addr),
 					    (unsigned long)f->addr);
 		mutex_unlock(&text_mutex);
+		mutex_unlock(&kprobe_mutex);
 		KUNIT_EXPECT_EQ_MSG(test, f->dead, dead, "%pS", f->addr);
 	}
 }
