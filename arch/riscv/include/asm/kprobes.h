@@ -78,6 +78,7 @@ struct kprobe;
  *	instruction is that starts there, 0 when none does
  * @reg: number of the register that the jump overwrites
  * @jump: the jump stands in the text
+ * @guarded: hits of the breakpoint go on in the detour
  * @extable: the probed instruction has an exception table entry
  * @site: it is an ftrace site
  * @why: an enum detour_obstacle, when there is no detour
@@ -89,6 +90,7 @@ struct arch_optimized_insn {
 	u8 copy_at[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
 	u8 reg;
 	bool jump;
+	bool guarded;
 	bool extable;
 	bool site;
 	u8 why;
@@ -100,11 +102,11 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 	return !!optinsn->insn;
 }
 
-/* It is not, but no task can be inside: see region.c. */
+/* It is not, but without preemption no task can be inside: see region.c. */
 #define arch_jump_is_single arch_jump_is_single
 static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
 {
-	return true;
+	return !IS_ENABLED(CONFIG_PREEMPTION);
 }
 
 #endif /* CONFIG_OPTPROBES */
@@ -169,5 +171,14 @@ static inline void arch_kprobe_site_write(unsigned long site, u32 *insns)
 }
 
 #endif /* CONFIG_KPROBES */
+
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_PREEMPTION)
+void kprobe_rewind_jump(struct pt_regs *regs);
+#else
+static inline void kprobe_rewind_jump(struct pt_regs *regs)
+{
+}
+#endif
+
 #endif /* !__ASSEMBLY__ */
 #endif /* _ASM_RISCV_KPROBES_H */

@@ -21,12 +21,14 @@
  *	region.c	may a jump cover what follows the probe?
  *	detour.c	the code that the jump leads to
  *	opt.c		jumps written, and detours taken
+ *	preempt.c	nobody is preempted where a jump is to be written
  */
 #ifndef _RISCV_KPROBES_COMMON_H
 #define _RISCV_KPROBES_COMMON_H
 
 #include <linux/kprobes.h>
 #include <asm/bug.h>
+#include <asm/vector.h>
 
 #include "decode-insn.h"
 
@@ -190,6 +192,22 @@ struct detour {
 	u8 code[DETOUR_CODE];
 };
 
+static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
+{
+	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+}
+
+static __always_inline struct detour *detour_of(const struct arch_optimized_insn *optinsn)
+{
+	return (struct detour *)optinsn->insn;
+}
+
+/* Where the copies of the instructions begin that the jump covers. */
+static __always_inline unsigned long detour_copies(const struct arch_optimized_insn *optinsn)
+{
+	return (unsigned long)detour_of(optinsn)->code + DETOUR_ENTRY;
+}
+
 /* detour.c */
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
 bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
@@ -209,6 +227,17 @@ asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
+/* preempt.c guards: a hit of the breakpoint goes on in the detour. */
+static __always_inline bool kprobe_enter_guarded(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->guarded))
+		return false;
+
+	regs->epc = detour_copies(optinsn_of(p));
+
+	return true;
+}
+
 #else /* !CONFIG_OPTPROBES */
 
 static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
@@ -217,6 +246,11 @@ static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
 }
 
 static inline bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline bool kprobe_enter_guarded(struct kprobe *p, struct pt_regs *regs)
 {
 	return false;
 }
@@ -244,6 +278,16 @@ static inline bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 }
 
 #endif /* CONFIG_OPTPROBES */
+
+/* Does the kernel use vector registers in this task, which an exception has to keep? */
+static __always_inline bool kprobe_vectors_in_use(void)
+{
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+	return riscv_preempt_v_started(current);
+#else
+	return false;
+#endif
+}
 
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);

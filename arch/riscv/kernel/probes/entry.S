@@ -31,8 +31,15 @@
 .endm
 
 #ifdef CONFIG_OPTPROBES
-/* What a trap takes away, and its return gives back. */
+/*
+ * What a trap takes away, and its return gives back. Where vector registers are kept for
+ * a task that is preempted, they are only if its status says that it uses them.
+ */
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+#define SR_OFF		(SR_SUM | SR_FS)
+#else
 #define SR_OFF		(SR_SUM | SR_FS_VS)
+#endif
 
 /*
  * Called from the start of a detour, which links in t0, after saving that in the

@@ -4,8 +4,9 @@
  * one is taken.
  *
  * A jump is not one instruction, but nobody can be inside of it or of what it
- * covers, see region.c. So all of it is written at once, while all CPUs stand
- * still, and so is the breakpoint that comes in its place.
+ * covers, see region.c, and for kernels with preemption preempt.c. So all of it is
+ * written at once, while all CPUs stand still, and so is the breakpoint that comes in
+ * its place.
  *
  * A detour is entered with preemption and interrupts as they are in the probed
  * code. From the handlers it goes on to the copies. A handler that wants to go on
@@ -36,18 +37,6 @@ static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
 /* What window.h knows. */
 static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
-
-static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
-{
-	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
-}
-
-static struct detour *detour_of(const struct arch_optimized_insn *optinsn)
-{
-	return (struct detour *)optinsn->insn;
-}
-
-NOKPROBE_SYMBOL(detour_of);
 
 /* From the module area there is a way to all text, and from all text to there. */
 void *alloc_optinsn_page(void)
@@ -218,6 +207,7 @@ static void write_breakpoints(struct list_head *oplist)
 		fill_breakpoint(&op->kp, parcels);
 		WARN_ON_ONCE(patch_insn_write(op->kp.addr, parcels, sizeof(parcels)));
 		WRITE_ONCE(op->optinsn.jump, false);
+		WRITE_ONCE(op->optinsn.guarded, false);
 	}
 }
 
@@ -237,7 +227,14 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	list_splice_tail_init(oplist, done_list);
 }
 
-/* The probe whose jump covers @addr, which is not its first byte. */
+/* Does a jump cover the instructions, or will it as soon as nobody is there any more? */
+static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)
+{
+	return READ_ONCE(optinsn->jump) ||
+	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->guarded));
+}
+
+/* The probe whose jump covers @addr, or will soon, which is not its first byte. */
 static struct kprobe *covering_probe(unsigned long addr)
 {
 	struct kprobe *p;
@@ -245,7 +242,7 @@ static struct kprobe *covering_probe(unsigned long addr)
 
 	for (at = 2; at < MAX_OPTIMIZED_LENGTH; at += 2) {
 		p = get_kprobe((kprobe_opcode_t *)(addr - at));
-		if (p && READ_ONCE(optinsn_of(p)->jump))
+		if (p && are_covered(optinsn_of(p)))
 			return p;
 	}
 
@@ -323,20 +320,6 @@ void kprobe_detour_follow(struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_follow);
-
-/* A breakpoint trap may be that of a detour that has to be left for elsewhere. */
-bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
-{
-	if (regs->epc != (unsigned long)kprobe_detour_trap)
-		return false;
-
-	*regs = *(struct pt_regs *)regs->sp;
-	kprobe_detour_follow(regs);
-
-	return true;
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_is_elsewhere);
 
 /*
  * A fault in a copy whose original is in an exception table is moved there: it
@@ -420,11 +403,11 @@ bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 NOKPROBE_SYMBOL(kprobe_detour_site_write);
 
 /* While another hit is handled on this CPU. */
-static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
+static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
 {
 	int ret;
 
-	if (!kprobe_hit_interrupt(p, 0)) {
+	if (!kprobe_hit_interrupt(p, trap_count)) {
 		kprobes_inc_nmissed_count(p);
 		return 0;
 	}
@@ -437,12 +420,13 @@ static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(nested_detour_hit);
 
-static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs)
+static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs,
+					  unsigned int trap_count)
 {
 	int ret;
 
 	if (unlikely(kprobe_running()))
-		return nested_detour_hit(p, regs);
+		return nested_detour_hit(p, regs, trap_count);
 
 	hit_begin(p);
 	ret = hit_pre_handler(p, regs);
@@ -457,7 +441,7 @@ static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
 	int ret;
 
 	ct_nmi_enter();
-	ret = any_detour_hit(p, regs);
+	ret = any_detour_hit(p, regs, 0);
 	ct_nmi_exit();
 
 	return ret;
@@ -465,14 +449,55 @@ static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_hit_of_idle);
 
-/* From kprobe_detour_entry(). Returns 0 to go on in the detour. */
+/*
+ * From kprobe_detour_entry(). Returns 0 to go on in the detour.
+ *
+ * Where the kernel itself uses vector registers, an exception has to keep them, for a
+ * handler that uses them and for a task that is preempted. There the hit waits for the
+ * trap.
+ */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
+	if (unlikely(kprobe_vectors_in_use()))
+		return 1;
+
 	guard(preempt_notrace)();
 	if (unlikely(!rcu_is_watching_curr_cpu()))
 		return detour_hit_of_idle(p, regs);
 
-	return any_detour_hit(p, regs);
+	return any_detour_hit(p, regs, 0);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
+
+/* The hit that had to wait. The link of the detour's call is in s1. */
+static void detour_hit_in_trap(struct pt_regs *regs)
+{
+	struct detour *detour = container_of((u8 *)regs->s1 - DETOUR_CALL, struct detour, code[0]);
+
+	*regs = *(struct pt_regs *)regs->sp;
+	if (any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
+		kprobe_detour_follow(regs);
+	else
+		regs->epc = detour_copies(optinsn_of(detour->kp));
+}
+
+NOKPROBE_SYMBOL(detour_hit_in_trap);
+
+/* A breakpoint trap may be that of a detour that has to be left for elsewhere. */
+bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
+{
+	if (regs->epc != (unsigned long)kprobe_detour_trap)
+		return false;
+
+	if (unlikely(kprobe_vectors_in_use())) {
+		detour_hit_in_trap(regs);
+		return true;
+	}
+	*regs = *(struct pt_regs *)regs->sp;
+	kprobe_detour_follow(regs);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_is_elsewhere);

@@ -10,15 +10,27 @@
  * - By running on from the one before. The jump is at the first, its detour has
  *   copies of them all.
  * - By having been there when the jump was written, or between its two parts when
- *   it was removed. Without preemption nobody is: text is written while all CPUs
- *   stand still, and they come to do so from where a task sleeps. This is why a
- *   preemptible kernel has no OPTPROBES, and no ftrace either.
+ *   it was removed. Text is written while all CPUs stand still, and they come to do so
+ *   from where a task calls the scheduler, or is preempted; see below.
  * - By a branch, an exception fixup or a static key: see liveness.c.
  * - By returning from a call inside. The callee may sleep.
  * - By having a fault in it resolved and returning to it. Only user memory is
  *   worth sleeping for, and all who access it have an exception table entry.
  *
  * Where one of the last three is possible at any but the first, there is no jump.
+ *
+ * So a task that has called the scheduler is not there: it would return from a call.
+ * Without preemption this is all. With it an exception in the kernel may end in the
+ * scheduler, and the task that it has interrupted is anywhere. preempt.c has a grace
+ * period wait for those who are inside before a jump is written. Between the two parts of
+ * a jump nobody is preempted at all:
+ *
+ * - Interrupts and page faults, do_irq() and do_page_fault(), end in irqentry_exit(),
+ *   which preempts. Both have kprobe_rewind_jump() set the task back before that.
+ * - All other exceptions in the kernel are entered as NMIs, so that nothing is preempted
+ *   at their end.
+ * - The idle task is not preempted, and no CPU stands still before it has called the
+ *   scheduler.
  *
  * An ftrace site is two instructions made for just this, and nobody but ftrace
  * writes there. ftrace overwrites t0 when it calls from there, so a jump may, and

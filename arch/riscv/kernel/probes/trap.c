@@ -57,7 +57,9 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 
 	/* A user may add or remove the last post_handler at any time. */
 	post = READ_ONCE(p->post_handler);
-	if (try_emulate(p, regs)) {
+	if (!post && kprobe_enter_guarded(p, regs)) {
+		hit_end(aside);
+	} else if (try_emulate(p, regs)) {
 		hit_finish(p, regs, aside);
 	} else if (post) {
 		kprobe_enter_post_copy(p, regs);
@@ -80,7 +82,7 @@ static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 	}
 
 	kprobes_inc_nmissed_count(p);
-	if (!try_emulate(p, regs))
+	if (!kprobe_enter_guarded(p, regs) && !try_emulate(p, regs))
 		kprobe_enter_copy(p, regs);
 }
 
@@ -160,16 +162,6 @@ static int __init blacklist_trap_entry(void)
 }
 #endif
 
-/* A hit on the way to be preempted would be preempted at its own end, for ever. */
-static int __init blacklist_preemption(void)
-{
-#ifdef CONFIG_PREEMPTION
-	return kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
-#else
-	return 0;
-#endif
-}
-
 static const char * const not_in_a_trap[] __initconst = {
 	/* What runs before a CPU that resumes has its trap vector, or with that of a guest, */
 	"__cpu_resume_enter",
@@ -182,6 +174,9 @@ static const char * const not_in_a_trap[] __initconst = {
 	"kvm_riscv_vcpu_unpriv_read",
 	/* what writes breakpoints, perhaps in halves, */
 	"copy_to_kernel_nofault",
+	/* where a hit that has to be preempted at its end is hit again, for ever, */
+	"preempt_schedule_notrace",
+	"dynamic_preempt_schedule_notrace",
 	/* and what is called for a breakpoint before anybody knows whose that is. */
 #if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
 	"trace_hwlat_callback",
@@ -199,8 +194,6 @@ int __init arch_populate_kprobe_blacklist(void)
 		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 	if (ret >= 0)
 		ret = kprobe_blacklist_ftrace();
-	if (ret >= 0)
-		ret = blacklist_preemption();
 
 	return min(ret, 0);
 }

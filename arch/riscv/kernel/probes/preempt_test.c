@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks that are preempted in the middle of a jump, or of what one will cover: by
+ * preparation, at one instruction, and by chance, many times.
+ */
+#define pr_fmt(fmt) "kprobes_riscv_preempt: " fmt
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/cleanup.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <asm/irq_regs.h>
+#include <asm/simd.h>
+#include <asm/vector.h>
+
+#include "common.h"
+
+/* preempt_snippets.S */
+unsigned long preempt_enter(unsigned long x, unsigned long at, unsigned long t1);
+unsigned long preempt_tail(unsigned long x);
+unsigned long preempt_loop(unsigned long n);
+unsigned long preempt_once(unsigned long x);
+
+#define TAIL_PAIR	((unsigned long)preempt_tail + sizeof(u32))
+#define LOOP_BODY	((unsigned long)preempt_loop + 2 * sizeof(u32))
+#define ONCE		((unsigned long)preempt_once)
+#define ONCE_INSIDE	(ONCE + sizeof(u32))
+
+/* -- a probe, and one that keeps its jump away -- */
+
+static atomic_long_t nr_hits;
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_long_inc(&nr_hits);
+
+	return 0;
+}
+
+static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+struct pair {
+	struct kprobe kp;
+	struct kprobe keeper;
+};
+
+static void leave_kprobe(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+static void keep_jump_away(struct kunit *test, struct pair *pair)
+{
+	pair->keeper = (struct kprobe){
+		.addr = pair->kp.addr,
+		.post_handler = ignore_post,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&pair->keeper), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &pair->keeper), 0);
+}
+
+static void let_jump_come(struct kunit *test, struct pair *pair)
+{
+	kunit_release_action(test, leave_kprobe, &pair->keeper);
+}
+
+static struct pair *probe_add(struct kunit *test, unsigned long addr)
+{
+	struct pair *pair = kunit_kzalloc(test, sizeof(*pair), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	pair->kp.addr = (kprobe_opcode_t *)addr;
+	pair->kp.pre_handler = count_hit;
+	atomic_long_set(&nr_hits, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&pair->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &pair->kp), 0);
+
+	return pair;
+}
+
+/* The point cannot go while a member is registered. */
+static struct arch_optimized_insn *optinsn_at(unsigned long addr)
+{
+	guard(preempt)();
+
+	return optinsn_of(get_kprobe((void *)addr));
+}
+
+static void expect_jump(struct kunit *test, unsigned long addr)
+{
+	char why[64] = "";
+
+	wait_for_kprobe_optimizer();
+	if (!optinsn_at(addr)->jump)
+		arch_explain_optimized_kprobe(container_of(optinsn_at(addr),
+							   struct optimized_kprobe, optinsn),
+					      why, sizeof(why));
+	KUNIT_EXPECT_STREQ(test, why, "");
+	KUNIT_ASSERT_TRUE(test, optinsn_at(addr)->jump);
+}
+
+/* -- what is set back, and what is not -- */
+
+/* Where a task goes on that was interrupted at @epc. */
+static unsigned long rewound(unsigned long epc, unsigned long status)
+{
+	struct pt_regs regs = { .epc = epc, .status = status };
+	unsigned long flags;
+
+	local_irq_save(flags);
+	kprobe_rewind_jump(&regs);
+	local_irq_restore(flags);
+
+	return regs.epc;
+}
+
+static void expect_kept(struct kunit *test, unsigned long epc)
+{
+	KUNIT_EXPECT_EQ_MSG(test, rewound(epc, SR_PP), epc, "%pS", (void *)epc);
+}
+
+static void preempt_rewind(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	struct pair *pair = probe_add(test, ONCE);
+	unsigned int at;
+
+	expect_jump(test, ONCE);
+	KUNIT_EXPECT_EQ(test, rewound(ONCE_INSIDE, SR_PP), ONCE);
+	expect_kept(test, ONCE);
+	expect_kept(test, ONCE_INSIDE + sizeof(u32));
+	/* User space may be anywhere. */
+	KUNIT_EXPECT_EQ(test, rewound(ONCE_INSIDE, 0), ONCE_INSIDE);
+	/* A detour does not change. */
+	optinsn = optinsn_at(ONCE);
+	for (at = 0; at < DETOUR_CODE; at += sizeof(u32))
+		expect_kept(test, (unsigned long)detour_of(optinsn)->code + at);
+
+	keep_jump_away(test, pair);
+	expect_kept(test, ONCE_INSIDE);
+}
+
+/* One that a compiler has made, also with a breakpoint in place of its AUIPC. */
+static void preempt_rewind_others(struct kunit *test)
+{
+	unsigned long jalr = TAIL_PAIR + sizeof(u32);
+	struct pair *pair;
+
+	expect_kept(test, jalr);
+	pair = probe_add(test, TAIL_PAIR);
+	keep_jump_away(test, pair);
+	wait_for_kprobe_optimizer();
+	expect_kept(test, jalr);
+	KUNIT_EXPECT_EQ(test, preempt_tail(1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
+}
+
+/* -- a task that is preempted at one instruction, for as long as it takes -- */
+
+/* With real-time priority a task may run for not much longer than that at a time. */
+#define BLOCK_LIMIT	(HZ * 4 / 5)
+#define BLOCKED_CPU	1
+
+/**
+ * struct visit - a task that goes to an instruction and is preempted there
+ * @poke: the interrupt, which wakes up the blocker
+ * @visitor: the task
+ * @blocker: keeps it from going on
+ * @at: the instruction
+ * @t1: what is in this register
+ * @seen: where the interrupt came
+ * @result: of preempt_once(1)
+ * @blocking: the blocker runs
+ * @over: it is to end
+ * @late: it ended by itself
+ */
+struct visit {
+	struct irq_work poke;
+	struct task_struct *visitor;
+	struct task_struct *blocker;
+	unsigned long at;
+	unsigned long t1;
+	unsigned long seen;
+	unsigned long result;
+	bool blocking;
+	bool over;
+	bool late;
+};
+
+static void poke_blocker(struct irq_work *work)
+{
+	struct visit *v = container_of(work, struct visit, poke);
+
+	v->seen = get_irq_regs()->epc;
+	wake_up_process(v->blocker);
+}
+
+static int block(void *data)
+{
+	struct visit *v = data;
+	unsigned long end = jiffies + BLOCK_LIMIT;
+
+	WRITE_ONCE(v->blocking, true);
+	while (!READ_ONCE(v->over) && time_before(jiffies, end))
+		cpu_relax();
+	WRITE_ONCE(v->late, !READ_ONCE(v->over));
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+/* To lockdep interrupts are on all the time, as they are when this returns. */
+static int visit(void *data)
+{
+	struct visit *v = data;
+
+	raw_local_irq_disable();
+	irq_work_queue(&v->poke);
+	v->result = preempt_enter(1, v->at, v->t1);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static void visit_end(void *data)
+{
+	struct visit *v = data;
+
+	WRITE_ONCE(v->over, true);
+	if (v->visitor)
+		kthread_stop(v->visitor);
+	if (v->blocker)
+		kthread_stop(v->blocker);
+	v->visitor = NULL;
+	v->blocker = NULL;
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+
+static struct task_struct *bound_kthread(int (*fn)(void *data), struct visit *v)
+{
+	struct task_struct *task = kthread_create(fn, v, "kprobes_%ps", fn);
+
+	if (IS_ERR(task))
+		return NULL;
+	kthread_bind(task, BLOCKED_CPU);
+
+	return task;
+}
+
+/* Returns once the visitor is where it is to be. */
+static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned long t1)
+{
+	struct visit *v = kunit_kzalloc(test, sizeof(*v), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, v);
+	*v = (struct visit){ .poke = IRQ_WORK_INIT_HARD(poke_blocker), .at = at, .t1 = t1 };
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, visit_end, v), 0);
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	v->blocker = bound_kthread(block, v);
+	v->visitor = bound_kthread(visit, v);
+	KUNIT_ASSERT_TRUE(test, v->blocker && v->visitor);
+	sched_set_fifo(v->blocker);
+	wake_up_process(v->visitor);
+	for (i = 0; i < 1000 && !READ_ONCE(v->blocking); i++)
+		usleep_range(100, 200);
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(v->blocking));
+	KUNIT_ASSERT_EQ(test, v->seen, at);
+
+	return v;
+}
+
+static bool visit_fits(void)
+{
+	return cpu_online(0) && cpu_online(BLOCKED_CPU);
+}
+
+/* What the AUIPC of the jump at @addr puts into t1. */
+static unsigned long jump_t1(unsigned long addr)
+{
+	struct insn_facts auipc;
+	u32 insn;
+
+	memcpy(&insn, (void *)addr, sizeof(insn));
+	kprobe_get_insn_facts(insn, &auipc);
+
+	return auipc.flow == FLOW_ADDRESS && auipc.writes == BIT(6) ? addr + auipc.disp : 0;
+}
+
+/* Behind the AUIPC when the jump goes: it begins again, with the breakpoint. */
+static void preempt_at_jump(struct kunit *test)
+{
+	struct pair *pair = probe_add(test, ONCE);
+	struct visit *v;
+
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	expect_jump(test, ONCE);
+	KUNIT_ASSERT_NE(test, jump_t1(ONCE), 0);
+	v = visit_begin(test, ONCE_INSIDE, jump_t1(ONCE));
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 0);
+	keep_jump_away(test, pair);
+	KUNIT_EXPECT_FALSE(test, optinsn_at(ONCE)->jump);
+	visit_end(v);
+	KUNIT_EXPECT_FALSE(test, v->late);
+	KUNIT_EXPECT_EQ(test, v->result, 8);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
+}
+
+/* -- a hit while a task is inside of what the jump will cover -- */
+
+static unsigned long hit_goes_on(unsigned long addr)
+{
+	struct pt_regs regs = { .epc = addr, .status = SR_PP };
+	unsigned long flags;
+
+	local_irq_save(flags);
+	__preempt_count_add(KPROBE_TRAP_COUNT);
+	kprobe_breakpoint_handler(&regs);
+	__preempt_count_sub(KPROBE_TRAP_COUNT);
+	local_irq_restore(flags);
+
+	return regs.epc;
+}
+
+static int go_inside(struct kprobe *kp, struct pt_regs *regs)
+{
+	regs->epc = ONCE_INSIDE;
+
+	return 1;
+}
+
+/* The two instructions emulated, copied, skipped, and missed by a handler. */
+static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long next,
+			   unsigned long second)
+{
+	unsigned long nested, missed = pair->kp.nmissed;
+
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE), next);
+	kprobe_busy_begin();
+	nested = hit_goes_on(ONCE);
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, nested, next);
+	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, missed + 1);
+	pair->kp.pre_handler = go_inside;
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE), second);
+	pair->kp.pre_handler = count_hit;
+	atomic_long_set(&nr_hits, 0);
+	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
+}
+
+static bool becomes_guarded(unsigned long addr)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_at(addr);
+	unsigned int i;
+
+	for (i = 0; i < 1000 && !READ_ONCE(optinsn->guarded); i++)
+		usleep_range(100, 200);
+
+	return READ_ONCE(optinsn->guarded);
+}
+
+/* Longer than the grace period takes that does not have to wait for a task. */
+#define LONG_ENOUGH	200	/* ms */
+
+static void preempt_inside(struct kunit *test)
+{
+	struct pair *pair = probe_add(test, ONCE);
+	const struct arch_optimized_insn *optinsn;
+	struct visit *v;
+
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	expect_jump(test, ONCE);
+	optinsn = optinsn_at(ONCE);
+	keep_jump_away(test, pair);
+	v = visit_begin(test, ONCE_INSIDE, 0);
+	let_jump_come(test, pair);
+	KUNIT_EXPECT_TRUE(test, becomes_guarded(ONCE));
+	expect_hits_go(test, pair, detour_copies(optinsn),
+		       (unsigned long)detour_of(optinsn)->code + optinsn->copy_at[2]);
+	msleep(LONG_ENOUGH);
+	KUNIT_EXPECT_FALSE(test, optinsn->jump);
+	visit_end(v);
+	KUNIT_EXPECT_FALSE(test, v->late);
+	KUNIT_EXPECT_EQ(test, v->result, 4);
+	expect_jump(test, ONCE);
+	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+}
+
+/* A jump that is on its way is called off: hits go on as if it had never been planned. */
+static void preempt_unguarded(struct kunit *test)
+{
+	struct pair *pair = probe_add(test, ONCE);
+	const struct arch_optimized_insn *optinsn;
+	struct visit *v;
+
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	expect_jump(test, ONCE);
+	optinsn = optinsn_at(ONCE);
+	keep_jump_away(test, pair);
+	KUNIT_EXPECT_FALSE(test, optinsn->guarded);
+	v = visit_begin(test, ONCE_INSIDE, 0);
+	let_jump_come(test, pair);
+	KUNIT_EXPECT_TRUE(test, becomes_guarded(ONCE));
+	keep_jump_away(test, pair);
+	KUNIT_EXPECT_FALSE(test, optinsn->guarded);
+	expect_hits_go(test, pair, ONCE_INSIDE, ONCE_INSIDE);
+	visit_end(v);
+	KUNIT_EXPECT_EQ(test, v->result, 4);
+}
+
+/* -- where the kernel itself uses vector registers -- */
+
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+static void fill_vector(unsigned long value)
+{
+	asm volatile(".option push\n"
+		     ".option arch, +v\n"
+		     "vsetivli zero, 1, e32, m1, ta, ma\n"
+		     "vmv.s.x v8, %0\n"
+		     ".option pop\n" : : "r" (value));
+}
+
+static unsigned long read_vector(void)
+{
+	unsigned long value;
+
+	asm volatile(".option push\n"
+		     ".option arch, +v\n"
+		     "vmv.x.s %0, v8\n"
+		     ".option pop\n" : "=r" (value));
+
+	return value;
+}
+
+/* A task that preempts the test and uses the registers itself. */
+static struct task_struct *spoiler;
+static unsigned int nr_spoilt;
+
+static int spoil(void *data)
+{
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+		kernel_vector_begin();
+		fill_vector(99);
+		kernel_vector_end();
+		nr_spoilt++;
+	}
+	__set_current_state(TASK_RUNNING);
+
+	return 0;
+}
+
+static void wake_spoiler(struct irq_work *work)
+{
+	wake_up_process(spoiler);
+}
+
+static struct irq_work spoiler_work = IRQ_WORK_INIT_HARD(wake_spoiler);
+
+static void spoiler_end(void *task)
+{
+	irq_work_sync(&spoiler_work);
+	kthread_stop(task);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+
+static void spoiler_begin(struct kunit *test)
+{
+	if (!has_vector())
+		kunit_skip(test, "the CPU has no vector registers");
+	spoiler = kthread_create(spoil, NULL, "kprobes_spoiler");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(spoiler));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spoiler_end, spoiler), 0);
+	kthread_bind(spoiler, 0);
+	sched_set_fifo(spoiler);
+	wake_up_process(spoiler);
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	msleep(20);
+	nr_spoilt = 0;
+}
+
+/* Calls preempt_once(), while the registers are in use or not. */
+static void expect_unspoilt(struct kunit *test, bool in_use)
+{
+	unsigned long expected = get_random_u32_below(1000) + 1000;
+	unsigned long at_once = expected, vector = expected, result;
+
+	if (in_use) {
+		kernel_vector_begin();
+		fill_vector(expected);
+	}
+	result = preempt_once(2);
+	if (in_use)
+		at_once = read_vector();
+	/* Where the hit itself does not preempt, the next interrupt does. */
+	mdelay(50);
+	if (in_use) {
+		vector = read_vector();
+		kernel_vector_end();
+	}
+	KUNIT_EXPECT_EQ(test, result, 12);
+	KUNIT_EXPECT_EQ(test, at_once, expected);
+	KUNIT_EXPECT_EQ(test, vector, expected);
+}
+
+static unsigned int nr_nmis;
+
+static int hit_and_wake(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_nmis += in_nmi() && !may_use_simd();
+	irq_work_queue(&spoiler_work);
+
+	return 0;
+}
+
+/* The hit of a jump is as that of a breakpoint there, so that a trap keeps the registers. */
+static void preempt_vectors(struct kunit *test)
+{
+	struct pair *pair = probe_add(test, ONCE);
+
+	spoiler_begin(test);
+	pair->kp.pre_handler = hit_and_wake;
+	expect_jump(test, ONCE);
+	nr_nmis = 0;
+	expect_unspoilt(test, false);
+	KUNIT_EXPECT_EQ(test, nr_nmis, 0);
+	KUNIT_EXPECT_EQ(test, nr_spoilt, 1);
+	expect_unspoilt(test, true);
+	KUNIT_EXPECT_EQ(test, nr_nmis, 1);
+	KUNIT_EXPECT_EQ(test, nr_spoilt, 2);
+	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, 0);
+}
+
+#endif
+
+/* -- by chance -- */
+
+#define NR_LOOPERS	4
+#define LOOPS		200
+#define RACE_TIME	(4 * HZ)
+
+struct looper {
+	struct task_struct *task;
+	unsigned long loops;
+	unsigned long wrong;
+};
+
+static int keep_looping(void *data)
+{
+	struct looper *l = data;
+
+	while (!kthread_should_stop()) {
+		l->wrong += preempt_loop(LOOPS) != LOOPS;
+		l->loops += LOOPS;
+		cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void loopers_stop(void *data)
+{
+	struct looper *loopers = data;
+	unsigned int i;
+
+	for (i = 0; i < NR_LOOPERS; i++) {
+		if (!IS_ERR_OR_NULL(loopers[i].task))
+			kthread_stop(loopers[i].task);
+		loopers[i].task = NULL;
+	}
+}
+
+/* Each time the jump comes and goes several tasks are preempted somewhere in the loop. */
+static void preempt_race(struct kunit *test)
+{
+	unsigned long end, loops = 0, wrong = 0;
+	unsigned int i, rounds = 0;
+	struct looper *loopers;
+	struct pair *pair;
+
+	loopers = kunit_kcalloc(test, NR_LOOPERS, sizeof(*loopers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, loopers);
+	KUNIT_ASSERT_EQ(test, offset_in_page(LOOP_BODY), PAGE_SIZE - sizeof(u32));
+	pair = probe_add(test, LOOP_BODY);
+	expect_jump(test, LOOP_BODY);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, loopers_stop, loopers), 0);
+	for (i = 0; i < NR_LOOPERS; i++) {
+		loopers[i].task = kthread_run(keep_looping, &loopers[i], "kprobes_looper");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(loopers[i].task));
+	}
+	for (end = jiffies + RACE_TIME; time_before(jiffies, end); rounds++) {
+		keep_jump_away(test, pair);
+		usleep_range(100, 5000);
+		let_jump_come(test, pair);
+		expect_jump(test, LOOP_BODY);
+		usleep_range(100, 5000);
+	}
+	kunit_release_action(test, loopers_stop, loopers);
+	for (i = 0; i < NR_LOOPERS; i++) {
+		loops += loopers[i].loops;
+		wrong += loopers[i].wrong;
+	}
+	kunit_info(test, "%u times, %lu loops\n", rounds, loops);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), loops);
+}
+
+static struct kunit_case preempt_cases[] = {
+	KUNIT_CASE(preempt_rewind),
+	KUNIT_CASE(preempt_rewind_others),
+	KUNIT_CASE(preempt_at_jump),
+	KUNIT_CASE(preempt_inside),
+	KUNIT_CASE(preempt_unguarded),
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+	KUNIT_CASE(preempt_vectors),
+#endif
+	KUNIT_CASE_SLOW(preempt_race),
+	{}
+};
+
+static struct kunit_suite preempt_suite = {
+	.name = "kprobes_riscv_preempt",
+	.test_cases = preempt_cases,
+};
+
+kunit_test_suite(preempt_suite);
