@@ -553,6 +553,35 @@ static void preempt_vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, 0);
 }
 
+static int return_and_wake(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	irq_work_queue(&spoiler_work);
+
+	return 0;
+}
+
+static void leave_kretprobe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+static void preempt_vectors_at_return(struct kunit *test)
+{
+	static struct kretprobe rp;
+
+	spoiler_begin(test);
+	rp = (struct kretprobe){
+		.kp.addr = (kprobe_opcode_t *)ONCE,
+		.handler = return_and_wake,
+	};
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kretprobe, &rp), 0);
+	expect_jump(test, ONCE);
+	expect_unspoilt(test, false);
+	KUNIT_EXPECT_EQ(test, nr_spoilt, 1);
+	expect_unspoilt(test, true);
+	KUNIT_EXPECT_EQ(test, nr_spoilt, 2);
+}
 #endif
 
 /* -- by chance -- */
@@ -635,6 +664,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_unguarded),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),
+	KUNIT_CASE(preempt_vectors_at_return),
 #endif
 	KUNIT_CASE_SLOW(preempt_race),
 	{}

@@ -5,6 +5,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/preempt.h>
 
 #include "common.h"
 
@@ -40,8 +41,28 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_prepare_kretprobe);
 
+/*
+ * What preempts a task in which the kernel uses vector registers has to be an exception,
+ * which keeps them.
+ */
+static noinline unsigned long return_to_vectors(struct pt_regs *regs)
+{
+	unsigned long ret;
+
+	preempt_disable_notrace();
+	ret = __kretprobe_trampoline_handler(regs, (void *)regs->sp);
+	preempt_enable_no_resched_notrace();
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(return_to_vectors);
+
 __visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 {
+	if (unlikely(kprobe_vectors_in_use()))
+		return return_to_vectors(regs);
+
 	return kretprobe_trampoline_handler(regs, (void *)regs->sp);
 }
 
