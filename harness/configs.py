@@ -161,7 +161,7 @@ CONFIGS = [
            options="kprobes-core", llvm="-19"),
     Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
-    Config(RISCV, "preempt", slow=4, racing=(15, 60), qemu=("-cpu", "rv64,v=true"),
+    Config(RISCV, "preempt", slow=4, racing=(30, 60), qemu=("-cpu", "rv64,v=true"),
            parts=("kunit", "scripts", "toggle")),
 ]
 
