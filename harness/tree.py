@@ -79,6 +79,8 @@ def unpack(tree, step, whole=False):
                     if n == ".git" or not whole and replaced(os.path.normpath(f"{rel}/{n}"))]
         if (source / ".config").exists() or (source / "include/config").exists():
             raise ui.Failure(f"{source} holds a build: run make mrproper there first")
+        if (source / ".kp").exists():
+            raise ui.Failure(f"{source} has these kprobes already: KP_KERNEL takes a tree without")
         shutil.copytree(source, tree, symlinks=True, ignore=ignore)
     else:
         tree.mkdir(parents=True)

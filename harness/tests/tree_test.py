@@ -141,3 +141,9 @@ class TreeTest(unittest.TestCase):
         write(self.kernel, {"Makefile": "VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n"})
         with self.assertRaisesRegex(ui.Failure, "Linux 6.13.0, not 6.12"):
             self.update()
+
+    def test_a_tree_of_ours_is_no_kernel(self):
+        self.update()
+        with mock.patch.dict(os.environ, KP_KERNEL=str(self.tree)), \
+                self.assertRaisesRegex(ui.Failure, "has these kprobes already"):
+            tree.update(self.tree.with_name("other"))
