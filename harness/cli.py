@@ -55,7 +55,8 @@ kp - build, boot and test this kprobes subsystem
         quick            a part of the tests of three of them, for after a change
         {by_name}
                          KUnit in a guest of such a port, or of a kernel that checks types;
-                         more in one of Debian's configuration, with 64 CPUs as well
+                         more in one of Debian's configuration, with 64 CPUs as well;
+                         in x86_64:clients Debian's perf and bpftrace
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        everything that can begin within {minutes} minutes

@@ -10,6 +10,8 @@ LLVM = ("clang-19", "lld-19", "llvm-19")
 DEBIAN = "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz"
 # Its modules are signed.
 DEBIAN_PACKAGES = ("linux-config-6.12", "openssl")
+# BTF, and the root of what uses it; see clients.py.
+CLIENTS_PACKAGES = ("mmdebstrap", "pahole")
 
 # The ftrace selftests of fprobes, and of events at tracepoints, which are among its users.
 FPROBE_TESTS = tuple(f"dynevent/{name}.tc" for name in (
@@ -59,7 +61,8 @@ class Config:
     @property
     def packages(self):
         """What it takes to build and to boot it."""
-        return self.arch.packages + (LLVM if self.llvm else ()) + (DEBIAN_PACKAGES if self.base else ())
+        return (self.arch.packages + (LLVM if self.llvm else ()) + (DEBIAN_PACKAGES if self.base else ()) +
+                (CLIENTS_PACKAGES if "clients" in self.parts else ()))
 
     @property
     def label(self):
@@ -73,7 +76,7 @@ class Config:
     @property
     def clients(self):
         """Has it a network, and BPF?"""
-        return "beside" in self.parts
+        return not {"beside", "clients"}.isdisjoint(self.parts)
 
     @property
     def fragments(self):
@@ -177,6 +180,8 @@ BY_NAME = [port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=("cfi=fineibt",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
+           # What Debian has for users of probes, in a file system of its own.
+           Config(X86_64, "clients", memory=2048, parts=("clients",)),
            # The other processor counts how deep calls are, as its returns need that.
            Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle", "scale"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]

@@ -5,9 +5,9 @@ import os
 import re
 import subprocess
 
-from . import examples, faults, ktap, qemu, tree, ui
+from . import clients, examples, faults, ktap, qemu, tree, ui
 from .build import Build
-from .paths import HARNESS, log_file
+from .paths import HARNESS, REPO, log_file
 
 # Whose data races are ours: the functions of these objects in the build folder.
 OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
@@ -247,6 +247,17 @@ def scale(config, made, modules, results):
             line.removeprefix("scale ") for line in lines if line.startswith("scale ")))
 
 
+def debians(config, made, modules, results):
+    """Programs of Debian's, with all that they ask for."""
+    order = ["jobs/perf", "jobs/bpftrace", "jobs/document"]
+    outcome = boot(config, made, modules, "clients", order, 1200, args=QUIET,
+                   extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
+                   folders=[("debian", clients.root()), ("build", made.folder)])
+    judge(config, "clients", outcome, results)
+    for script in order:
+        count_script(config, outcome, script, results)
+
+
 def torture(config, made, modules, results, seconds, start):
     race(config, made, modules, "torture", {"torture.sh": seconds}, start, results)
 
@@ -297,7 +308,7 @@ def our_examples(config, made, modules, results):
 
 
 PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep,
-         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests, "scale": scale}
+         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests, "scale": scale, "clients": debians}
 
 
 def run(config, source):

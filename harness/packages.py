@@ -44,11 +44,14 @@ PROBES = {
     "qemu-system-misc": "qemu-system-riscv64",
     "qemu-system-ppc": "qemu-system-ppc64", "qemu-system-mips": "qemu-system-mipsel",
     "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
+    "mmdebstrap": "mmdebstrap", "pahole": "pahole",
     "clang-19": "clang-19", "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
 }
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
          "make", "perl"]
 BOOT = ["busybox-static"]
+# What is run in a guest, see clients.py.
+CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
 
 
 # By release, what it has in place of a package of Debian 12.

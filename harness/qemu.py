@@ -69,12 +69,18 @@ def pack(config, build, modules, order, extra=()):
     return build.folder / "kp-initramfs.gz"
 
 
-def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False, cpu=""):
+def shared(folders):
+    """What the guest mounts by 9p: (tag, folder) of each."""
+    return [word for tag, folder in folders for word in (
+        "-virtfs", f"local,path={folder},mount_tag={tag},security_model=none,readonly=on")]
+
+
+def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=()):
     """@cpu: another model. @count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
              *config.args, *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
-    machine += ["-cpu", cpu] if cpu else []
+    machine += [*(["-cpu", cpu] if cpu else []), *shared(folders)]
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
             "-smp", str(cpus or config.cpus),
             "-m", str(config.memory), "-nographic", "-vga", "none", "-nic", "none", "-no-reboot",

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The Debian of a guest is made once, and anew when it is to have other packages."""
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from harness import clients, configs, packages, qemu
+
+
+class ClientsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache, self.made = Path(folder.name), []
+        for name, value in (("CACHE", self.cache), ("make", self.make)):
+            patch = mock.patch.object(clients, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def make(self, release, folder):
+        self.made.append(list(packages.CLIENTS))
+        folder.mkdir()
+        if self.made[-1] == ["no-such-package"]:
+            raise KeyboardInterrupt
+
+    def test_once(self):
+        self.assertEqual(clients.root(), clients.root())
+        self.assertEqual(len(self.made), 1)
+
+    def test_other_packages(self):
+        clients.root()
+        with mock.patch.object(packages, "CLIENTS", ["trace-cmd"]):
+            clients.root()
+        self.assertEqual(self.made[1], ["trace-cmd"])
+
+    def test_half_a_root(self):
+        with mock.patch.object(packages, "CLIENTS", ["no-such-package"]):
+            for _ in range(2):
+                with self.assertRaises(KeyboardInterrupt):
+                    clients.root()
+        clients.root()
+        self.assertEqual(len(self.made), 3)
+
+    def test_a_guest_has_it(self):
+        words = qemu.command(configs.CONFIGS[0], mock.Mock(folder=Path("/build")), "initrd",
+                             folders=[("debian", "/root"), ("build", "/build")])
+        self.assertEqual([b.split(",")[1:3] for a, b in zip(words, words[1:]) if a == "-virtfs"],
+                         [["path=/root", "mount_tag=debian"], ["path=/build", "mount_tag=build"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
