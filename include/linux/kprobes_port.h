@@ -78,10 +78,8 @@ static inline void hits_forget(void)
 static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe *callee = READ_ONCE(p->callee);
-	/* That of a point changes, see point_choose_dispatcher(). */
-	kprobe_pre_handler_t pre_handler = READ_ONCE(callee->pre_handler);
 
-	return pre_handler(callee, regs);
+	return callee->pre_handler(callee, regs);
 }
 
 /**

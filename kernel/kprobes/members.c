@@ -91,7 +91,7 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
  * Let a hit call a single callee directly, without walking the list, if no other member
  * has a post_handler: a detour calls that of the callee.
  */
-void kprobe_point_update_callee(struct kprobe_point *point)
+static void point_update_callee(struct kprobe_point *point)
 {
 	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
 	struct kprobe *callee = &point->op.kp, *single;
@@ -120,7 +120,7 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 		WRITE_ONCE(point->op.kp.post_handler, kprobe_hit_post_handler);
 	else if (!POST_HANDLER_STAYS)
 		WRITE_ONCE(point->op.kp.post_handler, NULL);
-	kprobe_point_update_callee(point);
+	point_update_callee(point);
 }
 
 /* Find the last callee registered before @kp. */
@@ -143,7 +143,7 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
 	else
 		hlist_add_head_rcu(&kp->hlist, &point->callees);
-	kprobe_point_update_callee(point);
+	point_update_callee(point);
 }
 
 /*
@@ -202,7 +202,7 @@ static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!hlist_unhashed(&kp->hlist)) {
 		hlist_del_init_rcu(&kp->hlist);
-		kprobe_point_update_callee(point);
+		point_update_callee(point);
 	}
 	/* Only now: a member that is called must have its post_handler called as well. */
 	point_count_member(point, kp, -1);

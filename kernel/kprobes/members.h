@@ -29,7 +29,6 @@ void kprobe_has_left(struct kprobe *kp);
 void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
-void kprobe_point_update_callee(struct kprobe_point *point);
 bool kprobe_member_is_postponed(const struct kprobe *kp);
 void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
 				    unsigned int jumps);

@@ -24,7 +24,6 @@
 #include "detour.h"
 #include "jumps.h"
 #include "lifetime.h"
-#include "members.h"
 #include "neighbours.h"
 #include "optimize.h"
 #include "point.h"
@@ -90,7 +89,6 @@ static void prepare_point(struct kprobe_point *point)
 	/* The module is coming or going: its reservations are unknown. */
 	if (kprobe_lifetime_is_going(point_addr(point)))
 		point_remove_detour(point);
-	kprobe_point_update_callee(point);
 }
 
 static void prepare_batch(struct list_head *work)

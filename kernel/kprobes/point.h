@@ -74,8 +74,7 @@
  * @shared: other points have this one as their owner
  * @calls_post: the jump, planned or written, leads to a call of post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
- * @jumps: times that a jump was planned, or written, whose hits do not look for
- *	post_handlers, or that its hits have ceased to
+ * @jumps: times that a jump was planned, or written, whose hits call no post_handlers
  * @left_jumps: as many of them as no task is inside of any more, see members.c
  * @rcu: delays the freeing of a dead point that has had a detour
  * @left: links such a point when nobody is in its detour any more

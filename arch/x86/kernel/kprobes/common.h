@@ -131,6 +131,12 @@ struct slot {
 static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
 
 /* A guest of Xen has the flag set whether interrupts are on or off. */
+static __always_inline void clear_if(struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags);
+	regs->flags &= ~X86_EFLAGS_IF;
+}
+
 static __always_inline void restore_if(struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;

@@ -157,8 +157,7 @@ void kprobe_remove_copy(struct kprobe *p)
 /* Leave the trap for the second copy; @p stays current. */
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
-	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags);
-	regs->flags &= ~X86_EFLAGS_IF;
+	clear_if(regs);
 	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
 }
 

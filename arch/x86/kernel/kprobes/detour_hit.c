@@ -42,23 +42,30 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_nested);
 
 /*
- * From kprobe_detour_pre_entry() when this CPU handles another hit. Returns 0 to go on in
- * the detour without a post_handler, 1 to go to where @regs say, 2 to go on in the post
- * way.
+ * As hit_pre_handler(), and note whose post_handler the post way has to call. Returns 1 to
+ * go to where @regs say, 2 to go on in the post way.
+ */
+static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe *callee = READ_ONCE(p->callee);
+
+	__this_cpu_write(kprobe_ctlblk.called, callee);
+
+	return callee->pre_handler(callee, regs) ? 1 : 2;
+}
+
+/*
+ * From kprobe_detour_pre_entry() when this CPU handles another hit. Returns as
+ * call_pre_handler(), or 0 to go on in the detour without a post_handler.
  */
 __visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *callee;
-
 	if (!kprobe_hit_interrupt(p, 0)) {
 		kprobes_inc_nmissed_count(p);
 		return 0;
 	}
 
-	callee = READ_ONCE(p->callee);
-	__this_cpu_write(kprobe_ctlblk.called, callee);
-
-	return callee->pre_handler(callee, regs) ? 1 : 2;
+	return call_pre_handler(p, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
@@ -89,12 +96,19 @@ static __always_inline bool has_room_to_push(const struct pt_regs *regs)
 	return regs->sp > (unsigned long)&regs->sp + sizeof(long);
 }
 
-/* A handler wants to go on elsewhere. */
+/* A handler wants to go on elsewhere, and the hit is over. */
+__visible void kprobe_detour_follow(struct pt_regs *regs)
+{
+	kprobe_detour_enter(regs->ip, regs);
+	preempt_enable_notrace();
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_follow);
+
 static __always_inline void leave_detour(struct pt_regs *regs)
 {
 	hit_end(true);
-	kprobe_detour_enter(regs->ip, regs);
-	preempt_enable_notrace();
+	kprobe_detour_follow(regs);
 }
 
 /* The member that has the only post_handlers, or the point; a point may lose its own. */
@@ -166,15 +180,6 @@ __visible void kprobe_detour_elsewhere(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
 
-/* A post_handler wants to go on elsewhere. The hit is over. */
-__visible void kprobe_detour_follow(struct pt_regs *regs)
-{
-	kprobe_detour_enter(regs->ip, regs);
-	preempt_enable_notrace();
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_follow);
-
 #ifdef CONFIG_X86_32
 /* A hit that goes on elsewhere ends there, and does not come back from here. */
 static __always_inline void leave_if(int ret, struct pt_regs *regs)
@@ -202,16 +207,12 @@ NOKPROBE_SYMBOL(kprobe_detour_hit);
 /* As kprobe_detour_nested_pre(), when nothing is handled yet. */
 static int begin_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *callee;
-
 	if (unlikely(kprobe_running()))
 		return kprobe_detour_nested_pre(p, regs);
 
 	hit_begin(p);
-	callee = READ_ONCE(p->callee);
-	__this_cpu_write(kprobe_ctlblk.called, callee);
 
-	return callee->pre_handler(callee, regs) ? 1 : 2;
+	return call_pre_handler(p, regs);
 }
 
 NOKPROBE_SYMBOL(begin_pre);
@@ -219,8 +220,7 @@ NOKPROBE_SYMBOL(begin_pre);
 /* As kprobe_enter_post_copy(): the probe stays current, and the CPU with it. */
 static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
 {
-	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags);
-	regs->flags &= ~X86_EFLAGS_IF;
+	clear_if(regs);
 	raw_local_irq_disable();
 	preempt_enable_no_resched_notrace();
 
