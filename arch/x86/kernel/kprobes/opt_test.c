@@ -335,29 +335,34 @@ static void opt_entered_by_trap(struct kunit *test)
 	expect_branch(test, 0, 0);
 }
 
-/* Until all have left the region it has its traps, and a breakpoint in front. */
-static bool becomes_guarded(const struct subject *s)
+/*
+ * Until all have left the region it has its traps, of which one is @trap bytes from the
+ * probe, and the probe's breakpoint. That lasts for as long as this task does not call the
+ * scheduler.
+ */
+static bool becomes_guarded(const struct subject *s, int trap)
 {
 	unsigned int i;
 
-	for (i = 0; i < 100 && !has_jump(s); i++) {
-		if (s->kp.addr[0] == INT3_INSN_OPCODE && s->kp.addr[3] == INT3_INSN_OPCODE)
+	for (i = 0; i < 50 && !has_jump(s); i++) {
+		if (s->kp.addr[0] == INT3_INSN_OPCODE && s->kp.addr[trap] == INT3_INSN_OPCODE)
 			return true;
-		usleep_range(200, 500);
+		mdelay(1);
 	}
 
 	return false;
 }
 
-/* A grace period may be over too soon for us, so try again. */
-static struct subject *add_guarded(struct kunit *test, kprobe_post_handler_t post)
+/* The worker may have been waiting for this CPU, so try again. */
+static struct subject *add_guarded(struct kunit *test, u8 *addr, u32 lead, int trap,
+				   kprobe_post_handler_t post)
 {
 	struct subject *s = NULL;
 	unsigned int tries;
 
 	for (tries = 0; tries < 20; tries++) {
-		s = subject_add_with(test, in_opt_branch(opt_branch_probe), 0, post);
-		if (becomes_guarded(s))
+		s = subject_add_with(test, addr, lead, post);
+		if (becomes_guarded(s, trap))
 			return s;
 		subject_remove(test, s);
 	}
@@ -366,11 +371,16 @@ static struct subject *add_guarded(struct kunit *test, kprobe_post_handler_t pos
 	return NULL;
 }
 
+static struct subject *add_branch_guarded(struct kunit *test, kprobe_post_handler_t post)
+{
+	return add_guarded(test, in_opt_branch(opt_branch_probe), 0, 3, post);
+}
+
 static void opt_removed_while_guarded(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_guarded(test, NULL);
+	s = add_branch_guarded(test, NULL);
 	expect_branch(test, 1, 0);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -383,7 +393,7 @@ static void opt_disabled_while_guarded(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_guarded(test, NULL);
+	s = add_branch_guarded(test, NULL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
 	expect_original(test, s);
 	expect_branch(test, 0, 0);
@@ -581,20 +591,10 @@ static void opt_lead_read(struct kunit *test)
 /* The breakpoint in front is none of a probe, and is there before the jump is. */
 static void opt_lead_guarded(struct kunit *test)
 {
-	struct subject *s = NULL;
-	unsigned int i, tries;
-	bool guarded = false;
+	const int lead = opt_tail_probe - opt_tail_start;
+	struct subject *s;
 
-	for (tries = 0; tries < 20 && !guarded; tries++) {
-		if (s)
-			subject_remove(test, s);
-		s = add_tail(test, NULL);
-		for (i = 0; i < 100 && !guarded && !has_jump(s); i++) {
-			guarded = *s->jump == INT3_INSN_OPCODE;
-			usleep_range(200, 500);
-		}
-	}
-	KUNIT_ASSERT_TRUE(test, guarded);
+	s = add_guarded(test, in_opt_tail(opt_tail_probe), lead, -lead, NULL);
 	expect_tail(test, 1);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -1078,7 +1078,7 @@ static void opt_post_while_guarded(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_guarded(test, count_behind);
+	s = add_branch_guarded(test, count_behind);
 	posts = 0;
 	expect_branch(test, 1, 0);
 	KUNIT_EXPECT_EQ(test, posts, 1);
