@@ -46,7 +46,7 @@ class Outcome:
         return lines, None
 
 
-def pack(config, build, modules, order, extra=()):
+def pack(config, build, modules, what, order, extra=()):
     """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
     archive = Archive()
     archive.node("dev/console", 5, 1)
@@ -65,8 +65,10 @@ def pack(config, build, modules, order, extra=()):
     for name, path in extra:
         archive.add(name, path)
     archive.file("kp/order", "".join(f"{line}\n" for line in order).encode())
-    archive.write(build.folder / "kp-initramfs.gz")
-    return build.folder / "kp-initramfs.gz"
+    # Another guest of this kernel may be starting.
+    file = build.folder / f"kp-initramfs-{what}.gz"
+    archive.write(file)
+    return file
 
 
 def shared(folders):
@@ -90,7 +92,7 @@ def command(config, build, initramfs, args=(), cpus=None, threads=None, count=Fa
 
 def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None, **machine):
     """Boots one guest through its work order; @machine goes to command()."""
-    initramfs = pack(config, build, modules, order, extra)
+    initramfs = pack(config, build, modules, what, order, extra)
     log = log_file(f"{config.label}-{what}")
     argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
     # A firmware that gets nowhere is not waited for as long as a slow kernel.
@@ -119,6 +121,6 @@ def read(log, timed_out=False):
 
 
 def interactive(config, build, modules):
-    initramfs = pack(config, build, modules, ["jobs/shell"])
+    initramfs = pack(config, build, modules, "shell", ["jobs/shell"])
     tree.release()
     return subprocess.call(command(config, build, initramfs, ["loglevel=3", "kunit.enable=0"]))

@@ -7,12 +7,16 @@ from . import ui
 
 @dataclass
 class Results:
-    passed: int = 0
+    names: list = field(default_factory=list)       # of what passed
     failures: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
 
+    @property
+    def passed(self):
+        return len(self.names)
+
     def ok(self, name):
-        self.passed += 1
+        self.names.append(name)
 
     def fail(self, name, why=""):
         self.failures.append(name)

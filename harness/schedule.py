@@ -2,14 +2,15 @@
 """What is built and what boots when, and what there is no time for."""
 import collections
 import concurrent.futures
+import threading
 import time
 import traceback
 
 from . import guesttest, ports, ui
 
-# These come when all else has been done with the kernels that are there, and take long.
+# These come when all else has been done with the kernels that are there.
 LAST = ("beside", "sweep", "faults", "selftests")
-LONG = 10 * 60      # seconds
+LONG = 10 * 60      # seconds that such a part, or a kernel's build, may take
 GRACE = 20          # minutes for what has begun, that a guest which hangs keeps no result from being told
 
 
@@ -24,21 +25,22 @@ def in_turn(guests):
 
 
 class Schedule:
-    """Boots a kernel while the next one builds: a guest keeps no two CPUs busy."""
+    """Two hands for two CPUs: one builds kernels and compiles ports, the other boots what is
+    built. A guest keeps no two CPUs busy, so when all is built both boot guests."""
 
     def __init__(self, source, results, minutes=None, quick=False):
         self.source, self.results, self.minutes, self.quick = source, results, minutes, quick
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
-        self.last = collections.deque()     # calls of part() that can wait
-
-    def left(self):
-        """Seconds, or None for any."""
-        return None if self.end is None else max(0, self.end - time.monotonic())
+        self.changed = threading.Condition()
+        # Of each job its name and what to call.
+        self.builds = collections.deque()
+        self.first, self.last = collections.deque(), collections.deque()
+        self.building = True
 
     def is_over(self, need=0):
         """Is there no more time, or less than the seconds @need?"""
-        return self.end is not None and self.left() <= need
+        return self.end is not None and self.end - time.monotonic() <= need
 
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
@@ -48,57 +50,74 @@ class Schedule:
         known = isinstance(error, ui.Failure)
         self.results.fail(name, str(error) if known else "".join(traceback.format_exception(error)))
 
-    def built(self, label, job):
-        """What a build gives, or None."""
-        try:
-            value = job.result(timeout=self.left())
-            self.results.ok(f"{label} builds")
-            return value
-        except concurrent.futures.TimeoutError:
-            self.skip(label)
-        except Exception as error:
-            self.fail(f"{label} builds", error)
-        return None
-
-    def attempt(self, name, test, *what):
+    def attempt(self, name, job, *what):
         """All that is to be done is done, whatever becomes of it."""
         try:
-            test(*what, self.results)
+            job(*what)
         except Exception as error:
             self.fail(name, error)
 
     def part(self, name, config, made, modules):
+        label = f"{config.label} {name}"
         if self.is_over(LONG if name in LAST else 0):
-            self.skip(f"{config.label} {name}")
+            self.skip(label)
         else:
-            self.attempt(f"{config.label} {name}", guesttest.PARTS[name], config, made, modules)
+            self.attempt(label, guesttest.PARTS[name], config, made, modules, self.results)
 
-    def parts(self, config, made, modules):
-        for name in config.quick if self.quick else config.parts:
-            if name in LAST:
-                self.last.append((name, config, made, modules))
-            else:
-                self.part(name, config, made, modules)
+    def kernel(self, config, made):
+        """Builds, and leaves the parts to whoever has a hand free."""
+        if self.is_over(LONG):
+            self.skip(config.label)
+            return
+        modules = made.kernel()
+        self.results.ok(f"{config.label} builds")
+        with self.changed:
+            for name in config.quick if self.quick else config.parts:
+                queue = self.last if name in LAST else self.first
+                queue.append((self.part, name, config, made, modules))
+            self.changed.notify_all()
+
+    def port(self, port):
+        if self.is_over():
+            self.skip(port.label)
+            return
+        ports.compile(port, self.source)
+        self.results.ok(f"{port.label} builds")
+
+    def build(self):
+        """All that is to be built, one after the other."""
+        while self.builds and not ui.STOP.is_set():
+            label, job, *what = self.builds.popleft()
+            self.attempt(f"{label} builds", job, *what)
+        with self.changed:
+            self.building = False
+            self.changed.notify_all()
+
+    def boot(self):
+        """Guests, until none is left and none can come."""
+        while not ui.STOP.is_set():
+            with self.changed:
+                self.changed.wait_for(lambda: self.first or self.last or not self.building)
+                queue = self.first or self.last
+                if not queue:
+                    return
+                job, *what = queue.popleft()
+            job(*what)
 
     def run(self, guests, compiled, others=()):
         """@compiled: ports; @others: functions that take the results, and need no kernel."""
-        builds = [(config, guesttest.build(config, self.source)) for config in in_turn(guests)]
+        for config in in_turn(guests):
+            self.builds.append((config.label, self.kernel, config, guesttest.build(config, self.source)))
+        for port in compiled:
+            self.builds.append((port.label, self.port, port))
+
         pool = concurrent.futures.ThreadPoolExecutor(max_workers=1)
         try:
-            kernels = [pool.submit(made.kernel) for _, made in builds]
-            compiles = [pool.submit(ports.compile, port, self.source) for port in compiled]
+            other_hand = pool.submit(lambda: (self.build(), self.boot()))
             for test in others:
-                self.attempt("what needs no kernel", test)
-            for (config, made), job in zip(builds, kernels):
-                while self.last and not job.done():
-                    self.part(*self.last.popleft())
-                modules = self.built(config.label, job)
-                if modules is not None:
-                    self.parts(config, made, modules)
-            while self.last:
-                self.part(*self.last.popleft())
-            for port, job in zip(compiled, compiles):
-                self.built(port.label, job)
+                self.attempt("what needs no kernel", test, self.results)
+            self.boot()
+            other_hand.result()
         finally:
             ui.STOP.set()
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown()
