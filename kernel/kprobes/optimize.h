@@ -12,12 +12,13 @@ struct kprobe;
 struct kprobe_point;
 struct optimized_kprobe;
 
+void kprobe_optimize_set_knob(bool on);
+
 #ifdef CONFIG_OPTPROBES
 extern int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig);
 
 void kprobe_optimize_prepare_queued(void);
 void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
-void kprobe_optimize_set_knob(bool on);
 #else
 static inline void kprobe_optimize_prepare_queued(void)
 {

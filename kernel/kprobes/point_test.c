@@ -12,6 +12,7 @@
 #include "ftrace.h"
 #include "hit.h"
 #include "members.h"
+#include "optimize.h"
 #include "point.h"
 #include "reconcile.h"
 #include "state.h"
@@ -499,8 +500,24 @@ static struct kunit_case point_cases[] = {
 	{}
 };
 
+/* A worker would make jumps of armed points, sooner or later. */
+static int without_jumps(struct kunit_suite *suite)
+{
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_optimize_set_knob(false);
+	return 0;
+}
+
+static void with_jumps(struct kunit_suite *suite)
+{
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_optimize_set_knob(true);
+}
+
 static struct kunit_suite point_suite = {
 	.name = "kprobes_point",
+	.suite_init = without_jumps,
+	.suite_exit = with_jumps,
 	.test_cases = point_cases,
 };
 
