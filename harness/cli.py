@@ -22,8 +22,8 @@ kp - build, boot and test this kprobes subsystem
   ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
                          --seconds N --seed N
   ./kp soak              what takes hours, in all configurations that have what it
-                         takes: torture, sweeps from other seeds, random input, 200
-                         boots with return probes on everything, KUnit by kunit.py
+                         takes: torture, sweeps from other seeds, random input and
+                         traps, 200 boots with return probes on everything, KUnit by kunit.py
                          and on the kernel's other ports;
                          --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;

@@ -19,7 +19,7 @@ QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
 LEAKS = ["kmemleak=on"]         # for nomem.sh
 FUZZ = "fuzz.sh"                # is told how long
-TRAPS = "traps.sh"              # as well
+TRAPS = "traps.sh"              # as well, and is of x86
 # These have a boot of their own: the first two for more CPUs; the third takes long, and may take
 # the guest with it; the others are about all that there is beside probes.
 RACING = ["toggle.sh", "torture.sh"]
@@ -182,12 +182,13 @@ def beside(config, made, modules, results):
         count_script(config, outcome, script, results)
 
 
-def fuzz(config, made, modules, seconds, start, results):
-    """Only random lines to kprobe_events; see beside()."""
-    outcome = boot(config, made, modules, "fuzz", [f"{FUZZ} {seconds} {start}"], 120 + seconds,
+def alone(config, made, modules, script, seconds, start, results):
+    """Only FUZZ, random lines to kprobe_events, or only TRAPS, random traps of a program; see beside()."""
+    what = label_of(script)
+    outcome = boot(config, made, modules, what, [f"{script} {seconds} {start}"], 120 + seconds,
                    threads="single", args=QUIET)
-    judge(config, "fuzz", outcome, results)
-    count_script(config, outcome, FUZZ, results)
+    judge(config, what, outcome, results)
+    count_script(config, outcome, script, results)
 
 
 def boot_sweep(config, made, modules, argument):

@@ -7,7 +7,7 @@ from .build import CCACHE_ENV
 from .paths import log_file
 from .results import Results
 
-FUZZ = 300          # seconds
+RANDOM = 300        # seconds of random input
 BOOTS = 200         # of each of these, for what fails once in a hundred
 BOOTED = ("i386:voluntary", "x86_64:preempt")
 
@@ -45,7 +45,10 @@ def jobs(config, made, modules, seconds, seed):
         yield f"{BOOTS} boots", lambda own: boots(config, made, modules, own)
     if "beside" in config.parts:
         yield (f"fuzz, seed {seed}",
-               lambda own: guesttest.fuzz(config, made, modules, FUZZ, seed, own))
+               lambda own: guesttest.alone(config, made, modules, guesttest.FUZZ, RANDOM, seed, own))
+    if "scripts" in config.parts and config.arch in (configs.X86_64, configs.I386):
+        yield (f"traps, seed {seed}",
+               lambda own: guesttest.alone(config, made, modules, guesttest.TRAPS, RANDOM, seed, own))
 
 
 def boots(config, made, modules, results):

@@ -17,10 +17,11 @@ class SoakTest(unittest.TestCase):
                 self.assertEqual(names(config.label), ["kunit"])
 
     def test_debian_has_all_that_it_can(self):
-        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep"])
+        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep", "traps"])
 
     def test_others_have_no_kunit(self):
-        self.assertEqual(names("x86_64:none"), ["torture", "sweep", "fuzz"])
+        self.assertEqual(names("x86_64:none"), ["torture", "sweep", "fuzz", "traps"])
+        self.assertNotIn("traps", names("arm64:none"))
 
 
 if __name__ == "__main__":
