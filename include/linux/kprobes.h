@@ -62,7 +62,7 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
  * @nmissed: hits that could not run the handlers; count since registration
- * @callee: whose pre_handler a hit calls, in the probe that get_kprobe() finds
+ * @callee: whose handlers a hit calls, in the probe that get_kprobe() finds
  * @hlist: links the probes at an address whose pre_handlers are to be called
  * @opcode: the instruction's first opcode unit, as it was before the probe
  * @ainsn: architecture's preparation of the instruction

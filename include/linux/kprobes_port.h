@@ -83,21 +83,33 @@ static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *reg
 }
 
 /**
- * hit_finish() - call the post_handlers, if there are any, and end a hit
- * @p: the probe, set as current
+ * hit_post_handler() - call the post_handlers of the probes at an address, if there are any
+ * @called: the callee of the probe that get_kprobe() found
  * @regs: registers behind the probed instruction
- * @aside: another hit may have been put aside for this one
  *
  * The last user with a post_handler may have come or gone during the hit.
  *
  * Context: As hit_pre_handler(), or what follows when the instruction is done.
  */
-static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void hit_post_handler(struct kprobe *called, struct pt_regs *regs)
 {
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+	kprobe_post_handler_t post = READ_ONCE(called->post_handler);
 
 	if (post)
-		post(p, regs, 0);
+		post(called, regs, 0);
+}
+
+/**
+ * hit_finish() - call the post_handlers, if there are any, and end a hit
+ * @p: the probe, set as current
+ * @regs: registers behind the probed instruction
+ * @aside: another hit may have been put aside for this one
+ *
+ * Context: As hit_post_handler().
+ */
+static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, bool aside)
+{
+	hit_post_handler(READ_ONCE(p->callee), regs);
 	hit_end(aside);
 }
 

@@ -89,7 +89,7 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
 
 /*
  * Let a hit call a single callee directly, without walking the list, if no other member
- * has a post_handler: a detour calls that of the callee.
+ * has a post_handler: only that of the callee is called then.
  */
 static void point_update_callee(struct kprobe_point *point)
 {

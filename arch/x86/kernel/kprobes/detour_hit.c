@@ -111,20 +111,11 @@ static __always_inline void leave_detour(struct pt_regs *regs)
 	kprobe_detour_follow(regs);
 }
 
-/* The member that has the only post_handlers, or the point; a point may lose its own. */
-static __always_inline void call_post_handler(struct kprobe *called, struct pt_regs *regs)
-{
-	kprobe_post_handler_t post = READ_ONCE(called->post_handler);
-
-	if (post)
-		post(called, regs, 0);
-}
-
 #ifdef CONFIG_CFI_CLANG
 /* From kprobe_detour_post_entry(), as kprobe_detour_call(). */
 __visible void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs)
 {
-	call_post_handler(called, regs);
+	hit_post_handler(called, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_call_post);
@@ -153,7 +144,7 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 	}
 
 	regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
-	call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
+	hit_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
 	if (regs->ip != ip_behind(p)) {
 		leave_detour(regs);
 		return 0;
@@ -268,7 +259,7 @@ __visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 		raw_local_irq_enable();
 
 	regs->ip = ip;
-	call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
+	hit_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
 	hit_end(true);
 	follow_handler(regs, ip);
 	preempt_enable_notrace();
