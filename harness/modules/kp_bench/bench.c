@@ -7,7 +7,6 @@
  */
 #define pr_fmt(fmt) "kp: bench " fmt
 
-#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
@@ -18,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "bench.h"
 #include "targets.h"
 
 #define ROUNDS		1000
@@ -37,14 +37,14 @@ static ktime_t many_since;
 
 static unsigned long hits;
 
-static int on_pre(struct kprobe *kp, struct pt_regs *regs)
+int bench_on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	hits++;
 
 	return 0;
 }
 
-NOKPROBE_SYMBOL(on_pre);
+NOKPROBE_SYMBOL(bench_on_pre);
 
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -68,43 +68,20 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(on_return);
 
-/* -- clocks -- */
-
 #if defined(CONFIG_ARM64)
-static u64 cycles(void)
-{
-	isb();
-
-	return read_sysreg(pmccntr_el0);
-}
-
 static void start_counter(void *unused)
 {
 	write_sysreg(0, pmccfiltr_el0);
 	write_sysreg(BIT(31), pmcntenset_el0);
 	write_sysreg(BIT(0) | BIT(6), pmcr_el0);
 }
-#elif defined(CONFIG_RISCV)
-static u64 cycles(void)
-{
-	return csr_read(CSR_CYCLE);
-}
-
-static void start_counter(void *unused)
-{
-}
 #else
-static u64 cycles(void)
-{
-	return get_cycles();
-}
-
 static void start_counter(void *unused)
 {
 }
 #endif
 
-static void result(const char *name, u64 value)
+void result(const char *name, u64 value)
 {
 	pr_info("%s %llu\n", name, value);
 }
@@ -171,7 +148,7 @@ static void hit_of(const char *name, void (*fn)(void), u8 *at, kprobe_post_handl
 
 	memset(&probe, 0, sizeof(probe));
 	probe.addr = (kprobe_opcode_t *)at;
-	probe.pre_handler = on_pre;
+	probe.pre_handler = bench_on_pre;
 	probe.post_handler = post;
 	err = register_kprobe(&probe);
 	if (err) {
@@ -194,7 +171,7 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 
 	memset(&probe, 0, sizeof(probe));
 	probe.symbol_name = "kp_bench:traced";
-	probe.pre_handler = on_pre;
+	probe.pre_handler = bench_on_pre;
 	probe.post_handler = post;
 	err = register_kprobe(&probe);
 	if (err) {
@@ -240,7 +217,7 @@ static int register_entry(const char *symbol)
 {
 	memset(&probe, 0, sizeof(probe));
 	probe.symbol_name = symbol;
-	probe.pre_handler = on_pre;
+	probe.pre_handler = bench_on_pre;
 
 	return register_kprobe(&probe);
 }
@@ -277,7 +254,7 @@ static int join(kprobe_post_handler_t post)
 	for (i = 0; i < TOGETHER; i++) {
 		memset(&crowd[i], 0, sizeof(crowd[i]));
 		crowd[i].addr = (kprobe_opcode_t *)kp_bench_move_at;
-		crowd[i].pre_handler = on_pre;
+		crowd[i].pre_handler = bench_on_pre;
 		crowd[i].post_handler = post;
 		crowd_list[i] = &crowd[i];
 	}
@@ -331,7 +308,7 @@ static void hit_of_jump(const char *name, kprobe_post_handler_t post)
 
 	memset(&probe, 0, sizeof(probe));
 	probe.addr = (kprobe_opcode_t *)kp_bench_move_at;
-	probe.pre_handler = on_pre;
+	probe.pre_handler = bench_on_pre;
 	probe.post_handler = post;
 	if (register_kprobe(&probe))
 		return;
@@ -364,7 +341,7 @@ static void register_cost(const char *name, void *addr, const char *symbol)
 	memset(&probe, 0, sizeof(probe));
 	probe.addr = addr;
 	probe.symbol_name = symbol;
-	probe.pre_handler = on_pre;
+	probe.pre_handler = bench_on_pre;
 	start = cycles();
 	err = register_kprobe(&probe);
 	start = cycles() - start;
@@ -385,7 +362,7 @@ static void *boundary(const char *symbol, unsigned int offset)
 		memset(&probe, 0, sizeof(probe));
 		probe.symbol_name = symbol;
 		probe.offset = offset;
-		probe.pre_handler = on_pre;
+		probe.pre_handler = bench_on_pre;
 		if (!register_kprobe(&probe)) {
 			unregister_kprobe(&probe);
 			return probe.addr;
@@ -437,12 +414,14 @@ static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
 	memset(&many[i], 0, sizeof(many[i]));
 	many[i].addr = addr;
-	many[i].pre_handler = on_pre;
+	many[i].pre_handler = bench_on_pre;
 	many_list[i] = &many[i];
 }
 
 static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
 {
+	if (is_watched())
+		return;
 	pr_info("%s%s-%u %llu\n", many_what, what, nr, div_u64(cost, nr));
 	pr_info("%s%s-%u-ms %lld\n", many_what, what, nr, ktime_to_ms(time));
 }
@@ -590,7 +569,7 @@ static void run_oldest(unsigned int unused)
 	if (!oldest.addr) {
 		without = call_cost(kp_bench_move);
 		oldest.addr = (kprobe_opcode_t *)kp_bench_move_at;
-		oldest.pre_handler = on_pre;
+		oldest.pre_handler = bench_on_pre;
 		if (register_kprobe(&oldest))
 			return;
 	} else if (!nr_many) {
@@ -745,6 +724,8 @@ static const struct action {
 	{ "unregister", run_unregister },
 	{ "count", run_count },
 	{ "counted", run_counted },
+	{ "watch", run_watch },
+	{ "watched", run_watched },
 };
 
 static int run_set(const char *text, const struct kernel_param *param)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KP_BENCH_H
+#define _KP_BENCH_H
+
+#include <linux/timex.h>
+#include <linux/types.h>
+
+#if defined(CONFIG_ARM64)
+static inline u64 cycles(void)
+{
+	isb();
+
+	return read_sysreg(pmccntr_el0);
+}
+#elif defined(CONFIG_RISCV)
+static inline u64 cycles(void)
+{
+	return csr_read(CSR_CYCLE);
+}
+#else
+static inline u64 cycles(void)
+{
+	return get_cycles();
+}
+#endif
+
+/* Print a figure. */
+void result(const char *name, u64 value);
+
+struct kprobe;
+struct pt_regs;
+
+/* Counts its hits. */
+int bench_on_pre(struct kprobe *kp, struct pt_regs *regs);
+
+/* How long others wait in the meantime, see others.c; nothing else is measured then. */
+bool is_watched(void);
+void run_watch(unsigned int unused);
+void run_watched(unsigned int unused);
+
+#endif /* _KP_BENCH_H */
