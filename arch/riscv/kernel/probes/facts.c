@@ -2,8 +2,8 @@
 /*
  * What an instruction reads and writes, and where the CPU goes from it.
  *
- * What is not known here reads every register. Sets of registers have bit N for
- * register N; x0 is in none.
+ * An instruction that is not known here counts as one that reads every register. In
+ * a set of registers, bit N stands for register N; x0 is in no set.
  */
 #include <linux/bits.h>
 #include <linux/kprobes.h>
@@ -38,7 +38,7 @@ static u32 rs2_of(u32 insn)
 	return reg_at(insn, 20);
 }
 
-/* The one of x8 to x15 whose number is in the field at @shift. */
+/* A field of 3 bits names one of x8 to x15. */
 static u32 low_reg_at(u32 insn, unsigned int shift)
 {
 	return BIT(8 + field(insn, shift, 3));
@@ -77,7 +77,7 @@ static void set_branch(struct insn_facts *facts, u32 reads, long disp)
 	facts->disp = disp;
 }
 
-/* Those with a result: CSRs are moved to and from registers, or bits of them changed. */
+/* CSR instructions have a result; they move a CSR to and from a register, or change its bits. */
 static void get_system_facts(u32 insn, struct insn_facts *facts)
 {
 	unsigned int funct3 = field(insn, 12, 3);
@@ -105,7 +105,8 @@ static void get_amo_facts(u32 insn, struct insn_facts *facts)
 	facts->writes = rd_of(insn);
 }
 
-static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
+/* The major opcodes that do nothing but compute, or access memory. */
+static void get_operand_facts(u32 insn, struct insn_facts *facts)
 {
 	switch (insn & 0x7f) {
 	case 0x17:		/* auipc */
@@ -114,15 +115,6 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 		fallthrough;
 	case 0x37:		/* lui */
 		facts->writes = rd_of(insn);
-		break;
-	case 0x6f:		/* jal */
-		set_jump(facts, field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
-		break;
-	case 0x67:		/* jalr */
-		set_jump_register(facts, field(insn, 7, 5), field(insn, 15, 5), (s32)insn >> 20);
-		break;
-	case 0x63:		/* beq and its like */
-		set_branch(facts, rs1_of(insn) | rs2_of(insn), RV_EXTRACT_BTYPE_IMM((s32)insn));
 		break;
 	case 0x03:		/* loads */
 	case 0x13:		/* addi and its like */
@@ -135,13 +127,30 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 		facts->reads = rs1_of(insn) | rs2_of(insn);
 		facts->writes = rd_of(insn);
 		break;
-	case 0x23:		/* stores; those of other registers, and loads of these, below */
+	case 0x23:		/* stores, then loads and stores of float and vector registers */
 	case 0x07:
 	case 0x27:
 		facts->reads = rs1_of(insn) | rs2_of(insn);
 		break;
-	case 0x0f:		/* fences, and what is done to cache blocks */
+	case 0x0f:		/* fences, and operations on cache blocks */
 		facts->reads = rs1_of(insn);
+		break;
+	default:
+		set_unknown(facts);
+	}
+}
+
+static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
+{
+	switch (insn & 0x7f) {
+	case 0x6f:		/* jal */
+		set_jump(facts, field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
+		break;
+	case 0x67:		/* jalr */
+		set_jump_register(facts, field(insn, 7, 5), field(insn, 15, 5), (s32)insn >> 20);
+		break;
+	case 0x63:		/* beq and its like */
+		set_branch(facts, rs1_of(insn) | rs2_of(insn), RV_EXTRACT_BTYPE_IMM((s32)insn));
 		break;
 	case 0x2f:
 		get_amo_facts(insn, facts);
@@ -150,7 +159,7 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 		get_system_facts(insn, facts);
 		break;
 	default:
-		set_unknown(facts);
+		get_operand_facts(insn, facts);
 	}
 }
 
@@ -262,7 +271,7 @@ static void get_c2_facts(u32 insn, struct insn_facts *facts)
 	}
 }
 
-/* All that is to be known of @insn, which is not refused. */
+/* Fill in @facts for @insn, which probes do not refuse. */
 void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 {
 	*facts = (struct insn_facts){ .flow = FLOW_ON };
