@@ -354,8 +354,23 @@ static int __init stage_kernel(void)
 			  (unsigned long)__noinstr_text_end);
 }
 
-/* With branch profiling every unlikely() in a trap handler calls this. */
-static const char * const counts_branches[] __initconst = { "ftrace_likely_update" };
+/* What no architecture can have a probe on, without need for its declaration. */
+static const char * const everywhere[] __initconst = {
+	/* With branch profiling every unlikely() in a trap handler calls this. */
+	"ftrace_likely_update",
+	/* A hit in here is preempted at its end, by a call of the same function. */
+	"preempt_schedule_notrace",
+	"dynamic_preempt_schedule_notrace",
+	/* Functions return here by a diverted address: there is no caller to divert from. */
+	"return_to_handler",
+#if defined(CONFIG_GENERIC_ENTRY) && \
+	(defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER))
+	/* irqentry_nmi_enter() calls these before a breakpoint's handler runs. */
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
+	"trace_clock_local",
+#endif
+};
 
 int __init kprobe_blacklist_init(void)
 {
@@ -368,7 +383,7 @@ int __init kprobe_blacklist_init(void)
 		drop_stage();
 	}
 
-	ret = ret ?: kprobe_add_names_blacklist(counts_branches, ARRAY_SIZE(counts_branches));
+	ret = ret ?: kprobe_add_names_blacklist(everywhere, ARRAY_SIZE(everywhere));
 
 	return ret ?: arch_populate_kprobe_blacklist();
 }

@@ -3,6 +3,7 @@
  * Declarations that the files of the arm64 port share.
  *
  *	trap.c		breakpoints, and what a hit does
+ *	blacklist.c	where no breakpoint may be
  *	prepare.c	which addresses can be probed
  *	decode.c	what kind of instruction is it? Serves uprobes too
  *	emulate.c	instructions that must not run elsewhere; uprobes too

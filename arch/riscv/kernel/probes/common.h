@@ -6,6 +6,7 @@
  *
  *	text.c		breakpoints written
  *	trap.c		breakpoints hit, handlers called
+ *	blacklist.c	where no breakpoint may be
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
@@ -59,7 +60,6 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 /* ftrace.c */
 bool kprobe_is_ftrace_site(unsigned long addr);
 bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
-int kprobe_blacklist_ftrace(void);
 
 #ifdef CONFIG_OPTPROBES
 

@@ -106,24 +106,3 @@ bool kprobe_is_ftrace_site(unsigned long addr)
 	return false;
 #endif
 }
-
-/*
- * What ftrace sites call has inner symbols that look like functions and are
- * rewritten in place. return_to_handler() has no return address that a return
- * probe could divert.
- */
-int __init kprobe_blacklist_ftrace(void)
-{
-	int ret = 0;
-
-#ifdef CONFIG_DYNAMIC_FTRACE
-	ret = kprobe_add_area_blacklist((unsigned long)ftrace_caller,
-					(unsigned long)ftrace_stub_direct_tramp);
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	if (ret >= 0)
-		ret = kprobe_add_ksym_blacklist((unsigned long)return_to_handler);
-#endif
-
-	return min(ret, 0);
-}

@@ -7,6 +7,7 @@
  *
  *	poke.c		text written
  *	trap.c		breakpoints written and hit, handlers called
+ *	blacklist.c	where no breakpoint may be
  *	decode.c	at registration: is this an instruction, may it be probed?
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
@@ -191,16 +192,6 @@ unsigned long kprobe_copy_thunk(struct insn *insn);
 /* jprobe_64.S */
 asmlinkage void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
 			     u32 hash);
-
-/* ftrace.c */
-#ifdef CONFIG_KPROBES_ON_FTRACE
-int kprobe_blacklist_ftrace(void);
-#else
-static inline int kprobe_blacklist_ftrace(void)
-{
-	return 0;
-}
-#endif
 
 #ifdef CONFIG_OPTPROBES
 

@@ -83,21 +83,3 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 }
 
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
-
-/*
- * What ftrace sites call has inner symbols that look like functions and are
- * rewritten in place, and all of it may be copied: no breakpoint is to be in it.
- * return_to_handler() has no return address that a return probe could divert.
- */
-int __init kprobe_blacklist_ftrace(void)
-{
-	int ret = kprobe_add_area_blacklist((unsigned long)ftrace_caller,
-					    (unsigned long)ftrace_stub_direct_tramp);
-
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	if (!ret)
-		ret = kprobe_add_ksym_blacklist((unsigned long)return_to_handler);
-#endif
-
-	return ret < 0 ? ret : 0;
-}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where a breakpoint of this architecture must not be.
+ */
+#include <linux/array_size.h>
+#include <linux/ftrace.h>
+#include <linux/init.h>
+#include <linux/kprobes.h>
+#include <asm/sections.h>
+
+/* What ftrace sites call has inner symbols that look like functions, and is rewritten. */
+static int __init blacklist_ftrace(void)
+{
+#ifdef CONFIG_DYNAMIC_FTRACE
+	return kprobe_add_area_blacklist((unsigned long)ftrace_caller,
+					 (unsigned long)ftrace_stub);
+#else
+	return 0;
+#endif
+}
+
+/*
+ * What the beginning or the end of a trap calls, so that a hit there would lead to
+ * the next one, for ever. Where a trap hits lockdep, lockdep's state stays as it is.
+ * To count preemption may take a look at the caller's caller, by a walk of the stack.
+ */
+static const char * const traps_call[] __initconst = {
+#ifdef CONFIG_PROVE_LOCKING
+	"rcu_is_watching",
+	"lockdep_hardirqs_on_prepare",
+#endif
+#if defined(CONFIG_DEBUG_PREEMPT) || defined(CONFIG_TRACE_PREEMPT_TOGGLE)
+	"__memset",
+#endif
+};
+
+/*
+ * What runs before a CPU has its exception vectors, when it comes up or resumes, and
+ * while it has those of a guest's exits.
+ */
+static const char * const without_vectors[] __initconst = {
+	"__secondary_switched",
+	"set_cpu_boot_mode_flag",
+	"finalise_el2",
+	"_cpu_resume",
+	"cpu_do_resume",
+	"__guest_enter",
+	"__guest_exit_restore_elr_and_panic",
+	"__guest_exit_panic",
+	"__guest_exit",
+	"__kvm_hyp_vector",
+	"__bp_harden_hyp_vecs",
+	"abort_guest_exit_start",
+	"abort_guest_exit_end",
+	"el1_sync",
+	"el1_trap",
+	"el1_irq",
+	"el1_error",
+	"wa_epilogue",
+	"el2_sync",
+	"el2_error",
+	"kvm_unexpected_el2_exception",
+	"hyp_panic",
+	"__kvm_adjust_pc",
+	"enter_exception64",
+	"enter_exception32",
+	"kvm_skip_instr32",
+	"kvm_condition_valid32",
+	"vcpu_read_sys_reg",
+	"vcpu_write_sys_reg",
+	"get_el2_to_el1_mapping",
+	"get_timer_map",
+	"__debug_switch_to_guest",
+	"__debug_save_state",
+	"__debug_restore_state",
+	"kvm_hyp_handle_fpsimd",
+	"kvm_hyp_handle_dabt_low",
+	"kvm_hyp_handle_memory_fault",
+	"kvm_hyp_handle_cp15_32",
+	"kvm_hyp_handle_eret",
+	"kvm_hyp_handle_mops",
+	"kvm_hyp_handle_sysreg_vhe",
+	"kvm_auth_eretax",
+	"__kvm_tlbi_s1e2",
+	"__vgic_v2_perform_cpuif_access",
+	"__vgic_v3_perform_cpuif_access",
+	/* where the interrupt controller traps for want of a feature: */
+	"__gic_v3_get_lr", "__gic_v3_set_lr", "__vgic_v3_read_ap0rn",
+	"__vgic_v3_read_ap1rn", "__vgic_v3_read_vmcr", "__vgic_v3_write_ap0rn",
+	"__vgic_v3_write_ap1rn", "__vgic_v3_write_vmcr", "__vgic_v3_bpr_min",
+	"__vgic_v3_get_group", "__vgic_v3_highest_priority_lr", "__vgic_v3_find_active_lr",
+	"__vgic_v3_get_highest_active_priority", "__vgic_v3_pri_to_pre",
+	"__vgic_v3_set_active_priority", "__vgic_v3_clear_highest_active_priority",
+	"__vgic_v3_read_iar", "__vgic_v3_clear_active_lr", "__vgic_v3_bump_eoicount",
+	"__vgic_v3_write_dir", "__vgic_v3_write_eoir", "__vgic_v3_read_igrpen0",
+	"__vgic_v3_read_igrpen1", "__vgic_v3_write_igrpen0", "__vgic_v3_write_igrpen1",
+	"__vgic_v3_read_bpr0", "__vgic_v3_read_bpr1", "__vgic_v3_write_bpr0",
+	"__vgic_v3_write_bpr1", "__vgic_v3_read_apxrn", "__vgic_v3_write_apxrn",
+	"__vgic_v3_read_apxr0", "__vgic_v3_read_apxr1", "__vgic_v3_read_apxr2",
+	"__vgic_v3_read_apxr3", "__vgic_v3_write_apxr0", "__vgic_v3_write_apxr1",
+	"__vgic_v3_write_apxr2", "__vgic_v3_write_apxr3", "__vgic_v3_read_hppir",
+	"__vgic_v3_read_pmr", "__vgic_v3_write_pmr", "__vgic_v3_read_rpr",
+	"__vgic_v3_read_ctlr", "__vgic_v3_write_ctlr", "__vgic_v3_check_trap_forwarding",
+	/* the state of registers */
+	"__fpsimd_save_state",
+	"__fpsimd_restore_state",
+	"__sve_save_state",
+	"__sve_restore_state",
+};
+
+/*
+ * The hypervisor's code runs where nobody knows of probes, and in the entry code
+ * an exception would overwrite the state of another.
+ */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	int ret;
+
+	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
+					(unsigned long)__entry_text_end);
+	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__irqentry_text_start,
+						(unsigned long)__irqentry_text_end);
+	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
+						(unsigned long)__hyp_idmap_text_end);
+	if (!ret)
+		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
+						(unsigned long)__hyp_text_end);
+	if (!ret)
+		ret = blacklist_ftrace();
+	if (!ret)
+		ret = kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors));
+
+	if (!ret)
+		ret = kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
+
+	return ret;
+}
