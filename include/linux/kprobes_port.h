@@ -19,12 +19,12 @@ struct module;
 /* kprobes.c: serializes all that changes points, their members and the switches */
 extern struct mutex kprobe_mutex;
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
-/* hit.c: ports that handle hits which interrupt others */
+/* hit.c: for ports with ARCH_KPROBES_TELL_CONTEXTS */
 bool kprobe_hit_is_at(const kprobe_opcode_t *addr);
 bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count);
 void kprobe_hit_resume(void);
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
 DECLARE_PER_CPU(unsigned int, hits_aside);
 
 /* A hit of @p begins, in the context that preempt_count() tells of. */

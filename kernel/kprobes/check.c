@@ -100,11 +100,7 @@ static bool on_debuggers_breakpoint(struct probe_request *req)
  */
 static bool on_bug_entry(struct probe_request *req)
 {
-#ifdef ARCH_KPROBES_REFUSE_TRAPS
-	return false;
-#else
-	return find_bug(req->addr);
-#endif
+	return !__is_defined(ARCH_KPROBES_REFUSE_TRAPS) && find_bug(req->addr);
 }
 
 /*
@@ -127,11 +123,8 @@ static bool on_cfi_trap(struct probe_request *req)
  * A probe can be on an ftrace site if ftrace calls it, or if the architecture's ftrace
  * and breakpoints do not overwrite each other.
  */
-#ifdef ARCH_KPROBES_SHARE_FTRACE_SITE
-#define CAN_BE_ON_FTRACE_SITE	1
-#else
-#define CAN_BE_ON_FTRACE_SITE	IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
-#endif
+#define CAN_BE_ON_FTRACE_SITE	\
+	(IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) || __is_defined(ARCH_KPROBES_SHARE_FTRACE_SITE))
 
 /* Return the ftrace site that contains @addr, or 0. */
 static unsigned long ftrace_site_of(unsigned long addr)

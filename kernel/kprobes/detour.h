@@ -10,13 +10,6 @@
 
 #include "point.h"
 
-/* Is arch_chain_detour() told whether there is a post_handler? Others always look. */
-#ifdef ARCH_DETOURS_ARE_TOLD_OF_POST
-#define DETOURS_ARE_TOLD_OF_POST	1
-#else
-#define DETOURS_ARE_TOLD_OF_POST	0
-#endif
-
 #ifdef CONFIG_OPTPROBES
 static inline void point_init_detour(struct kprobe_point *point)
 {
@@ -34,10 +27,14 @@ static inline bool point_detour_calls_post(struct kprobe_point *point)
 	return arch_detour_calls_post(&point->op);
 }
 
-/* Is the jump that is planned now to lead to a call of them? */
+/*
+ * Is the jump that is planned now to lead to a call of them? A detour that
+ * arch_chain_detour() does not tell always looks for a post_handler.
+ */
 static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
 {
-	return point_detour_calls_post(point) && (point->post || !DETOURS_ARE_TOLD_OF_POST);
+	return point_detour_calls_post(point) &&
+	       (point->post || !__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST));
 }
 
 /* Called with the original text restored, when no new hit can find the detour. */

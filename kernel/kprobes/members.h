@@ -5,9 +5,10 @@
 #ifndef _KERNEL_KPROBES_MEMBERS_H
 #define _KERNEL_KPROBES_MEMBERS_H
 
+#include <linux/kconfig.h>
+#include <linux/kprobes.h>
 #include <linux/types.h>
 
-struct kprobe;
 struct kprobe_point;
 
 /*
@@ -15,11 +16,7 @@ struct kprobe_point;
  * call the second value. Leave the dispatcher in place there when the last member with a
  * post_handler leaves; it calls nobody then.
  */
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
-#define POST_HANDLER_STAYS	0
-#else
-#define POST_HANDLER_STAYS	1
-#endif
+#define POST_HANDLER_STAYS	(!__is_defined(ARCH_KPROBES_TELL_CONTEXTS))
 
 bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
 struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp);

@@ -164,13 +164,11 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
-	if (kprobe_hit_put_aside(&rp->kp)) {
+	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_put_aside(&rp->kp)) {
 		call_watched(rp, ri, regs);
 		kprobe_hit_resume();
 		return;
 	}
-#endif
 	run_handler(rp, ri, regs);
 	*get_kprobe_ctlblk() = ctlblk;
 	barrier();

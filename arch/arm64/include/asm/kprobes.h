@@ -40,10 +40,10 @@ struct optimized_kprobe;
 #define ARCH_KPROBES_PLAIN_NAMES	true
 
 /* BRK and its like cannot be probed. */
-#define ARCH_KPROBES_REFUSE_TRAPS
+#define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
-#define ARCH_KPROBES_TELL_CONTEXTS
+#define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* preempt_count(), of which only the contexts are of interest. */
 #define arch_hit_context()	preempt_count()

@@ -136,11 +136,12 @@ void kprobe_simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret);
 
-#ifdef CONFIG_ARM64_PTR_AUTH_KERNEL
-
 /* The keys of the probed code are in place. A bad pointer may fault, but here. */
 static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 {
+	if (!IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL))
+		return pointer;
+
 	if (key_b)
 		asm(ARM64_ASM_PREAMBLE "autib %0, %1" : "+r" (pointer) : "r" (modifier));
 	else
@@ -148,15 +149,6 @@ static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 
 	return pointer;
 }
-
-#else
-
-static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
-{
-	return pointer;
-}
-
-#endif
 
 NOKPROBE_SYMBOL(authenticate);
 

@@ -35,10 +35,10 @@ struct kprobe;
 #define ARCH_KPROBES_PLAIN_NAMES	true
 
 /* EBREAK and its like cannot be probed. */
-#define ARCH_KPROBES_REFUSE_TRAPS
+#define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
-#define ARCH_KPROBES_TELL_CONTEXTS
+#define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* preempt_count(), of which only the contexts are of interest. */
 #define arch_hit_context()	preempt_count()
@@ -54,7 +54,7 @@ struct kprobe;
 	(sizeof(long) + 2 * MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
 
 /* A probe and ftrace can both have the site at a function's entry. */
-#define ARCH_KPROBES_SHARE_FTRACE_SITE
+#define ARCH_KPROBES_SHARE_FTRACE_SITE	1
 
 #ifdef CONFIG_OPTPROBES
 

@@ -33,6 +33,7 @@
 #define DETOUR_RETURN		(8 + 17)
 #define DETOUR_COPIES		(DETOUR_RETURN + DETOUR_DROPS + 2)
 #else
+#define DETOUR_DROPS		0
 #define DETOUR_RETURN		(4 + 5)
 #define DETOUR_COPIES		DETOUR_RETURN
 #endif
@@ -72,7 +73,7 @@ typedef u8 kprobe_opcode_t;
 #define JPROBE_STACK_OFFSET	sizeof(long)
 
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
-#define ARCH_KPROBES_TELL_CONTEXTS
+#define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* preempt_count(), of which only the contexts are of interest. */
 #define arch_hit_context()	raw_cpu_read_4(pcpu_hot.preempt_count)
@@ -81,13 +82,13 @@ typedef u8 kprobe_opcode_t;
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
 /* kprobe_ftrace_handler() asks kprobe_ftrace_claims(). */
-#define ARCH_KPROBES_CLAIM_SITES
+#define ARCH_KPROBES_CLAIM_SITES	1
 
 /* A function has one address, that of its symbol. */
 #define ARCH_KPROBES_PLAIN_NAMES	true
 
 /* UD2 and its like cannot be probed. */
-#define ARCH_KPROBES_REFUSE_TRAPS
+#define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* The probed address, and two copies of its instruction with a jump behind. */
 #define KPROBE_INSN_SLOT_SIZE	(sizeof(long) + 2 * (MAX_INSN_SIZE + JMP32_INSN_SIZE))
@@ -191,7 +192,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 bool arch_detour_calls_post(const struct optimized_kprobe *op);
 
 /* A detour begins with another call when it is to call a post_handler. */
-#define ARCH_DETOURS_ARE_TOLD_OF_POST
+#define ARCH_DETOURS_ARE_TOLD_OF_POST	1
 
 #define arch_jump_lead arch_jump_lead
 unsigned int arch_jump_lead(const struct optimized_kprobe *op);

@@ -66,17 +66,12 @@ static bool is_indirect_jmp(struct insn *insn)
 	       X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
 }
 
-#ifdef CONFIG_MITIGATION_RETHUNK
 static bool is_return_thunk(unsigned long addr)
 {
-	return addr == (unsigned long)__x86_return_thunk || addr == (unsigned long)x86_return_thunk;
+	return IS_ENABLED(CONFIG_MITIGATION_RETHUNK) &&
+	       (addr == (unsigned long)__x86_return_thunk ||
+		addr == (unsigned long)x86_return_thunk);
 }
-#else
-static bool is_return_thunk(unsigned long addr)
-{
-	return false;
-}
-#endif
 
 /* Indirect branches may be made through one of these, some of which come and go. */
 static bool is_thunk(unsigned long addr)

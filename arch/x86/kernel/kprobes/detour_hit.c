@@ -78,6 +78,14 @@ __visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_call);
+
+/* The same, from kprobe_detour_post_entry(). */
+__visible void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs)
+{
+	hit_post_handler(called, regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_call_post);
 #endif
 
 #ifdef CONFIG_PREEMPTION
@@ -110,16 +118,6 @@ static __always_inline void leave_detour(struct pt_regs *regs)
 	hit_end(true);
 	kprobe_detour_follow(regs);
 }
-
-#ifdef CONFIG_CFI_CLANG
-/* From kprobe_detour_post_entry(), as kprobe_detour_call(). */
-__visible void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs)
-{
-	hit_post_handler(called, regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_call_post);
-#endif
 
 /*
  * From kprobe_detour_pre_entry(), which goes on at @ret, when the instruction is emulated.

@@ -294,14 +294,19 @@ static int emit_region(struct emitter *e, const struct region *region)
 	return ret;
 }
 
-#ifdef CONFIG_X86_64
+static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
+
 /*
- * What a trap saves; the return address of the call stands for its error code. How much
- * of it is there at which instruction frame_size_at[] in detour.c tells.
+ * On 64 bits a detour pushes what a trap saves; the return address of the call stands for
+ * the trap's error code. frame_size_at[] in detour.c says how much of it is on the stack
+ * before each instruction. On 32 bits all of this is up to what the detour calls.
  */
 static int emit_frame(struct emitter *e, unsigned long ip)
 {
 	static const u8 push_sp_twice_and_flags[] = { 0x54, 0xff, 0x34, 0x24, 0x9c };
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return 0;
 
 	emit_bytes(e, push_sp_twice_and_flags, sizeof(push_sp_twice_and_flags));
 	emit_byte(e, PUSH_IMM8);
@@ -315,21 +320,12 @@ static void emit_unframe(struct emitter *e)
 	static const u8 drop_ip_and_cs_pop_flags_and_sp[] = { 0x48, 0x83, 0xc4, 0x10, 0x9d, 0x5c };
 	const unsigned int first = 4 - DETOUR_DROPS;
 
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return;
+
 	emit_bytes(e, drop_ip_and_cs_pop_flags_and_sp + first,
 		   sizeof(drop_ip_and_cs_pop_flags_and_sp) - first);
 }
-
-static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
-#else
-static int emit_frame(struct emitter *e, unsigned long ip)
-{
-	return 0;
-}
-
-static void emit_unframe(struct emitter *e)
-{
-}
-#endif
 
 /* Handlers see the ip that is behind a breakpoint. */
 static int emit_entry(struct emitter *e, unsigned long ip)
