@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts what makes our code easy or hard to read, and prints it as a table.
 
-A file may call those below it, never those above: the head of kernel/kprobes/point.h has the
+A file may call those below it, never those above: the head of kernel/kprobes.c has the
 order.  Functions are found by the kernel's style: a name at the start of a line that begins a
 definition, a brace of its own line at the end.
 """
@@ -14,7 +14,7 @@ from . import ui
 from .paths import HARNESS, REPO
 
 CORE = REPO / "kernel/kprobes"
-LAYERS = CORE / "point.h"
+LAYERS = REPO / "kernel/kprobes.c"
 PORTS = ("arch/x86/kernel/kprobes", "arch/arm64/kernel/probes", "arch/riscv/kernel/probes")
 API = REPO / "include/linux/kprobes.h"
 PREFIXES = ("kprobe", "kretprobe", "__kretprobe", "arch_", "register_k", "unregister_k", "enable_k",
@@ -66,7 +66,7 @@ def sources(folder):
 
 
 def layers():
-    """Name of a file -> its layer, 0 at the top, as the head of point.h draws them."""
+    """Name of a file -> its layer, 0 at the top, as the head of kernel/kprobes.c draws them."""
     text = LAYERS.read_text()
     drawn = re.search(r"Calls go down only:\n \*\n((?: \*\t.*\n)+)", text)
     if not drawn:

@@ -2,8 +2,43 @@
 /*
  * Kernel probes: the functions that the rest of the kernel calls.
  *
- * Each of them is a short walk through the files in kernel/kprobes/; point.h there
- * has the types that all of them build on, and the lock order.
+ * Each of them is a short walk through the files in kernel/kprobes/, which all build on
+ * the types of its point.h.
+ *
+ * Calls go down only:
+ *
+ *	kprobes, return, jprobe, debugfs
+ *	optimize
+ *	lifetime, oops
+ *	reconcile
+ *	jumps
+ *	arm, ftrace
+ *	neighbours
+ *	want
+ *	point, members
+ *	return_entry
+ *	return_trampoline, return_pool, return_rethook
+ *	hit
+ *	fault
+ *	table, state
+ *	check
+ *	blacklist
+ *	resolve
+ *	function, sites, slot
+ *	symbols, index
+ *
+ * Lock order, outermost first. The trap side takes none of them.
+ *
+ *	kprobe_mutex
+ *	  cpus_read_lock()
+ *	    jump_label_lock()
+ *	      text_mutex
+ *	        slot_mutex, blacklist_mutex
+ *	  the locks of ftrace (never with text_mutex held)
+ *	  chunks_mutex
+ *
+ * No grace period is waited for with any of them held, but for the rare one of an
+ * ftrace site that moves, with kprobe_mutex.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -6,41 +6,6 @@
  * is the one that architectures see; a user's struct kprobe is a member of it.
  * A change to a member, or to one of the global switches, changes what the
  * point wants of the text, and kprobe_points_reconcile() makes the text follow.
- *
- * Calls go down only:
- *
- *	kprobes, return, jprobe, debugfs
- *	optimize
- *	lifetime, oops
- *	reconcile
- *	jumps
- *	arm, ftrace
- *	neighbours
- *	want
- *	point, members
- *	return_entry
- *	return_trampoline, return_pool, return_rethook
- *	hit
- *	fault
- *	table, state
- *	check
- *	blacklist
- *	resolve
- *	function, sites, slot
- *	symbols, index
- *
- * Lock order, outermost first. The trap side takes none of them.
- *
- *	kprobe_mutex
- *	  cpus_read_lock()
- *	    jump_label_lock()
- *	      text_mutex
- *	        slot_mutex, blacklist_mutex
- *	  the locks of ftrace (never with text_mutex held)
- *	  chunks_mutex
- *
- * No grace period is waited for with any of them held, but for the rare one of an
- * ftrace site that moves, with kprobe_mutex.
  */
 #ifndef _KERNEL_KPROBES_POINT_H
 #define _KERNEL_KPROBES_POINT_H

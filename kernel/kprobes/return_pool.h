@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The instances of return probes, and how a call is diverted: return_pool.c with
- * return_trampoline.c, or return_rethook.c.
+ * return_trampoline.c, or return_rethook.h in place of all that has a chunk here.
  */
 #ifndef _KERNEL_KPROBES_RETURN_POOL_H
 #define _KERNEL_KPROBES_RETURN_POOL_H
@@ -25,27 +25,7 @@ static inline void kretprobe_pool_retire(struct kretprobe *rp)
 #endif
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp);
-
-static inline struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
-{
-	return NULL;
-}
-
-static inline bool return_is_retired(const struct kretprobe *rp)
-{
-	return !rcu_access_pointer(rp->rh->handler);
-}
-
-static __always_inline int return_call_entry_handler(struct kretprobe *rp,
-						     struct kretprobe_instance *ri,
-						     struct pt_regs *regs)
-{
-	return rp->entry_handler(ri, regs);
-}
-
-void kretprobe_pool_keep(struct kretprobe_instance *ri);
-void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+#include "return_rethook.h"
 #elif defined(CONFIG_KRETPROBES)
 struct return_pool;
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a call is diverted by a port that has rethook for that: return_rethook.c.
+ */
+#ifndef _KERNEL_KPROBES_RETURN_RETHOOK_H
+#define _KERNEL_KPROBES_RETURN_RETHOOK_H
+
+#include <linux/kprobes.h>
+#include <linux/rcupdate.h>
+#include <linux/rethook.h>
+
+struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp);
+
+static inline struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
+{
+	return NULL;
+}
+
+static inline bool return_is_retired(const struct kretprobe *rp)
+{
+	return !rcu_access_pointer(rp->rh->handler);
+}
+
+static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     struct kretprobe_instance *ri,
+						     struct pt_regs *regs)
+{
+	return rp->entry_handler(ri, regs);
+}
+
+void kretprobe_pool_keep(struct kretprobe_instance *ri);
+void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
+
+#endif /* _KERNEL_KPROBES_RETURN_RETHOOK_H */
