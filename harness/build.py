@@ -85,7 +85,8 @@ class Build:
                       "modules_install", step=step)
             built = sorted(mods.rglob("*probe*.ko"))
             if self.extras:
-                wanted = [f for pattern in self.modules for f in (HARNESS / "modules").glob(pattern)]
+                found = [f for pattern in self.modules for f in (HARNESS / "modules").glob(pattern)]
+                wanted = [f for f in found if f.is_dir()]
                 module_folders = [*sorted(wanted), *module_folders]
                 self.programs(step)
             for folder in module_folders:
@@ -110,8 +111,10 @@ class Build:
             raise ui.Failure(f"{folder} has no Kbuild")
         copy = self.folder / "kp-modules" / folder.name
         copy.mkdir(parents=True, exist_ok=True)
-        for path in (p for p in folder.iterdir() if p.is_file()):
-            there = copy / path.name
+        # Ours share headers, which are beside their folders.
+        shared = [p for p in (HARNESS / "modules").iterdir() if p.is_file()]
+        for path in [*shared, *(p for p in folder.iterdir() if p.is_file())]:
+            there = (copy.parent if path in shared else copy) / path.name
             if not there.exists() or there.read_bytes() != path.read_bytes():
                 shutil.copyfile(path, there)
         self.make(f"module-{copy.name}", f"M={copy}", "modules", step=step)

@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../jump.h"
 #include "bench.h"
 #include "targets.h"
 
@@ -183,14 +184,6 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 }
 
 /* None of what is probed here begins like a jump itself. */
-static bool begins_jump(const u8 *at)
-{
-	if (IS_ENABLED(CONFIG_ARM64))
-		return (READ_ONCE(*(const u32 *)at) & 0xfc000000) == 0x14000000;
-
-	return IS_ENABLED(CONFIG_RISCV) ? (READ_ONCE(*at) & 0x7f) == 0x17 : READ_ONCE(*at) == 0xe9;
-}
-
 static int wait_for_jump(const u8 *at)
 {
 	unsigned int i;

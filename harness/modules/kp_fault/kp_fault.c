@@ -13,6 +13,8 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../jump.h"
+
 #define CALLS	5
 
 static char *which = "pre";
@@ -258,19 +260,10 @@ static void unregister_faulty(void)
 		unregister_kprobe(&first);
 }
 
-static bool is_jump(const kprobe_opcode_t *text)
-{
-#if defined(CONFIG_ARM64)
-	return aarch64_insn_is_b(READ_ONCE(*text));
-#elif defined(CONFIG_RISCV)
-	/* AUIPC, which these functions do not begin with. */
-	return (READ_ONCE(*(const u8 *)text) & 0x7f) == 0x17;
-#else
-	return READ_ONCE(*(const u8 *)text) == 0xe9;
-#endif
-}
-
-/* The probe is reached as the parameter says, perhaps a moment later. */
+/*
+ * Is the probe reached as the parameter says, perhaps a moment later? None of these
+ * functions begins like a jump itself.
+ */
 static bool way_is_taken(void)
 {
 	int i;
@@ -278,7 +271,7 @@ static bool way_is_taken(void)
 	if (!way_is("jump"))
 		return way_is("ftrace") == kprobe_ftrace(&faulty.kp);
 
-	for (i = 0; i < 500 && !is_jump(faulty.kp.addr); i++)
+	for (i = 0; i < 500 && !begins_jump(faulty.kp.addr); i++)
 		msleep(20);
 
 	return i < 500;

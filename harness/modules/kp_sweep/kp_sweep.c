@@ -28,6 +28,8 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../jump.h"
+
 #define MAX_FUNCTIONS	100000
 
 static char *what = "entry";
@@ -339,19 +341,16 @@ static int more_set(const char *text, const struct kernel_param *param)
 static const struct kernel_param_ops more_ops = { .set = more_set };
 module_param_cb(more, &more_ops, NULL, 0200);
 
-/* One that begins before its probe is not found. */
+/*
+ * A jump that begins before its probe is not found. RISC-V code is full of AUIPC, so one
+ * that was there before is told apart from a jump.
+ */
 static bool is_jump(const struct kprobe *kp)
 {
-#if defined(CONFIG_X86)
-	return *kp->addr == JMP32_INSN_OPCODE;
-#elif defined(CONFIG_ARM64)
-	return aarch64_insn_is_b(*kp->addr);
-#elif defined(CONFIG_RISCV)
-	/* AUIPC, which was not there. */
-	return (*(u16 *)kp->addr & 0x7f) == 0x17 && *(u32 *)kp->addr != kp->opcode;
-#else
-	return false;
-#endif
+	if (IS_ENABLED(CONFIG_RISCV) && *(u32 *)kp->addr == kp->opcode)
+		return false;
+
+	return begins_jump(kp->addr);
 }
 
 static int jumps_get(char *buf, const struct kernel_param *param)
