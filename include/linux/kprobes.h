@@ -230,12 +230,13 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
 bool within_kprobe_blacklist(unsigned long addr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
-int kprobe_add_names_blacklist(const char * const *names, unsigned int nr);
 bool arch_within_kprobe_blacklist(unsigned long addr);
 int arch_populate_kprobe_blacklist(void);
 
-/* kernel/kprobes/point.c and hit.c */
+/* kernel/kprobes/table.c */
 struct kprobe *get_kprobe(void *addr);
+
+/* kernel/kprobes/hit.c */
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *kp);
 void kprobe_busy_begin(void);
@@ -244,17 +245,14 @@ void kprobe_busy_end(void);
 /* kernel/kprobes/lifetime.c */
 void kprobe_free_init_mem(void);
 
-/* kernel/kprobes/check.c */
+/* kernel/kprobes/reconcile.c */
 bool kprobe_keeps_text(unsigned long addr);
 
 /* What an architecture does to its text and with its copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);
-void arch_finish_prepare_kprobes(void);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
-void arch_arm_kprobes(struct list_head *kps);
-void arch_disarm_kprobes(struct list_head *kps);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
 
 /*
@@ -292,74 +290,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 void arch_optimize_kprobes(struct list_head *oplist);
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list);
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
-void arch_guard_kprobes(struct list_head *oplist);
-void arch_unguard_kprobes(struct list_head *oplist);
-int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
-
-/**
- * arch_jump_is_single() - does the jump to a detour replace a single instruction?
- * @optinsn: a prepared detour
- *
- * An architecture answers true in its <asm/kprobes.h> when the jump covers nothing
- * but the probed instruction, and a CPU that executes it while it is written or
- * removed executes either the breakpoint or the jump. Then no task can be inside
- * what the jump covers: it is written without arch_guard_kprobes() and without a
- * grace period.
- *
- * Context: Process context.
- * Return: whether it does.
- */
-#ifndef arch_jump_is_single
-static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
-{
-	return false;
-}
-#endif
-
-/**
- * arch_detour_calls_post() - does a detour call the post_handlers of its probe?
- * @op: the probe; whether it gets a detour may not be known yet
- *
- * An architecture answers true in its <asm/kprobes.h> when the detour looks for a
- * post_handler after the pre_handlers have run, as a breakpoint's trap does. Then a
- * post_handler does not keep the probe from being reached by a jump. Of a probe that
- * has no detour yet it may say that the detour will, and take that back once it has one.
- *
- * Context: Process context.
- * Return: whether it does.
- */
-#ifndef arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
-{
-	return false;
-}
-#endif
-
-/**
- * arch_jump_lead() - how far before its probe does a jump begin?
- * @op: a probe with a prepared detour
- *
- * An architecture that finds no room for a jump from the probe on may write it at an
- * instruction before, from where the code runs on to the probe. Then it defines this
- * and arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is
- * true from there on.
- *
- * Context: Any.
- * Return: bytes, fewer than %MAX_OPTIMIZED_LENGTH.
- */
-#ifndef arch_jump_lead
-static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return 0;
-}
-
-/* The most that it has been for any probe since the boot. */
-static inline unsigned int arch_jump_lead_max(void)
-{
-	return 0;
-}
-#endif
 
 /* kernel/kprobes/optimize.c */
 void wait_for_kprobe_optimizer(void);
@@ -379,7 +310,6 @@ void free_optinsn_page(void *page);
 /* kernel/kprobes/ftrace.c */
 extern bool kprobe_ftrace_disabled;
 void kprobe_ftrace_kill(void);
-bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
 
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
@@ -390,72 +320,23 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 struct kprobe_ctlblk;
 
-static inline int register_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_kprobe(struct kprobe *p) { }
+static inline void unregister_kprobes(struct kprobe **kps, int num) { }
+static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
+static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
-static inline void unregister_kprobe(struct kprobe *p)
-{
-}
-
-static inline int register_kprobes(struct kprobe **kps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kprobes(struct kprobe **kps, int num)
-{
-}
-
-static inline int enable_kprobe(struct kprobe *kp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int disable_kprobe(struct kprobe *kp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline struct kprobe *kprobe_running(void)
-{
-	return NULL;
-}
-
-static inline struct kprobe *get_kprobe(void *addr)
-{
-	return NULL;
-}
-
-static inline bool kprobe_keeps_text(unsigned long addr)
-{
-	return false;
-}
+static inline struct kprobe *kprobe_running(void) { return NULL; }
+static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
+static inline void kprobe_busy_begin(void) { }
+static inline void kprobe_busy_end(void) { }
+static inline void kprobe_free_init_mem(void) { }
 
 /* Without a blacklist every place is suspect to those who ask. */
-static inline bool within_kprobe_blacklist(unsigned long addr)
-{
-	return true;
-}
+static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
-static inline void kprobe_busy_begin(void)
-{
-}
-
-static inline void kprobe_busy_end(void)
-{
-}
-
-static inline void kprobe_free_init_mem(void)
-{
-}
-
-static inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
-
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 				     char *sym)
 {
@@ -463,29 +344,18 @@ static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, 
 }
 
 #ifndef kprobe_fault_handler
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 #endif
 
 #endif /* CONFIG_KPROBES */
 
 #ifndef CONFIG_OPTPROBES
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
-
-static inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline void wait_for_kprobe_optimizer(void) { }
+static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 #endif
 
 #ifndef CONFIG_KPROBES_ON_FTRACE
-static inline void kprobe_ftrace_kill(void)
-{
-}
+static inline void kprobe_ftrace_kill(void) { }
 #endif
 
 #ifdef CONFIG_KRETPROBES
@@ -503,40 +373,12 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 #else /* !CONFIG_KRETPROBES */
 
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobe(struct kretprobe *rp)
-{
-}
-
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobes(struct kretprobe **rps, int num)
-{
-}
+static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_kretprobe(struct kretprobe *rp) { }
+static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
 #endif /* CONFIG_KRETPROBES */
-
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-
-/* See below. */
-static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
-{
-	return READ_ONCE(ri->node.rethook->data);
-}
-
-static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
-{
-	return ri->node.ret_addr;
-}
-
-#else /* !CONFIG_KRETPROBE_ON_RETHOOK */
 
 /**
  * get_kretprobe() - the return probe that follows a call
@@ -547,10 +389,14 @@ static nokprobe_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
  */
 static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return READ_ONCE(ri->node.rethook->data);
+#else
 	const struct kretprobe_holder *holder = ri->rph;
 
 	/* Whoever checks that RCU protects this may be a function that returns here. */
 	return rcu_dereference_raw(holder->rp);
+#endif
 }
 
 /**
@@ -562,15 +408,27 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
  */
 static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return ri->node.ret_addr;
+#else
 	return (unsigned long)ri->ret_addr;
+#endif
 }
 
-#endif /* CONFIG_KRETPROBE_ON_RETHOOK */
+/* The architecture's landing place for diverted functions, unless rethook has it. */
+void __kretprobe_trampoline(void);
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+		return is_rethook_trampoline(addr);
+
+	return IS_ENABLED(CONFIG_KRETPROBES) &&
+	       (void *)addr == dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 
-/* The architecture's landing place for diverted functions. */
-void __kretprobe_trampoline(void);
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 #ifndef arch_kretprobe_fixup_return
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr);
@@ -584,26 +442,15 @@ unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_n
 				    struct llist_node *rethook_cur);
 void kprobe_flush_task(struct task_struct *task);
 
-static nokprobe_inline void *kretprobe_trampoline_addr(void)
-{
-	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
-}
-
-static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
-{
-	return (void *)addr == kretprobe_trampoline_addr();
-}
-
 #else
 
 static nokprobe_inline unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 							     struct llist_node **cur)
 {
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
-#else
+	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+		return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
+
 	return 0;
-#endif
 }
 
 static nokprobe_inline unsigned long kretprobe_find_caller(void *fp, unsigned long addr,
@@ -613,18 +460,7 @@ static nokprobe_inline unsigned long kretprobe_find_caller(void *fp, unsigned lo
 	return addr;
 }
 
-static inline void kprobe_flush_task(struct task_struct *task)
-{
-}
-
-static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
-{
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	return is_rethook_trampoline(addr);
-#else
-	return false;
-#endif
-}
+static inline void kprobe_flush_task(struct task_struct *task) { }
 
 #endif
 
@@ -659,44 +495,14 @@ static inline int disable_kretprobe(struct kretprobe *probe)
  * back by themselves, defines this to name the probed instruction in @regs.
  */
 #ifndef arch_kprobe_leave_copy
-static inline void arch_kprobe_leave_copy(struct pt_regs *regs)
-{
-}
-#endif
-
-/*
- * Bytes between the stack pointer and the arguments on the stack, at a function's entry.
- * An architecture whose calls push the return address defines it.
- */
-#ifndef JPROBE_STACK_OFFSET
-#define JPROBE_STACK_OFFSET	0
-#endif
-
-/*
- * An architecture that lets a fault without a fixup stay in a detour defines the first
- * of these to name the original in @regs, for fault handlers. One in whose text a jump
- * may cover the instruction to go on at defines the second to go on in the detour instead.
- */
-#ifndef arch_kprobe_leave_detour
-static inline void arch_kprobe_leave_detour(struct pt_regs *regs)
-{
-}
-#endif
-
-#ifndef arch_kprobe_resume
-static inline void arch_kprobe_resume(struct pt_regs *regs)
-{
-}
+static inline void arch_kprobe_leave_copy(struct pt_regs *regs) { }
 #endif
 
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 /* kernel/kprobes/fault.c */
 bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr);
 #else
-static inline bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr)
-{
-	return false;
-}
+static inline bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr) { return false; }
 #endif
 
 /**

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kprobes offer to their ports beyond <linux/kprobes.h>: the ports that handle
- * hits within hits, and that choose where a detour is.
+ * What kprobes and their ports have for each other, beyond what every architecture has
+ * found in <linux/kprobes.h> for long: how a hit begins and ends, what an architecture
+ * may do better than by default, and what the core knows about the kernel's text.
  */
 #ifndef _LINUX_KPROBES_PORT_H
 #define _LINUX_KPROBES_PORT_H
 
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
@@ -140,6 +142,39 @@ static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *r
 }
 #endif
 
+/* What an architecture may do to its text in one go, for many probes. */
+void arch_arm_kprobes(struct list_head *kps);
+void arch_disarm_kprobes(struct list_head *kps);
+void arch_finish_prepare_kprobes(void);
+
+/*
+ * An architecture that lets a fault without a fixup stay in a detour defines the first
+ * of these to name the original in @regs, for fault handlers. One in whose text a jump
+ * may cover the instruction to go on at defines the second to go on in the detour instead.
+ */
+#ifndef arch_kprobe_leave_detour
+static inline void arch_kprobe_leave_detour(struct pt_regs *regs) { }
+#endif
+#ifndef arch_kprobe_resume
+static inline void arch_kprobe_resume(struct pt_regs *regs) { }
+#endif
+
+/*
+ * Bytes between the stack pointer and the arguments on the stack, at a function's entry.
+ * An architecture whose calls push the return address defines it.
+ */
+#ifndef JPROBE_STACK_OFFSET
+#define JPROBE_STACK_OFFSET	0
+#endif
+
+/* kernel/kprobes/blacklist.c */
+int kprobe_add_names_blacklist(const char * const *names, unsigned int nr);
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* kernel/kprobes/ftrace.c */
+bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
+#endif
+
 /**
  * struct kprobe_function - a function, as the symbol table knows it
  * @start: its first byte
@@ -248,6 +283,75 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 #endif
 
 #ifdef CONFIG_OPTPROBES
+
+void arch_guard_kprobes(struct list_head *oplist);
+void arch_unguard_kprobes(struct list_head *oplist);
+int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
+
+/**
+ * arch_jump_is_single() - does the jump to a detour replace a single instruction?
+ * @optinsn: a prepared detour
+ *
+ * An architecture answers true in its <asm/kprobes.h> when the jump covers nothing
+ * but the probed instruction, and a CPU that executes it while it is written or
+ * removed executes either the breakpoint or the jump. Then no task can be inside
+ * what the jump covers: it is written without arch_guard_kprobes() and without a
+ * grace period.
+ *
+ * Context: Process context.
+ * Return: whether it does.
+ */
+#ifndef arch_jump_is_single
+static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+{
+	return false;
+}
+#endif
+
+/**
+ * arch_detour_calls_post() - does a detour call the post_handlers of its probe?
+ * @op: the probe; whether it gets a detour may not be known yet
+ *
+ * An architecture answers true in its <asm/kprobes.h> when the detour looks for a
+ * post_handler after the pre_handlers have run, as a breakpoint's trap does. Then a
+ * post_handler does not keep the probe from being reached by a jump. Of a probe that
+ * has no detour yet it may say that the detour will, and take that back once it has one.
+ *
+ * Context: Process context.
+ * Return: whether it does.
+ */
+#ifndef arch_detour_calls_post
+static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
+{
+	return false;
+}
+#endif
+
+/**
+ * arch_jump_lead() - how far before its probe does a jump begin?
+ * @op: a probe with a prepared detour
+ *
+ * An architecture that finds no room for a jump from the probe on may write it at an
+ * instruction before, from where the code runs on to the probe. Then it defines this
+ * and arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is
+ * true from there on.
+ *
+ * Context: Any.
+ * Return: bytes, fewer than %MAX_OPTIMIZED_LENGTH.
+ */
+#ifndef arch_jump_lead
+static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
+{
+	return 0;
+}
+
+/* The most that it has been for any probe since the boot. */
+static inline unsigned int arch_jump_lead_max(void)
+{
+	return 0;
+}
+#endif
+
 /**
  * struct optinsn_place - where a detour may be, for a jump that has to contain
  *	certain bytes

@@ -6,6 +6,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/sched.h>

@@ -9,6 +9,7 @@
  */
 #include <linux/extable.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>

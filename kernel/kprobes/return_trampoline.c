@@ -36,7 +36,7 @@ static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, vo
 
 	for (; node; node = READ_ONCE(node->next)) {
 		ri = llist_entry(node, struct kretprobe_instance, llist);
-		if (ri->fp == fp && ri->ret_addr != kretprobe_trampoline_addr())
+		if (ri->fp == fp && !is_kretprobe_trampoline((unsigned long)ri->ret_addr))
 			return ri;
 	}
 

@@ -6,6 +6,7 @@
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <asm/sections.h>
 
 /* What ftrace sites call has inner symbols that look like functions, and is rewritten. */

@@ -10,6 +10,7 @@
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>

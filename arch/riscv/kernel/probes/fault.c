@@ -3,6 +3,7 @@
  * Fault handlers know the probed code, and nothing of its copies in a detour.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 
 #include "common.h"
 

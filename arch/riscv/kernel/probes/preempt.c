@@ -15,6 +15,7 @@
  *   the tasks that were inside have left.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/preempt.h>

@@ -14,6 +14,7 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/random.h>

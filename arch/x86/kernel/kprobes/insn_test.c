@@ -21,6 +21,7 @@
 #include <kunit/test.h>
 #include <linux/jhash.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>
