@@ -284,6 +284,31 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 
 #ifdef CONFIG_OPTPROBES
 
+/* Why a probe has no detour. Each port has some of these. */
+enum detour_obstacle {
+	DETOUR_POSSIBLE,
+	DETOUR_NO_FUNCTION,
+	DETOUR_UNDECODABLE,
+	DETOUR_TOO_SHORT,
+	DETOUR_NOT_RELOCATABLE,
+	DETOUR_RESERVED,
+	DETOUR_JUMP_INTO,
+	DETOUR_INDIRECT_JUMP,
+	DETOUR_RETURN_INTO,
+	DETOUR_FAULT_INSIDE,
+	DETOUR_PREEMPTED,
+	DETOUR_BACKWARDS,
+	DETOUR_LANDING_PAD,
+	DETOUR_NO_REGISTER,
+	DETOUR_TOO_LONG,
+	DETOUR_OUT_OF_REACH,
+	DETOUR_NO_ROOM,
+	NR_DETOUR_OBSTACLES,
+};
+
+/* kernel/kprobes/optimize.c */
+int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size);
+
 void arch_guard_kprobes(struct list_head *oplist);
 void arch_unguard_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);

@@ -41,6 +41,21 @@ static unsigned int grace_over;
 #define OPTIMIZE_DELAY	2	/* jiffies */
 
 /**
+ * arch_remove_optimized_kprobe() - free what a detour takes
+ * @op: a probe without a jump, and perhaps without a detour
+ *
+ * Context: Process context, when no hit can be in the detour any more.
+ */
+void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	if (!op->optinsn.insn)
+		return;
+
+	free_optinsn_slot(op->optinsn.insn, 1);
+	op->optinsn.insn = NULL;
+}
+
+/**
  * arch_guard_kprobes() - keep CPUs from running into what a jump will cover
  * @oplist: struct optimized_kprobe, linked by their list, to be kept so
  *

@@ -16,6 +16,7 @@
 #include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 #include <linux/sysctl.h>
@@ -58,6 +59,46 @@ int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig)
 
 /* Points prepared in a row before the locks are dropped. */
 #define PREPARE_BATCH	64
+
+static const char * const obstacles[] = {
+	[DETOUR_POSSIBLE]	= "-",
+	[DETOUR_NO_FUNCTION]	= "not in a function",
+	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
+	[DETOUR_TOO_SHORT]	= "too short",
+	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
+	[DETOUR_RESERVED]	= "rewritten by others",
+	[DETOUR_JUMP_INTO]	= "jump into the region",
+	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
+	[DETOUR_RETURN_INTO]	= "call inside the region",
+	[DETOUR_FAULT_INSIDE]	= "may sleep inside the region",
+	[DETOUR_PREEMPTED]	= "preempted anywhere",
+	[DETOUR_BACKWARDS]	= "direction flag set",
+	[DETOUR_LANDING_PAD]	= "landing pad",
+	[DETOUR_NO_REGISTER]	= "no register is free",
+	[DETOUR_TOO_LONG]	= "copies too long",
+	[DETOUR_OUT_OF_REACH]	= "out of reach",
+	[DETOUR_NO_ROOM]	= "no memory in reach",
+};
+
+static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
+
+/**
+ * kprobe_explain_obstacle() - put an obstacle to a detour into words
+ * @why: the obstacle
+ * @at: how many bytes behind the start of the jump it is, 0 if it is nowhere in particular
+ * @buf: where to
+ * @size: bytes in @buf
+ *
+ * Context: Any.
+ * Return: bytes written.
+ */
+int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size)
+{
+	if (!at)
+		return scnprintf(buf, size, "%s", obstacles[why]);
+
+	return scnprintf(buf, size, "%s at +%u", obstacles[why], at);
+}
 
 /**
  * arch_explain_optimized_kprobe() - say why there is no detour for a probe

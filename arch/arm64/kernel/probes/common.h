@@ -17,6 +17,7 @@
 #define _ARM64_KERNEL_PROBES_COMMON_H
 
 #include <linux/bitops.h>
+#include <linux/kprobes_port.h>
 #include <asm/probes.h>
 #include <asm/ptrace.h>
 
@@ -81,10 +82,8 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 	regs->pstate &= ~PSR_BTYPE_MASK;
 }
 
-/* The rest needs <linux/kprobes.h> with kprobes in it. */
+/* The rest is for kprobes alone. */
 #ifdef CONFIG_KPROBES
-
-struct kprobe;
 
 /* trap.c */
 bool kprobe_is_armed(const struct kprobe *p);
@@ -101,16 +100,6 @@ void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 
 #ifdef CONFIG_OPTPROBES
-
-/* Why there is no detour. */
-enum detour_obstacle {
-	DETOUR_POSSIBLE,
-	DETOUR_NOT_RELOCATABLE,
-	DETOUR_LANDING_PAD,
-	DETOUR_OUT_OF_REACH,
-	DETOUR_NO_ROOM,
-	NR_DETOUR_OBSTACLES,
-};
 
 #define MAX_RELOCATED	4
 

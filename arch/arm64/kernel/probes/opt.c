@@ -16,7 +16,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/array_size.h>
 #include <linux/build_bug.h>
 #include <linux/context_tracking.h>
 #include <linux/kprobes.h>
@@ -83,19 +82,9 @@ static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
 
 /* -- making one -- */
 
-static const char * const obstacles[] = {
-	[DETOUR_POSSIBLE]	= "-",
-	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
-	[DETOUR_LANDING_PAD]	= "landing pad",
-	[DETOUR_OUT_OF_REACH]	= "out of reach",
-	[DETOUR_NO_ROOM]	= "no memory in reach",
-};
-
-static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
-
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
 {
-	return scnprintf(buf, size, "%s", obstacles[op->optinsn.why]);
+	return kprobe_explain_obstacle(op->optinsn.why, 0, buf, size);
 }
 
 /* A breakpoint is as good a target of an indirect branch as BTI, a branch is none. */
@@ -239,20 +228,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return -ENOMEM;
 
 	return op->optinsn.why ? -EOPNOTSUPP : 0;
-}
-
-void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
-{
-	if (!op->optinsn.insn)
-		return;
-
-	free_optinsn_slot(op->optinsn.insn, 1);
-	op->optinsn.insn = NULL;
-}
-
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	return 0;
 }
 
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)

@@ -28,6 +28,7 @@
 #define _RISCV_KPROBES_COMMON_H
 
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <asm/bug.h>
 #include <asm/vector.h>
 
@@ -118,24 +119,6 @@ bool kprobe_map_is_indirect(const struct function_map *map);
 bool kprobe_map_is_target(const struct function_map *map, unsigned long addr);
 unsigned long kprobe_map_end(const struct function_map *map);
 u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
-
-/* Why there is no detour. */
-enum detour_obstacle {
-	DETOUR_POSSIBLE,
-	DETOUR_NO_FUNCTION,
-	DETOUR_UNDECODABLE,
-	DETOUR_TOO_SHORT,
-	DETOUR_NOT_RELOCATABLE,
-	DETOUR_RESERVED,
-	DETOUR_JUMP_INTO,
-	DETOUR_INDIRECT_JUMP,
-	DETOUR_RETURN_INTO,
-	DETOUR_FAULT_INSIDE,
-	DETOUR_NO_REGISTER,
-	DETOUR_OUT_OF_REACH,
-	DETOUR_NO_ROOM,
-	NR_DETOUR_OBSTACLES,
-};
 
 /**
  * struct region_insn - one instruction that a jump covers

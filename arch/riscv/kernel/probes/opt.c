@@ -56,32 +56,9 @@ void *alloc_optinsn_page(void)
 	return page;
 }
 
-static const char * const obstacles[] = {
-	[DETOUR_POSSIBLE]	= "-",
-	[DETOUR_NO_FUNCTION]	= "not in a function",
-	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
-	[DETOUR_TOO_SHORT]	= "too short",
-	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
-	[DETOUR_RESERVED]	= "rewritten by others",
-	[DETOUR_JUMP_INTO]	= "jump into the region",
-	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
-	[DETOUR_RETURN_INTO]	= "call inside the region",
-	[DETOUR_FAULT_INSIDE]	= "may sleep inside the region",
-	[DETOUR_NO_REGISTER]	= "no register is free",
-	[DETOUR_OUT_OF_REACH]	= "out of reach",
-	[DETOUR_NO_ROOM]	= "no memory in reach",
-};
-
-static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
-
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
 {
-	const struct arch_optimized_insn *optinsn = &op->optinsn;
-
-	if (!optinsn->why_at)
-		return scnprintf(buf, size, "%s", obstacles[optinsn->why]);
-
-	return scnprintf(buf, size, "%s at +%u", obstacles[optinsn->why], optinsn->why_at);
+	return kprobe_explain_obstacle(op->optinsn.why, op->optinsn.why_at, buf, size);
 }
 
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
@@ -142,20 +119,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	}
 	kprobe_publish_optinsn_slot(optinsn->insn);
 
-	return 0;
-}
-
-void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
-{
-	if (!op->optinsn.insn)
-		return;
-
-	free_optinsn_slot(op->optinsn.insn, 1);
-	op->optinsn.insn = NULL;
-}
-
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
 	return 0;
 }
 

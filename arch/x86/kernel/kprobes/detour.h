@@ -31,23 +31,6 @@ enum region_kind {
 	REGION_PADDING,		/* nobody comes here */
 };
 
-/* Why there is no detour. */
-enum detour_obstacle {
-	DETOUR_POSSIBLE,
-	DETOUR_NO_FUNCTION,
-	DETOUR_UNDECODABLE,
-	DETOUR_TOO_SHORT,
-	DETOUR_NOT_RELOCATABLE,
-	DETOUR_RESERVED,
-	DETOUR_JUMP_INTO,
-	DETOUR_INDIRECT_JUMP,
-	DETOUR_BACKWARDS,
-	DETOUR_PREEMPTED,
-	DETOUR_TOO_LONG,
-	DETOUR_NO_ROOM,
-	NR_DETOUR_OBSTACLES,
-};
-
 /**
  * struct region_insn - one instruction that a jump covers
  * @at: offset from the start of the jump
