@@ -283,6 +283,17 @@ static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
 		user_del(user, sites, nr);
 }
 
+/* Move the points that are to be with the IPMODIFY user from @kps to @modify. */
+static void split_off_modifying(struct list_head *kps, struct list_head *modify)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, kps, list) {
+		if (wanted_user(point_of(p)) == &modify_user)
+			list_move_tail(&p->list, modify);
+	}
+}
+
 static int user_add_points(struct ftrace_user *user, struct list_head *kps)
 {
 	int ret = user_take_points(user, kps);
@@ -302,15 +313,10 @@ static void user_del_points(struct ftrace_user *user, struct list_head *kps)
 /* Take the sites of all points, or of none on failure. */
 int kprobe_ftrace_arm_points(struct list_head *kps)
 {
-	struct kprobe *p, *next;
 	LIST_HEAD(modify);
 	int ret;
 
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (wanted_user(point_of(p)) == &modify_user)
-			list_move_tail(&p->list, &modify);
-	}
-
+	split_off_modifying(kps, &modify);
 	ret = user_add_points(&plain_user, kps);
 	if (!ret) {
 		ret = user_add_points(&modify_user, &modify);
@@ -379,15 +385,10 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
  */
 int kprobe_ftrace_move_points(struct list_head *kps)
 {
-	struct kprobe *p, *next;
 	LIST_HEAD(modify);
 	int ret;
 
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (wanted_user(point_of(p)) == &modify_user)
-			list_move_tail(&p->list, &modify);
-	}
-
+	split_off_modifying(kps, &modify);
 	points_move(kps, &modify_user, &plain_user);
 	ret = points_move(&modify, &plain_user, &modify_user);
 	list_splice_tail(&modify, kps);
