@@ -7,9 +7,9 @@
 #ifndef _LINUX_KPROBES_PORT_H
 #define _LINUX_KPROBES_PORT_H
 
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
@@ -24,6 +24,8 @@ extern struct mutex kprobe_mutex;
 /* hit.c: for ports with ARCH_KPROBES_TELL_CONTEXTS */
 bool kprobe_hit_is_at(const kprobe_opcode_t *addr);
 bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count);
+bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
+void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
 void kprobe_hit_resume(void);
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
@@ -115,32 +117,11 @@ static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, b
 	hit_end(aside);
 }
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
-/**
- * hit_finish_fixup() - end a hit whose instruction's fault was fixed up
- * @p: the probe, not current any more: the hit has ended with the fault
- * @regs: registers after the fixup
- * @trap_count: what the exception has added to preempt_count()
- *
- * A probe hit by an interrupt must not be missed because of this one. If this one
- * was itself missed, it still is.
- *
- * Context: The exception, preemption disabled.
- */
-static __always_inline void hit_finish_fixup(struct kprobe *p, struct pt_regs *regs,
-					     unsigned int trap_count)
+/* Slots lie one behind the other from the start of a page: the one that @addr is in. */
+static __always_inline void *kprobe_insn_slot_at(unsigned long addr)
 {
-	if (!READ_ONCE(p->post_handler))
-		return;
-
-	guard(irqsave)();
-	if (!kprobe_running())
-		hit_begin(p);
-	else if (!kprobe_hit_interrupt(p, trap_count))
-		return;
-	hit_finish(p, regs, true);
+	return (void *)(addr - offset_in_page(addr) % KPROBE_INSN_SLOT_SIZE);
 }
-#endif
 
 /* What an architecture may do to its text in one go, for many probes. */
 void arch_arm_kprobes(struct list_head *kps);

@@ -10,6 +10,8 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/percpu.h>
@@ -142,7 +144,7 @@ NOKPROBE_SYMBOL(kprobe_hit_put_aside);
  *
  * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
  * Return: true when @p is current now; false when the hit comes from a handler, or
- * while handlers of the same address run, and is to be counted as missed.
+ * while handlers of the same address run.
  */
 bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count)
 {
@@ -153,7 +155,28 @@ bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count)
 NOKPROBE_SYMBOL(kprobe_hit_interrupt);
 
 /**
- * kprobe_hit_resume() - end a hit that began with kprobe_hit_interrupt()
+ * kprobe_hit_nested() - begin a hit while another is under way, or count it as missed
+ * @p: the probe that get_kprobe() found
+ * @trap_count: what the exception that brought the hit has added to preempt_count()
+ *
+ * Context: As kprobe_hit_interrupt().
+ * Return: as kprobe_hit_interrupt(). When false, no handler is called, and nothing of the
+ * other hit may be touched: only the instruction is to be done.
+ */
+bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
+{
+	if (kprobe_hit_interrupt(p, trap_count))
+		return true;
+
+	kprobes_inc_nmissed_count(p);
+
+	return false;
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_nested);
+
+/**
+ * kprobe_hit_resume() - end a hit that has put another aside
  *
  * Context: As kprobe_hit_interrupt().
  */
@@ -170,6 +193,32 @@ void kprobe_hit_resume(void)
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_resume);
+
+/**
+ * kprobe_hit_fixed_up() - end a hit whose instruction's fault was fixed up
+ * @p: the probe, not current any more: the hit has ended with the fault
+ * @regs: registers after the fixup
+ * @trap_count: what the exception has added to preempt_count()
+ *
+ * A probe hit by an interrupt must not be missed because of this one. If this one
+ * was itself missed, it still is.
+ *
+ * Context: The exception, preemption disabled.
+ */
+void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
+{
+	if (!READ_ONCE(p->post_handler))
+		return;
+
+	guard(irqsave)();
+	if (!kprobe_running())
+		hit_begin(p);
+	else if (!kprobe_hit_interrupt(p, trap_count))
+		return;
+	hit_finish(p, regs, true);
+}
+
+NOKPROBE_SYMBOL(kprobe_hit_fixed_up);
 #endif
 
 static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)

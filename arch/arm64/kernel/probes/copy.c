@@ -62,12 +62,6 @@ static __always_inline struct slot *slot_of(struct kprobe *p)
 	return (struct slot *)p->ainsn.api.insn;
 }
 
-/* Slots lie one behind the other from the start of a page. */
-static __always_inline struct slot *slot_at(unsigned long pc)
-{
-	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
-}
-
 /* Executable memory can be had from core_initcall() on. */
 static bool execmem_ready __ro_after_init;
 
@@ -244,7 +238,7 @@ NOKPROBE_SYMBOL(finish_post_copy);
  */
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
-	struct slot *slot = slot_at(regs->pc);
+	struct slot *slot = kprobe_insn_slot_at(regs->pc);
 
 	if (kprobe_detour_load(regs))
 		return DBG_HOOK_HANDLED;
@@ -272,7 +266,7 @@ NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
  */
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
-	struct slot *slot = slot_at(regs->pc);
+	struct slot *slot = kprobe_insn_slot_at(regs->pc);
 	unsigned long pc = regs->pc;
 
 	kprobe_detour_leave_copy(regs);
@@ -314,7 +308,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
 	if (unlikely(p) && kprobe_is_armed(p))
-		hit_finish_fixup(p, regs, 0);
+		kprobe_hit_fixed_up(p, regs, 0);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

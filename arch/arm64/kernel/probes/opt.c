@@ -340,7 +340,7 @@ static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs 
 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
-/* From where the probe is current, as do_hit() of a breakpoint's trap. */
+/* A hit, once the probe is current; compare do_hit() of a breakpoint's trap. */
 static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs, bool aside)
 {
 	unsigned long pstate = regs->pstate;
@@ -365,10 +365,8 @@ static noinline unsigned long nested_detour(struct detour *d, struct pt_regs *re
 {
 	struct kprobe *p = &d->op->kp;
 
-	if (kprobe_hit_interrupt(p, 0))
+	if (kprobe_hit_nested(p, 0))
 		return do_detour(d, regs, true);
-
-	kprobes_inc_nmissed_count(p);
 
 	return (unsigned long)d->copy;
 }

@@ -163,7 +163,7 @@ static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* From where @p is current. @aside: another hit was put aside for this one. */
+/* A hit, once @p is current. @aside: another hit was put aside for this one. */
 static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	kprobe_post_handler_t post;
@@ -190,19 +190,14 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 	}
 }
 
-/*
- * A hit while this CPU handles another. In code that has interrupted the other
- * it is a hit as any. From a handler no handler is called, and nothing of the
- * other hit is touched.
- */
+/* A hit while this CPU handles another. */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (kprobe_hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT)) {
 		do_hit(p, regs, true);
 		return;
 	}
 
-	kprobes_inc_nmissed_count(p);
 	clear_btype(regs);
 	if (!try_simulate(p, regs))
 		kprobe_enter_copy(p, regs);

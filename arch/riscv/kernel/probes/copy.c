@@ -54,12 +54,6 @@ static __always_inline struct slot *slot_of_copy(probe_opcode_t *insn)
 	return container_of((void *)insn, struct slot, back);
 }
 
-/* Slots lie one behind the other from the start of a page. */
-static __always_inline struct slot *slot_at(unsigned long pc)
-{
-	return (struct slot *)(pc - offset_in_page(pc) % sizeof(struct slot));
-}
-
 static __always_inline unsigned int slot_insn_len(const struct slot *slot)
 {
 	return GET_INSN_LENGTH(slot->back[0]);
@@ -160,7 +154,7 @@ NOKPROBE_SYMBOL(finish_post_copy);
  */
 bool kprobe_single_step_handler(struct pt_regs *regs)
 {
-	struct slot *slot = slot_at(regs->epc);
+	struct slot *slot = kprobe_insn_slot_at(regs->epc);
 	unsigned long back, post, pc = regs->epc;
 
 	/* Most other breakpoints are in the kernel's image, which has no slots. */
@@ -189,7 +183,7 @@ NOKPROBE_SYMBOL(kprobe_single_step_handler);
  */
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
-	struct slot *slot = slot_at(regs->epc);
+	struct slot *slot = kprobe_insn_slot_at(regs->epc);
 	unsigned long pc = regs->epc;
 
 	if (likely(!is_kprobe_insn_slot(pc))) {
@@ -220,7 +214,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  */
 unsigned long arch_kprobe_insn_pc(unsigned long pc)
 {
-	struct slot *slot = slot_at(pc);
+	struct slot *slot = kprobe_insn_slot_at(pc);
 
 	guard(preempt_notrace)();
 	if (likely(!is_kprobe_insn_slot(pc)))
@@ -259,7 +253,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
 	if (unlikely(p) && kprobe_text_is_ebreak(addr))
-		hit_finish_fixup(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
+		kprobe_hit_fixed_up(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -365,15 +365,13 @@ bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 
 NOKPROBE_SYMBOL(kprobe_detour_site_write);
 
-/* While another hit is handled on this CPU. */
+/* A hit while this CPU handles another. */
 static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
 {
 	int ret;
 
-	if (!kprobe_hit_interrupt(p, trap_count)) {
-		kprobes_inc_nmissed_count(p);
+	if (!kprobe_hit_nested(p, trap_count))
 		return 0;
-	}
 
 	ret = hit_pre_handler(p, regs);
 	kprobe_hit_resume();

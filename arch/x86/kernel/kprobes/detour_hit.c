@@ -26,10 +26,8 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	int ret;
 
-	if (!kprobe_hit_interrupt(p, 0)) {
-		kprobes_inc_nmissed_count(p);
+	if (!kprobe_hit_nested(p, 0))
 		return 0;
-	}
 
 	ret = hit_pre_handler(p, regs);
 	/* Else the hit ends elsewhere. */
@@ -60,10 +58,8 @@ static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *re
  */
 __visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	if (!kprobe_hit_interrupt(p, 0)) {
-		kprobes_inc_nmissed_count(p);
+	if (!kprobe_hit_nested(p, 0))
 		return 0;
-	}
 
 	return call_pre_handler(p, regs);
 }
@@ -119,6 +115,15 @@ static __always_inline void leave_detour(struct pt_regs *regs)
 	kprobe_detour_follow(regs);
 }
 
+/* The hit is over, and goes on at @offset in the slot. */
+static __always_inline unsigned long stay_in_detour(struct detour *detour, unsigned int offset)
+{
+	hit_end(true);
+	preempt_enable_notrace();
+
+	return (unsigned long)detour + offset;
+}
+
 /*
  * From kprobe_detour_pre_entry(), which goes on at @ret, when the instruction is emulated.
  * Returns where in the slot to go on, 0 to go where @regs say. Behind the instruction the
@@ -129,11 +134,8 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 	struct detour *detour = (struct detour *)(ret - DETOUR_RETURN);
 	struct kprobe *p = &detour->op->kp;
 
-	if (kprobe_emulation_pushes(p) && !has_room_to_push(regs)) {
-		hit_end(true);
-		preempt_enable_notrace();
-		return ret;
-	}
+	if (kprobe_emulation_pushes(p) && !has_room_to_push(regs))
+		return stay_in_detour(detour, DETOUR_RETURN);
 
 	if (!kprobe_emulate_any(p, regs)) {
 		kprobe_enter_fault_copy(p, regs);
@@ -148,10 +150,7 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 		return 0;
 	}
 
-	hit_end(true);
-	preempt_enable_notrace();
-
-	return (unsigned long)detour + DETOUR_POST_RETURN;
+	return stay_in_detour(detour, DETOUR_POST_RETURN);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_emulate);

@@ -38,10 +38,8 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 
 static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (kprobe_hit_interrupt(p, 0))
+	if (kprobe_hit_nested(p, 0))
 		ftrace_hit(p, regs, true);
-	else
-		kprobes_inc_nmissed_count(p);
 }
 
 NOKPROBE_SYMBOL(nested_ftrace_hit);

@@ -100,7 +100,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
-/* From where @p is current. @aside: another hit was put aside for this one. */
+/* A hit, once @p is current. @aside: another hit was put aside for this one. */
 static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	/* Users have always seen the ip behind the breakpoint here. */
@@ -125,19 +125,14 @@ static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool 
 		enter_copy(p, regs);
 }
 
-/*
- * A hit while this CPU handles another. In code that has interrupted the other
- * it is a hit as any. From a handler no handler is called, and nothing of the
- * other hit is touched.
- */
+/* A hit while this CPU handles another. */
 static void nested_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	if (kprobe_hit_interrupt(p, KPROBE_TRAP_COUNT)) {
+	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT)) {
 		do_hit(p, regs, true);
 		return;
 	}
 
-	kprobes_inc_nmissed_count(p);
 	if (!try_detour(p, regs) && !try_emulate(p, regs))
 		enter_copy(p, regs);
 }

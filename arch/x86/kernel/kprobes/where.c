@@ -28,12 +28,6 @@
 
 #include "common.h"
 
-/* Slots lie one behind the other from the start of a page. */
-static __always_inline struct slot *slot_at(unsigned long ip)
-{
-	return (struct slot *)(ip - offset_in_page(ip) % sizeof(struct slot));
-}
-
 /**
  * arch_kprobe_insn_ip() - which instruction code is a part of
  * @ip: an instruction pointer
@@ -95,7 +89,7 @@ NOKPROBE_SYMBOL(arch_kprobe_regs_ip);
  */
 unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
-	struct slot *slot = slot_at(ip);
+	struct slot *slot = kprobe_insn_slot_at(ip);
 
 	/* An unwinder may have found an old address: see is_kprobe_insn_slot(). */
 	guard(rcu)();
@@ -169,6 +163,7 @@ NOKPROBE_SYMBOL(is_in_text);
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
 	unsigned long addr, ip = regs->ip;
+	struct slot *slot = kprobe_insn_slot_at(ip);
 
 	if (likely(!is_kprobe_insn_slot(ip))) {
 		if (kprobe_detour_leave_copy(regs, false))
@@ -178,11 +173,11 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 	/* The jump behind the copy does not fault. */
 	addr = arch_kprobe_original_ip(ip);
-	if (addr != slot_at(ip)->addr)
+	if (addr != slot->addr)
 		return;
 
 	regs->ip = addr;
-	if (ip == (unsigned long)slot_at(ip)->post)
+	if (ip == (unsigned long)slot->post)
 		leave_post_copy(regs);
 }
 
@@ -211,7 +206,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
 	if (unlikely(p) && !kprobe_ftrace(p) && is_in_text(p)) {
-		hit_finish_fixup(p, regs, 0);
+		kprobe_hit_fixed_up(p, regs, 0);
 		follow_handler(regs, fixup);
 	}
 }
