@@ -321,8 +321,8 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 struct kprobe_ctlblk;
 
 static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
-static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 static inline void unregister_kprobe(struct kprobe *p) { }
+static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 static inline void unregister_kprobes(struct kprobe **kps, int num) { }
 static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
@@ -374,8 +374,8 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
 #else /* !CONFIG_KRETPROBES */
 
 static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
-static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 static inline void unregister_kretprobe(struct kretprobe *rp) { }
+static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
 #endif /* CONFIG_KRETPROBES */
