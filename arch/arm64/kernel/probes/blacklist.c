@@ -21,9 +21,9 @@ static int __init blacklist_ftrace(void)
 }
 
 /*
- * What the beginning or the end of a trap calls, so that a hit there would lead to
- * the next one, for ever. Where a trap hits lockdep, lockdep's state stays as it is.
- * To count preemption may take a look at the caller's caller, by a walk of the stack.
+ * A trap calls these when it begins or ends, so a hit would recurse without end. A trap
+ * that interrupts lockdep leaves lockdep's state as it is. To count preemption, a trap may
+ * walk the stack for its caller's caller.
  */
 static const char * const traps_call[] __initconst = {
 #ifdef CONFIG_PROVE_LOCKING
@@ -36,8 +36,8 @@ static const char * const traps_call[] __initconst = {
 };
 
 /*
- * What runs before a CPU has its exception vectors, when it comes up or resumes, and
- * while it has those of a guest's exits.
+ * These run before a CPU that comes up or resumes has its exception vectors, or while it
+ * has the vectors for a guest's exits.
  */
 static const char * const without_vectors[] __initconst = {
 	"__secondary_switched",

@@ -20,7 +20,7 @@ static int __init blacklist_ftrace(void)
 }
 
 static const char * const not_in_a_trap[] __initconst = {
-	/* What runs before a CPU that resumes has its trap vector, or with that of a guest, */
+	/* These run before a CPU that resumes has its trap vector, or with a guest's. */
 	"__cpu_resume_enter",
 	"cpu_suspend",
 	"suspend_restore_csrs",
@@ -29,10 +29,10 @@ static const char * const not_in_a_trap[] __initconst = {
 	"__kvm_riscv_switch_to",
 	"__kvm_riscv_unpriv_trap",
 	"kvm_riscv_vcpu_unpriv_read",
-	/* what each trap calls when it starts and when it ends, */
+	/* Each trap calls these when it starts and when it ends. */
 	"riscv_v_context_nesting_start",
 	"riscv_v_context_nesting_end",
-	/* and what writes breakpoints, perhaps in halves. */
+	/* This writes breakpoints, perhaps in two halves. */
 	"copy_to_kernel_nofault",
 };
 

@@ -32,10 +32,10 @@
 #include "common.h"
 #include "window.h"
 
-/* What entry.S knows. */
+/* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
-/* What window.h knows. */
+/* So does window.h on this. */
 static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
 
 /* From the module area there is a way to all text, and from all text to there. */
@@ -46,7 +46,7 @@ void *alloc_optinsn_page(void)
 	if (!page)
 		return NULL;
 
-	/* No instruction. */
+	/* Zeros are no instruction. */
 	memset(page, 0, PAGE_SIZE);
 	if (set_memory_rox((unsigned long)page, 1)) {
 		execmem_free(page);
@@ -68,7 +68,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;
 }
 
-/* The bytes that the jump replaces. Any of the instructions may be probed. */
+/* Keep the bytes that the jump replaces, without the breakpoints of probes in them. */
 static void keep_originals(struct arch_optimized_insn *optinsn, const struct region *region)
 {
 	u16 originals[REGION_INSNS + 1];
@@ -146,7 +146,7 @@ static void fill_breakpoint(struct kprobe *p, u16 *parcels)
 	memcpy(parcels, &ebreak, insn_len(ebreak));
 }
 
-/* All CPUs stand still. */
+/* Called while all CPUs stand still. */
 static void write_jumps(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
@@ -160,7 +160,7 @@ static void write_jumps(struct list_head *oplist)
 	}
 }
 
-/* The same. */
+/* Called while all CPUs stand still. */
 static void write_breakpoints(struct list_head *oplist)
 {
 	u16 parcels[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
@@ -431,7 +431,7 @@ __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-/* The hit that had to wait. The link of the detour's call is in s1. */
+/* A hit that had to wait for the trap. s1 has the return address of the detour's call. */
 static void detour_hit_in_trap(struct pt_regs *regs)
 {
 	struct detour *detour = container_of((u8 *)regs->s1 - DETOUR_CALL, struct detour, code[0]);
@@ -445,7 +445,7 @@ static void detour_hit_in_trap(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_hit_in_trap);
 
-/* A breakpoint trap may be that of a detour that has to be left for elsewhere. */
+/* Is this the breakpoint by which a detour is left for elsewhere? Then obey it. */
 bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 {
 	if (regs->epc != (unsigned long)kprobe_detour_trap)

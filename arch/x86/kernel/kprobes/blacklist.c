@@ -24,7 +24,7 @@ static int __init blacklist_ftrace(void)
 }
 
 static const char * const not_in_a_trap[] __initconst = {
-	/* What runs before a CPU that comes up has a gate for breakpoints, */
+	/* These run before a CPU that comes up has an IDT entry for breakpoints. */
 	"startup_32_smp",
 	"secondary_startup_64",
 	"secondary_startup_64_no_verify",
@@ -52,7 +52,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"native_write_gdt_entry",
 	"setup_ghcb",
 	"load_current_idt",
-	/* or one that resumes, */
+	/* These run before a CPU that resumes has one. */
 	"wakeup_long64",
 	"wakeup_pmode_return",
 	"do_suspend_lowlevel",
@@ -69,10 +69,10 @@ static const char * const not_in_a_trap[] __initconst = {
 	"kasan_poison",
 	"kasan_poison_last_granule",
 #endif
-	/* on the way from a trap in a guest of Xen, */
+	/* A guest of Xen returns from traps through these. */
 	"xen_iret",
 	"xenpv_restore_regs_and_return_to_usermode",
-	/* when it has no gate any more, */
+	/* These run when there is no IDT entry any more. */
 	"machine_kexec",
 	"relocate_kernel",
 	"identity_mapped",
@@ -80,7 +80,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"swap_pages",
 	"restore_image",
 	"core_restore_code",
-	/* or when it is to do nothing for good, and nobody waits for it, */
+	/* These keep a CPU idle for good, and nobody waits for it there. */
 	"hlt_play_dead",
 	"mwait_play_dead",
 	"play_dead_common",
@@ -88,7 +88,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"resume_play_dead",
 	"acpi_idle_play_dead",
 	"stop_this_cpu",
-	/* and what handles the breakpoints of the kernel's debugger. */
+	/* These handle the breakpoints of the kernel's debugger. */
 	"kgdb_ll_trap",
 	"__kgdb_notify",
 };

@@ -8,7 +8,7 @@
 
 #include "detour.h"
 
-/* What entry.S knows. */
+/* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
 static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
@@ -85,7 +85,7 @@ NOKPROBE_SYMBOL(kprobe_detour_call_post);
 #endif
 
 #ifdef CONFIG_PREEMPTION
-/* Which function this calls, if any, may be up to the boot. */
+/* Which function this calls, if any, may be decided at boot. */
 __visible void kprobe_detour_preempt(void)
 {
 	__preempt_schedule_notrace();

@@ -69,14 +69,17 @@ static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = (unsigned long)p->ainsn.insn;
 }
 
-/* Nobody may come in at the instruction behind @p while a jump covers that. */
+/*
+ * While a jump covers the instruction behind @p, or is about to, the hit goes on in the
+ * detour and not there.
+ */
 static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long copy;
 
 	if (likely(!detour_is_guarded(p)))
 		return false;
-	/* It may be over meanwhile. */
+	/* The guard may have ended since. */
 	copy = detour_copy_probed(p);
 	if (!copy)
 		return false;
@@ -103,7 +106,7 @@ NOKPROBE_SYMBOL(do_insn_and_call);
 /* A hit, once @p is current. @aside: another hit was put aside for this one. */
 static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
-	/* Users have always seen the ip behind the breakpoint here. */
+	/* Handlers see the ip behind the breakpoint, as they always have. */
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
 		kprobe_detour_enter(regs->ip, regs);
