@@ -2,9 +2,8 @@
 # A probe on every function entry, a return probe on each, a probe on what comes
 # behind each entry, thousands of random instructions, and every instruction of hundreds of
 # functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
-# guest works and checks its results. The text is the same afterwards. Arguments: a seed, and
-# perhaps of how many functions every instruction is probed; or "refused", to be told what is
-# refused; or "returns", for return probes only, which then stay.
+# guest works and checks its results. The text is the same afterwards. Argument: a seed; or
+# "refused", to be told what is refused; or "returns", for return probes only, which then stay.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
 . /kp/lib
@@ -20,7 +19,6 @@ EACH=$(symbol kallsyms_on_each_symbol)
 STEP=1 COUNT=5000 DENSE=500
 grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000 DENSE=50
 [ $STEP = 10 ] && [ "$(uname -m)" = riscv64 ] && STEP=50
-DENSE=${2:-$DENSE}
 
 # What the documentation says cannot be probed, as the kernel words it.
 DOCUMENTED='must not be probed|rewritten by|inside an ftrace site|part of a type check'
