@@ -33,9 +33,8 @@ class Schedule:
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
         self.changed = threading.Condition()
-        # Of each job its name and what to call.
-        self.builds = collections.deque()
-        self.first, self.last = collections.deque(), collections.deque()
+        self.builds = collections.deque()   # of each its label and what to call
+        self.first, self.last = collections.deque(), collections.deque()    # calls of part()
         self.building = True
 
     def is_over(self, need=0):
@@ -74,7 +73,7 @@ class Schedule:
         with self.changed:
             for name in config.quick if self.quick else config.parts:
                 queue = self.last if name in LAST else self.first
-                queue.append((self.part, name, config, made, modules))
+                queue.append((name, config, made, modules))
             self.changed.notify_all()
 
     def port(self, port):
@@ -101,8 +100,8 @@ class Schedule:
                 queue = self.first or self.last
                 if not queue:
                     return
-                job, *what = queue.popleft()
-            job(*what)
+                what = queue.popleft()
+            self.part(*what)
 
     def run(self, guests, compiled, others=()):
         """@compiled: ports; @others: functions that take the results, and need no kernel."""
