@@ -12,7 +12,7 @@
 
 /**
  * struct jprobe - a probe whose handler has the parameters of the probed function
- * @kp: says which function; its pre_handler belongs to the implementation
+ * @kp: names the function; its pre_handler is set by kprobes
  * @entry: the handler, a function of the same type as the probed one
  */
 struct jprobe {
@@ -27,9 +27,9 @@ struct jprobe {
 #define JPROBE_ENTRY(handler)	((void *)(handler))
 
 /**
- * jprobe_return() - the last statement of a handler, as it was once needed
+ * jprobe_return() - last statement of a handler, once required
  *
- * Does nothing: the handler ends where it returns, and may leave this out.
+ * Does nothing: the handler simply returns, and may omit this.
  *
  * Context: A jprobe's handler.
  */
@@ -44,7 +44,7 @@ int register_jprobes(struct jprobe **jps, int num);
 void unregister_jprobe(struct jprobe *jp);
 void unregister_jprobes(struct jprobe **jps, int num);
 
-/* The architecture's, see the comment there. */
+/* Implemented by the architecture, and described there. */
 void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *stack);
 
 /**

@@ -3,9 +3,8 @@
  * Kernel probes: run a handler at almost any kernel instruction, or when a
  * function returns, without rebuilding or rebooting.
  *
- * Documentation/trace/kprobes.rst tells how to use this interface; the
- * functions are described where they are defined, in kernel/kprobes.c and
- * kernel/kprobes/return.c.
+ * Documentation/trace/kprobes.rst describes how to use this interface; the functions are
+ * described where they are defined, in kernel/kprobes.c and kernel/kprobes/return.c.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -61,16 +60,16 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @flags: %KPROBE_FLAG_DISABLED may be set before registration
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
- * @nmissed: hits that could not run the handlers; count since registration
- * @callee: whose handlers a hit calls, in the probe that get_kprobe() finds
- * @hlist: links the probes at an address whose pre_handlers are to be called
+ * @nmissed: hits since registration that could not run the handlers
+ * @callee: the probe whose handlers a hit calls, in the probe that get_kprobe() finds
+ * @hlist: links the probes at an address whose pre_handlers have to be called
  * @opcode: the instruction's first opcode unit, as it was before the probe
  * @ainsn: architecture's preparation of the instruction
  * @registration: private, as long as the probe is registered
  * @fault_handler: with CONFIG_KPROBES_FAULT_HANDLER, asked when a handler of the probe or
  *	the probed instruction faults and there is no fixup, with the registers of the fault
- *	and the architecture's number for it; a result of 1 says that it has been dealt
- *	with, and that these registers are to be gone on with
+ *	and the architecture's number for it; a result of 1 says that the fault has been
+ *	dealt with and that execution continues with these registers
  */
 struct kprobe {
 	struct hlist_node hlist;
@@ -112,7 +111,7 @@ static inline bool kprobe_optimized(struct kprobe *p)
 	return p->flags & KPROBE_FLAG_OPTIMIZED;
 }
 
-/* Neither a disabled probe nor one whose text is gone may run a handler. */
+/* A disabled probe must not run a handler, nor must one whose text is gone. */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
 	return p->flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
@@ -135,16 +134,16 @@ struct kretprobe_holder {
 
 /**
  * struct kretprobe - a probe on the return of a function
- * @kp: says which function; its handlers belong to the implementation
- * @rh: where the instances come from, on architectures that use rethook
- * @rph: where the instances come from, on the others
+ * @kp: names the function; its handlers are set by kprobes
+ * @rh: source of the instances on architectures that use rethook
+ * @rph: source of the instances on the others
  * @entry_handler: runs when the function is entered; a result other than 0
  *	leaves this call alone, @handler does not run for it
  * @handler: runs when the function returns, result ignored
  * @data_size: bytes of private data in each &struct kretprobe_instance
  * @maxactive: calls that can be followed at one time from the start; 0 or less
- *	leaves it to the implementation, which writes twice the number of possible
- *	CPUs here, but at least 10
+ *	leaves it to kprobes, which writes twice the number of possible CPUs here, but at
+ *	least 10
  * @nmissed: calls not followed because too many others were under way
  */
 struct kretprobe {
@@ -167,9 +166,9 @@ struct kretprobe {
  * struct kretprobe_instance - one followed call of a function
  * @node: all of the below, on architectures that use rethook
  * @llist: links the calls that a task has under way, innermost first
- * @rph: tells the return probe, see get_kretprobe()
- * @ret_addr: where the function really returns to
- * @fp: tells frames apart; an architecture without stores NULL
+ * @rph: leads to the return probe, see get_kretprobe()
+ * @ret_addr: real return address of the function
+ * @fp: identifies the frame; NULL on architectures that do not need it
  * @data: private data of the user, kretprobe::data_size bytes, not cleared
  */
 struct kretprobe_instance {
@@ -248,7 +247,7 @@ void kprobe_free_init_mem(void);
 /* kernel/kprobes/reconcile.c */
 bool kprobe_keeps_text(unsigned long addr);
 
-/* What an architecture does to its text and with its copies of instructions. */
+/* Implemented by the architecture: text patching and copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
@@ -256,8 +255,8 @@ void arch_disarm_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
 
 /*
- * Bytes of one out-of-line slot. An architecture whose slots hold more than a
- * copy of the longest instruction says so in its <asm/kprobes.h>.
+ * Bytes of one out-of-line slot. An architecture whose slots hold more than a copy of the
+ * longest instruction defines this in its <asm/kprobes.h>.
  */
 #ifndef KPROBE_INSN_SLOT_SIZE
 #define KPROBE_INSN_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
@@ -333,7 +332,7 @@ static inline void kprobe_busy_begin(void) { }
 static inline void kprobe_busy_end(void) { }
 static inline void kprobe_free_init_mem(void) { }
 
-/* Without a blacklist every place is suspect to those who ask. */
+/* Without a blacklist, callers must expect any address to be unsafe. */
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
 static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
@@ -360,7 +359,7 @@ static inline void kprobe_ftrace_kill(void) { }
 
 #ifdef CONFIG_KRETPROBES
 
-/* kernel/kprobes/return.c, or return_rethook.c where the port has only that */
+/* kernel/kprobes/return.c */
 int register_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobe(struct kretprobe *rp);
@@ -368,7 +367,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num);
 
 int arch_trampoline_kprobe(struct kprobe *p);
 
-/* A port with functions to list defines the array, others the size as 0. */
+/* A port that blacklists functions defines the array; the others define the size as 0. */
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 #else /* !CONFIG_KRETPROBES */
@@ -394,7 +393,7 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 #else
 	const struct kretprobe_holder *holder = ri->rph;
 
-	/* Whoever checks that RCU protects this may be a function that returns here. */
+	/* No check that RCU protects this: the function that checks may itself return here. */
 	return rcu_dereference_raw(holder->rp);
 #endif
 }
@@ -415,7 +414,7 @@ static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_inst
 #endif
 }
 
-/* The architecture's landing place for diverted functions, unless rethook has it. */
+/* The architecture's trampoline for diverted returns, unless rethook has it. */
 void __kretprobe_trampoline(void);
 
 static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
@@ -480,7 +479,7 @@ static inline int enable_kretprobe(struct kretprobe *probe)
  * disable_kretprobe() - keep a registered return probe from following more calls
  * @probe: the return probe
  *
- * The handler still runs for those that it follows.
+ * The handler still runs for calls that it follows already.
  *
  * Context: As disable_kprobe().
  * Return: As disable_kprobe().
@@ -523,7 +522,7 @@ static __always_inline bool kprobe_page_fault(struct pt_regs *regs, unsigned int
 	if (IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER))
 		return kprobe_ask_fault_handlers(regs, trap);
 
-	/* Only a task that stays on its CPU can trust kprobe_running(). */
+	/* kprobe_running() is meaningful only for a task that cannot migrate. */
 	return !preemptible() && kprobe_running() && kprobe_fault_handler(regs, trap);
 }
 

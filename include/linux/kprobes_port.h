@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kprobes and their ports have for each other, beyond what every architecture has
- * found in <linux/kprobes.h> for long: how a hit begins and ends, what an architecture
- * may do better than by default, and what the core knows about the kernel's text.
+ * Interface between kprobes and its ports, beyond what <linux/kprobes.h> has always had
+ * for every architecture: how a hit begins and ends, what an architecture may do better
+ * than by default, and what the core knows about the kernel's text.
  */
 #ifndef _LINUX_KPROBES_PORT_H
 #define _LINUX_KPROBES_PORT_H
@@ -18,7 +18,7 @@
 
 struct module;
 
-/* kprobes.c: serializes all that changes points, their members and the switches */
+/* kprobes.c: serializes changes of points, of their members and of the global switches */
 extern struct mutex kprobe_mutex;
 
 /* hit.c: for ports with ARCH_KPROBES_TELL_CONTEXTS */
@@ -31,14 +31,14 @@ void kprobe_hit_resume(void);
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 DECLARE_PER_CPU(unsigned int, hits_aside);
 
-/* A hit of @p begins, in the context that preempt_count() tells of. */
+/* Begin a hit of @p, in the context that preempt_count() describes. */
 static __always_inline void hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
 }
 
-/* It ends. @aside: another may have been put aside for it. */
+/* End a hit. @aside: another hit may have been put aside for it. */
 static __always_inline void hit_end(bool aside)
 {
 	if (aside && unlikely(__this_cpu_read(hits_aside)))
@@ -47,7 +47,7 @@ static __always_inline void hit_end(bool aside)
 		reset_current_kprobe();
 }
 
-/* Nobody will end the hits of this CPU. */
+/* Forget the hits of this CPU, which nothing else will end. */
 static inline void hits_forget(void)
 {
 	reset_current_kprobe();
@@ -77,7 +77,7 @@ static inline void hits_forget(void)
  * @regs: registers at the probed instruction
  *
  * Context: A trap or a detour, preemption disabled.
- * Return: 0, or what the first handler returned that wants to go elsewhere.
+ * Return: 0, or the result of the first handler that has set another instruction pointer.
  */
 static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -93,7 +93,7 @@ static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *reg
  *
  * The last user with a post_handler may have come or gone during the hit.
  *
- * Context: As hit_pre_handler(), or what follows when the instruction is done.
+ * Context: As hit_pre_handler(), or the code that runs after the instruction.
  */
 static __always_inline void hit_post_handler(struct kprobe *called, struct pt_regs *regs)
 {
@@ -117,21 +117,22 @@ static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, b
 	hit_end(aside);
 }
 
-/* Slots lie one behind the other from the start of a page: the one that @addr is in. */
+/* Return the slot that contains @addr: slots tile a page from its start. */
 static __always_inline void *kprobe_insn_slot_at(unsigned long addr)
 {
 	return (void *)(addr - offset_in_page(addr) % KPROBE_INSN_SLOT_SIZE);
 }
 
-/* What an architecture may do to its text in one go, for many probes. */
+/* Text patching for many probes at once. */
 void arch_arm_kprobes(struct list_head *kps);
 void arch_disarm_kprobes(struct list_head *kps);
 void arch_finish_prepare_kprobes(void);
 
 /*
- * An architecture that lets a fault without a fixup stay in a detour defines the first
- * of these to name the original in @regs, for fault handlers. One in whose text a jump
- * may cover the instruction to go on at defines the second to go on in the detour instead.
+ * An architecture that lets a fault without a fixup stay in a detour defines the first of
+ * these to set @regs to the original instruction, for fault handlers. If a jump may cover
+ * the instruction at which a handler continues, it defines the second to continue in the
+ * detour.
  */
 #ifndef arch_kprobe_leave_detour
 static inline void arch_kprobe_leave_detour(struct pt_regs *regs) { }
@@ -141,14 +142,25 @@ static inline void arch_kprobe_resume(struct pt_regs *regs) { }
 #endif
 
 /*
- * Bytes between the stack pointer and the arguments on the stack, at a function's entry.
- * An architecture whose calls push the return address defines it.
+ * Bytes between the stack pointer and the arguments on the stack at a function's entry.
+ * Architectures whose calls push the return address define this.
  */
 #ifndef JPROBE_STACK_OFFSET
 #define JPROBE_STACK_OFFSET	0
 #endif
 
+/**
+ * struct kprobe_area - a piece of the kernel's text
+ * @start: its first byte
+ * @end: the first byte after it
+ */
+struct kprobe_area {
+	const void *start;
+	const void *end;
+};
+
 /* kernel/kprobes/blacklist.c */
+int kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned int nr);
 int kprobe_add_names_blacklist(const char * const *names, unsigned int nr);
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -161,7 +173,7 @@ bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
  * @start: its first byte
  * @end: the byte behind it
  * @name: its name
- * @serial: another one for each function that is looked up
+ * @serial: changes with each function that is looked up
  */
 struct kprobe_function {
 	unsigned long start;
@@ -178,10 +190,10 @@ int kprobe_each_named(unsigned long addr, const char *name,
 int kprobe_each_other_part(unsigned long addr, const char *name,
 			   int (*fn)(void *data, unsigned long addr), void *data);
 
-/* What compilers append to the name of a function for the part that runs rarely. */
+/* Suffix of the name of a function's rarely executed part. */
 #define KPROBE_COLD	".cold"
 
-/* Where in @name that is, or NULL. Most names have no dot at all, which is soon found out. */
+/* Find that suffix in @name, or return NULL. Most names have no dot: test for that first. */
 static inline char *kprobe_cold_suffix(const char *name)
 {
 	char *dot = strchr(name, '.');
@@ -193,7 +205,7 @@ static inline char *kprobe_cold_suffix(const char *name)
  * struct kprobe_addrs - addresses in ascending order
  * @addrs: the addresses
  * @nr: how many there are
- * @room: for how many there is memory
+ * @room: for how many there is room
  */
 struct kprobe_addrs {
 	unsigned long *addrs;
@@ -202,13 +214,14 @@ struct kprobe_addrs {
 };
 
 /**
- * struct kprobe_index - addresses that the kernel and each module have a table of
+ * struct kprobe_index - sorted addresses from a table that the kernel and each module
+ * have
  * @collect: calls kprobe_index_add() for each address of @mod, or of the kernel if @mod is
  *	NULL; called twice, to count them first
  * @kernel: addresses of the kernel, sorted
  * @module: addresses of @mod, sorted
  * @mod: the module asked about last
- * @generation: of modules when @module was made
+ * @generation: of kprobe_index_generation(), when @module was made
  */
 struct kprobe_index {
 	void (*collect)(struct kprobe_addrs *list, const struct module *mod);
@@ -218,7 +231,7 @@ struct kprobe_index {
 	unsigned long generation;
 };
 
-/* Choose what @collect reads: @modules for a module, @kernels for the kernel. */
+/* Select the table that @collect reads: @modules for a module, @kernels for the kernel. */
 #ifdef CONFIG_MODULES
 #define kprobe_index_of(mod, modules, kernels)	((mod) ? (modules) : (kernels))
 #else
@@ -236,13 +249,13 @@ bool kprobe_has_sites(unsigned long start, unsigned long end);
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_has_static_calls(unsigned long start, unsigned long end);
 
-/* Bytes of text whose probes are counted together. */
+/* Size of a block of text whose probes are counted together. */
 #define KPROBE_BLOCK	16UL
 
 /* kernel/kprobes/table.c */
 unsigned int kprobes_in_block(unsigned long addr);
 
-/* How many probes are there in [@first, @last], or more? */
+/* Upper limit of the number of probes in [@first, @last]. */
 static __always_inline unsigned int kprobes_near(unsigned long first, unsigned long last)
 {
 	unsigned int nr = 0;
@@ -265,7 +278,7 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 
 #ifdef CONFIG_OPTPROBES
 
-/* Why a probe has no detour. Each port has some of these. */
+/* Why a probe has no detour. Each port uses some of these. */
 enum detour_obstacle {
 	DETOUR_POSSIBLE,
 	DETOUR_NO_FUNCTION,
@@ -320,8 +333,8 @@ static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn
  *
  * An architecture answers true in its <asm/kprobes.h> when the detour looks for a
  * post_handler after the pre_handlers have run, as a breakpoint's trap does. Then a
- * post_handler does not keep the probe from being reached by a jump. Of a probe that
- * has no detour yet it may say that the detour will, and take that back once it has one.
+ * post_handler does not keep the probe from being reached by a jump. For a probe without
+ * a detour it may answer true, and then false once there is a detour.
  *
  * Context: Process context.
  * Return: whether it does.
@@ -337,10 +350,10 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
  * arch_jump_lead() - how far before its probe does a jump begin?
  * @op: a probe with a prepared detour
  *
- * An architecture that finds no room for a jump from the probe on may write it at an
- * instruction before, from where the code runs on to the probe. Then it defines this
- * and arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is
- * true from there on.
+ * Without room for a jump at the probe, an architecture may write it at an earlier
+ * instruction, from which the code runs straight to the probe. Then it defines this and
+ * arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is true
+ * from that instruction on.
  *
  * Context: Any.
  * Return: bytes, fewer than %MAX_OPTIMIZED_LENGTH.
@@ -351,7 +364,7 @@ static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 	return 0;
 }
 
-/* The most that it has been for any probe since the boot. */
+/* Largest lead of any probe since the boot. */
 static inline unsigned int arch_jump_lead_max(void)
 {
 	return 0;
@@ -361,9 +374,9 @@ static inline unsigned int arch_jump_lead_max(void)
 /**
  * struct optinsn_place - where a detour may be, for a jump that has to contain
  *	certain bytes
- * @origin: address that distances are taken from
+ * @origin: address from which distances are measured
  * @mask: the bits of the distance that matter
- * @value: what they have to be
+ * @value: the value that these bits must have
  */
 struct optinsn_place {
 	unsigned long origin;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing and removing breakpoints, many in one round of patching. Points on
- * ftrace sites go to ftrace, in one round of its own. What an architecture that
- * works by batches does, and what happens where it does not.
+ * Writing and removing breakpoints, many in one round of text patching. Points on ftrace
+ * sites go to ftrace instead, in a round of its own.
+ *
+ * The weak functions serve architectures that do not write text in batches.
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
@@ -18,10 +19,11 @@
 /**
  * arch_finish_prepare_kprobes() - all probes of a batch have been prepared
  *
- * For architectures that write what arch_prepare_kprobe() and
- * arch_prepare_optimized_kprobe() have to write later, for many probes together.
+ * An architecture may collect what arch_prepare_kprobe() and
+ * arch_prepare_optimized_kprobe() have to write, and write it here for many probes at
+ * once.
  *
- * Context: Process context, the locks held that were held for preparing.
+ * Context: Process context, with the locks held that were held for preparing.
  */
 void __weak arch_finish_prepare_kprobes(void)
 {
@@ -59,8 +61,8 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
- * Points whose text is written in one round. All CPUs are asked to synchronise in each of
- * them, and on some architectures stopped for as long as it takes.
+ * Points whose text is written in one round. Each round synchronises all CPUs, and some
+ * architectures stop them for as long as it takes.
  */
 #define WRITE_CHUNK	256
 
@@ -75,8 +77,8 @@ static void cut_chunk(struct list_head *items, struct list_head *chunk)
 }
 
 /*
- * Call @write with some of @items at a time, under the locks that writing text takes. It
- * may take items off the list that it is given; the others stay in @items, in their order.
+ * Call @write with some of @items at a time, under the locks for writing text. @write may
+ * take items off the list that it gets; the others stay in @items, in their order.
  */
 void kprobe_text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
 {
@@ -105,7 +107,7 @@ static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
 	}
 }
 
-/* Arm all points, or none on failure. The list keeps its points, not their order. */
+/* Arm all points, or none on failure. The list keeps its points, but not their order. */
 int kprobe_arm_points(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Text of many points at once.
- */
+/* Arming and disarming many points at once. */
 #ifndef _KERNEL_KPROBES_ARM_H
 #define _KERNEL_KPROBES_ARM_H
 

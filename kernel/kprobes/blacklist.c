@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The blacklist: functions that no probe may enter, because a trap there would
- * recurse or come where the kernel cannot take one.
+ * The blacklist: functions that no probe may enter, because a trap there would recurse,
+ * or would come where the kernel cannot handle one.
  *
  * It is one array, sorted by start, of ranges that do not overlap, so a look-up
  * is a binary search at any time, in any context. A change builds a new array
@@ -149,6 +149,9 @@ static int stage_area(unsigned long start, unsigned long end)
 	unsigned long entry = start;
 	int size;
 
+	if (end < start)
+		return -EINVAL;
+
 	while (entry < end) {
 		size = stage_symbol(entry, end);
 		/* No symbol covers the rest of the area: add it as a single range. */
@@ -183,6 +186,21 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	return ret ?: size;
 }
 
+static int add_areas(const struct kprobe_area *areas, unsigned int nr)
+{
+	unsigned int i;
+	int ret = 0;
+
+	guard(mutex)(&blacklist_mutex);
+	for (i = 0; i < nr && !ret; i++)
+		ret = stage_area((unsigned long)areas[i].start, (unsigned long)areas[i].end);
+	if (!ret)
+		ret = publish_stage(0, 0);
+	drop_stage();
+
+	return ret;
+}
+
 /**
  * kprobe_add_area_blacklist() - keep probes out of a piece of text
  * @start: its first byte
@@ -193,18 +211,24 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
-	int ret;
+	struct kprobe_area area = { (void *)start, (void *)end };
 
-	if (end < start)
-		return -EINVAL;
+	return add_areas(&area, 1);
+}
 
-	guard(mutex)(&blacklist_mutex);
-	ret = stage_area(start, end);
-	if (!ret)
-		ret = publish_stage(0, 0);
-	drop_stage();
-
-	return ret;
+/**
+ * kprobe_add_areas_blacklist() - keep probes out of pieces of the kernel's text
+ * @areas: the pieces
+ * @nr: how many
+ *
+ * For architectures, in arch_populate_kprobe_blacklist().
+ *
+ * Context: Process context, may sleep; while booting.
+ * Return: 0, -%EINVAL when one ends before it starts, -%ENOMEM.
+ */
+int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned int nr)
+{
+	return add_areas(areas, nr);
 }
 
 static int __init stage_namesake(void *data, unsigned long addr)
@@ -217,11 +241,12 @@ static int __init stage_namesake(void *data, unsigned long addr)
 }
 
 /**
- * kprobe_add_names_blacklist() - keep probes out of functions, as far as they exist
- * @names: their symbols, which may name several each, as of inline functions
+ * kprobe_add_names_blacklist() - keep probes out of functions given by name
+ * @names: their symbols; each may match several functions, such as the copies of an
+ *	inline function, or none
  * @nr: how many
  *
- * For architectures, to name what no other file need know of.
+ * For architectures: a function can be named here without a declaration.
  *
  * Context: Process context, may sleep; while booting.
  * Return: 0 or -%ENOMEM.
@@ -245,7 +270,10 @@ static bool list_holds(const struct blacklist *list, unsigned long addr)
 {
 	unsigned int low = 0, high = list->nr;
 
-	/* Ranges before @low begin at or before @addr, those from @high on behind it. */
+	/*
+	 * Invariant: ranges before @low start at or before @addr, ranges from @high on
+	 * after it.
+	 */
 	while (low < high) {
 		unsigned int mid = low + (high - low) / 2;
 
@@ -268,7 +296,7 @@ bool kprobe_blacklist_holds(unsigned long addr)
 	return list && list_holds(list, addr);
 }
 
-/* The function whose name is the first @len bytes of @name. Few are asked for. */
+/* Is the function blacklisted whose name is the first @len bytes of @name? Rarely called. */
 static noinline bool holds_name(const char *name, size_t len)
 {
 	char origin[KSYM_NAME_LEN];
@@ -355,38 +383,17 @@ static int __init stage_kernel(void)
 			  (unsigned long)__noinstr_text_end);
 }
 
-/* What no architecture can have a probe on, without need for its declaration. */
-static const char * const everywhere[] __initconst = {
-	/* With branch profiling every unlikely() in a trap handler calls this. */
-	"ftrace_likely_update",
-	/* A hit in here is preempted at its end, by a call of the same function. */
-	"preempt_schedule_notrace",
-	"dynamic_preempt_schedule_notrace",
-	/* Functions return here by a diverted address: there is no caller to divert from. */
-	"return_to_handler",
-#if defined(CONFIG_GENERIC_ENTRY) && \
-	(defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER))
-	/* irqentry_nmi_enter() calls these before a breakpoint's handler runs. */
-	"trace_hwlat_callback",
-	"trace_osnoise_callback",
-	"trace_clock_local",
-#endif
-};
-
-int __init kprobe_blacklist_init(void)
+int __init kprobe_blacklist_add_kernel(void)
 {
 	int ret;
 
-	scoped_guard(mutex, &blacklist_mutex) {
-		ret = stage_kernel();
-		if (!ret)
-			ret = publish_stage(0, 0);
-		drop_stage();
-	}
+	guard(mutex)(&blacklist_mutex);
+	ret = stage_kernel();
+	if (!ret)
+		ret = publish_stage(0, 0);
+	drop_stage();
 
-	ret = ret ?: kprobe_add_names_blacklist(everywhere, ARRAY_SIZE(everywhere));
-
-	return ret ?: arch_populate_kprobe_blacklist();
+	return ret;
 }
 
 #ifdef CONFIG_MODULES
@@ -444,7 +451,7 @@ void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 	unsigned long end = base + mod->mem[type].size;
 
 	guard(mutex)(&blacklist_mutex);
-	/* Out of memory: keep the stale ranges, which only refuses too much. */
+	/* Without memory keep the stale ranges: they only refuse too many probes. */
 	if (holds_any_of(base, end))
 		publish_stage(base, end);
 }

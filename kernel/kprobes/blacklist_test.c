@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The blacklist: what is on it and what is not, and that no range is longer than
- * the symbol or the area it came from.
+ * The blacklist: which text is on it and which is not, and that no range is longer than
+ * the symbol or the area from which it was made.
  */
 #include <kunit/test.h>
+#include <linux/array_size.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 
@@ -24,7 +25,10 @@ static noinline void added_later(void)
 	barrier();
 }
 
-/* Where the compiler cannot see it, lest it reckons with places inside of it. */
+/*
+ * Hide the function from the compiler, which could otherwise assume things about
+ * addresses in it.
+ */
 static unsigned long address_of(void (*fn)(void))
 {
 	OPTIMIZER_HIDE_VAR(fn);
@@ -45,6 +49,46 @@ static void blacklist_symbols(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(ULONG_MAX - 1));
 }
 
+/*
+ * What is reached before a hit is known as one. Some of these are symbols inside of a
+ * function, at which it ends for kallsyms.
+ */
+static void blacklist_entries(struct kunit *test)
+{
+	static const char * const names[] = {
+		"kprobe_post_entry",
+		"kprobe_detour_entry",
+		"kprobe_detour_pre_entry",
+		"kprobe_detour_post_entry",
+		"kprobe_detour_callee",
+		"kprobe_detour_leave",
+		"kprobe_detour_trap",
+		"kprobe_slot_post_entry",
+		"__kretprobe_trampoline",
+		"__swpan_entry_el1",
+		"__swpan_entry_el0",
+		"_skip_scs",
+#ifdef CONFIG_PROVE_LOCKING
+		"rcu_is_watching",
+		"lockdep_hardirqs_on_prepare",
+#endif
+	};
+	unsigned long addr, size, offset;
+	unsigned int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		addr = (unsigned long)kprobe_lookup_name(names[i], 0);
+		if (!addr || !kallsyms_lookup_size_offset(addr, &size, &offset))
+			continue;
+		found++;
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s", names[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr + size - 1), "%s",
+				      names[i]);
+	}
+	if (!found)
+		kunit_skip(test, "this kernel has none of them");
+}
+
 static void blacklist_add(struct kunit *test)
 {
 	unsigned long size, offset, addr = address_of(added_later);
@@ -54,13 +98,13 @@ static void blacklist_add(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr + size - 1));
 
-	/* Once more changes nothing, and nothing else has gone. */
+	/* Adding it again changes nothing, and no other entry has gone. */
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr), size);
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)must_not_be_probed));
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)may_be_probed));
 }
 
-/* Failure C11: an area ends where its caller says, whatever the symbols say. */
+/* Failure C11: an area ends where its caller says, whatever the symbols are. */
 static void blacklist_bounds(struct kunit *test)
 {
 	unsigned long addr = address_of(may_be_probed);
@@ -78,6 +122,7 @@ static void blacklist_bounds(struct kunit *test)
 
 static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_symbols),
+	KUNIT_CASE(blacklist_entries),
 	KUNIT_CASE(blacklist_add),
 	KUNIT_CASE(blacklist_bounds),
 	{}

@@ -54,7 +54,7 @@ static inline unsigned long kprobe_symbols_lookup(const char *name)
 }
 #endif
 
-/* index.c: addresses that others have tables of */
+/* index.c: sorted copies of address tables that other subsystems have */
 void kprobe_indexes_forget(void);
 
 /* sites.c: text that static keys and static calls rewrite */

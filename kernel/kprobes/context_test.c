@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits that interrupt hits: while a handler runs a softirq, an interrupt or an
- * NMI comes and hits probes of all kinds. Those are handled (Failure C17), but
- * not those which a handler hits, in whatever context. The interrupted handler
- * waits for it, so nothing here depends on luck.
+ * Hits that interrupt hits: while a handler runs, a softirq, an interrupt or an NMI comes
+ * and hits probes of all kinds. Those hits are handled (Failure C17), but not hits that
+ * come from a handler, in whatever context. The interrupted handler waits for the
+ * interrupt, so nothing here depends on timing.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -43,7 +43,7 @@ static target_t outer = context_test_outer;
 static target_t outer_traced = context_test_outer_traced;
 static target_t innermost = context_test_innermost;
 
-/* What an interrupt calls. */
+/* The functions that an interrupt calls. */
 static target_t inner[] = {
 	context_test_inner,
 	context_test_inner_traced,
@@ -91,7 +91,7 @@ static int on_innermost(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* -- what interrupts -- */
+/* -- the interrupting contexts -- */
 
 static target_t *interrupts;
 static bool interrupted;
@@ -100,7 +100,7 @@ static notrace void in_context(void)
 {
 	unsigned int i;
 
-	/* Its handlers are running, and are not called within themselves. */
+	/* The handlers of these are running, and are not called again within themselves. */
 	ask(interrupts, 7);
 	for (i = 0; i < NR_INNER; i++)
 		ask(&inner[i], i);
@@ -197,7 +197,7 @@ static void be_interrupted(void)
 {
 	unsigned int i;
 
-	/* Should it come within itself, that is to be told, not repeated. */
+	/* If this nests in itself, report that and do not repeat it. */
 	if (raised)
 		return;
 	raised = true;
@@ -206,7 +206,7 @@ static void be_interrupted(void)
 		udelay(5);
 }
 
-/* -- what is interrupted -- */
+/* -- the interrupted handlers -- */
 
 static int pre_does_nothing(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -216,7 +216,7 @@ static int pre_does_nothing(struct kprobe *kp, struct pt_regs *regs)
 static int pre_is_interrupted(struct kprobe *kp, struct pt_regs *regs)
 {
 	be_interrupted();
-	/* It is over, and this is still the hit that it was before. */
+	/* The interrupt is over, and the hit is the same as before. */
 	ask(&innermost, 3);
 	return 0;
 }
@@ -373,7 +373,7 @@ static void hits_in_context(struct kunit *test)
 	add_inner_probes(test);
 	wait_for_jumps();
 	add_outer_probe(test, c);
-	/* Otherwise it has its breakpoint still when it is hit. */
+	/* Otherwise the probe still has its breakpoint when it is hit. */
 	if (c->way != BY_BREAK)
 		wait_for_jumps();
 	if (c->way == BY_JUMP && !is_jump(&outer_probe))
@@ -394,7 +394,7 @@ static void hits_in_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, innermost_hits, 0);
 	KUNIT_EXPECT_EQ(test, innermost_probe.nmissed, asked);
 
-	/* All is over. */
+	/* No hit is under way any more. */
 	ask(&innermost, 6);
 	KUNIT_EXPECT_EQ(test, innermost_hits, 1);
 	KUNIT_EXPECT_EQ(test, wrong, 0);

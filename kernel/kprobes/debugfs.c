@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The files in /sys/kernel/debug/kprobes. Tools read them: their text is ABI.
- */
+/* The files in /sys/kernel/debug/kprobes. Tools parse them: their text is ABI. */
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/debugfs.h>
@@ -91,7 +89,7 @@ static const struct file_operations __name ## _fops = {			\
 }
 
 /**
- * struct point_list - what an open file lists
+ * struct point_list - the contents of an open file
  * @addrs: the addresses at which there were points when it was opened, in order
  * @nr: how many
  * @max: how many there is room for
@@ -122,7 +120,7 @@ static int list_point(struct kprobe_point *point, void *data)
 	return 0;
 }
 
-/* Allocate first: memory may have to be reclaimed by those who wait for the mutex. */
+/* Allocate without the mutex: reclaim may depend on a task that waits for it. */
 static int list_points(struct point_list *list)
 {
 	unsigned int max = 0;
@@ -147,7 +145,7 @@ static int compare_addrs(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Of several points at one address kprobe_points_at() shows all. */
+/* Drop duplicates: kprobe_points_at() shows all points of one address. */
 static void sort_list(struct point_list *list)
 {
 	unsigned int i, nr = 0;
@@ -192,7 +190,7 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 	struct point_list *list;
 	int ret;
 
-	/* Find out now whether points get a jump: a reader may have just registered one. */
+	/* Decide now which points get a jump: the reader may have just registered one. */
 	kprobe_optimize_prepare_queued();
 
 	list = __seq_open_private(file, ops, sizeof(*list));
@@ -211,7 +209,7 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 	return 0;
 }
 
-/* The mutex is held for one address at a time. */
+/* Hold the mutex for one address at a time. */
 static int list_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -222,7 +220,7 @@ static int list_show(struct seq_file *m, void *v)
 
 DEFINE_POINTS_FILE(list);
 
-/* Hits that came within others, and calls for which no instance was left. */
+/* Hits missed because they nested in others, and calls for which no instance was left. */
 static unsigned long member_missed(struct kprobe *kp)
 {
 	unsigned long missed = READ_ONCE(kp->nmissed);
@@ -256,7 +254,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(m);
 }
 
-/* Address, place, state, members, hits missed by them, and why it is no jump. */
+/* Print address, place, state, members, missed hits and why the point is no jump. */
 static int points_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The detour of a point, which the architecture prepares.
- */
+/* The detour of a point, prepared by the architecture. */
 #ifndef _KERNEL_KPROBES_DETOUR_H
 #define _KERNEL_KPROBES_DETOUR_H
 
@@ -21,15 +19,15 @@ static inline bool point_has_detour(struct kprobe_point *point)
 	return arch_prepared_optinsn(&point->op.optinsn);
 }
 
-/* Could the detour call post_handlers? */
+/* Can the detour call post_handlers? */
 static inline bool point_detour_calls_post(struct kprobe_point *point)
 {
 	return arch_detour_calls_post(&point->op);
 }
 
 /*
- * Is the jump that is planned now to lead to a call of them? A detour that
- * arch_chain_detour() does not tell always looks for a post_handler.
+ * Must the planned jump lead to code that calls post_handlers? Where arch_chain_detour()
+ * does not tell the detour whether there are any, it always looks for them.
  */
 static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fault handlers: a probe's user is asked what is to become of a fault that nothing
- * else deals with.
+ * Fault handlers: the user of a probe decides about a fault that nothing else handles.
  *
- * Such a fault is either one of a handler, of which each CPU notes whose it is, or of
- * a probed instruction, whose copy the architecture tells from the original. What an
- * exception table has a fixup for, such as copy_from_kernel_nofault(), is left to that.
+ * The fault is either one of a handler, and each CPU records whose handler it runs, or
+ * one of a probed instruction, and the architecture maps the copy to the original. A
+ * fault with a fixup in the exception table, as in copy_from_kernel_nofault(), is left to
+ * that.
  */
 #include <linux/extable.h>
 #include <linux/kprobes.h>
@@ -29,7 +29,7 @@ static bool fault_ask(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	if (!kp || !kp->fault_handler)
 		return false;
 
-	/* Nobody is asked about a fault of the fault handler. */
+	/* No fault handler is asked about a fault of a fault handler. */
 	before = fault_watch(NULL);
 	dealt_with = kp->fault_handler(kp, regs, trapnr);
 	fault_unwatch(before);
@@ -39,7 +39,7 @@ static bool fault_ask(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 
 NOKPROBE_SYMBOL(fault_ask);
 
-/* Has no interrupt come since the hit began, whose fault this may be? */
+/* Is it a handler's fault? Not in an interrupt, softirq or NMI that began after the hit. */
 static bool fault_is_of_handler(void)
 {
 	unsigned int differ = arch_hit_context() ^ __this_cpu_read(kprobe_ctlblk.context);
@@ -49,7 +49,7 @@ static bool fault_is_of_handler(void)
 
 NOKPROBE_SYMBOL(fault_is_of_handler);
 
-/* All those probe the instruction, so any may know what to do. */
+/* All members probe the faulting instruction, so any of them may handle the fault. */
 static bool fault_ask_members(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	unsigned long ip = instruction_pointer(regs);
@@ -58,7 +58,7 @@ static bool fault_ask_members(struct kprobe *p, struct pt_regs *regs, int trapnr
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
 		if (kprobe_disabled(kp) || !fault_ask(kp, regs, trapnr))
 			continue;
-		/* Otherwise the instruction is to run again, and is a new hit. */
+		/* With the same ip the instruction runs again, which is a new hit. */
 		if (instruction_pointer(regs) != ip)
 			arch_kprobe_fixed_up(regs, ip);
 		return true;
@@ -69,7 +69,10 @@ static bool fault_ask_members(struct kprobe *p, struct pt_regs *regs, int trapnr
 
 NOKPROBE_SYMBOL(fault_ask_members);
 
-/* Those who probe the instruction are nearer to it than whose handler it is a part of. */
+/*
+ * Members that probe the faulting instruction come first: they are nearer to the fault
+ * than the member whose handler contains that instruction.
+ */
 static bool fault_ask_all(struct pt_regs *regs, int trapnr, bool in_handler)
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)instruction_pointer(regs));
@@ -84,13 +87,13 @@ static bool fault_ask_all(struct pt_regs *regs, int trapnr, bool in_handler)
 NOKPROBE_SYMBOL(fault_ask_all);
 
 /**
- * kprobe_ask_fault_handlers() - a fault in the kernel for which there is no fixup
+ * kprobe_ask_fault_handlers() - offer a kernel fault without a fixup to fault handlers
  * @regs: registers at the fault
  * @trapnr: the architecture's number for the fault
  *
  * Context: An exception, preemptible or not.
- * Return: true when a fault_handler has dealt with it, and @regs are to be gone on with;
- * otherwise they are as they were.
+ * Return: true when a fault_handler has dealt with it and execution continues with @regs;
+ * otherwise @regs are unchanged.
  */
 bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr)
 {
@@ -108,7 +111,7 @@ bool kprobe_ask_fault_handlers(struct pt_regs *regs, int trapnr)
 		return true;
 	}
 
-	/* It may be over at once, and come back to the detour. */
+	/* The fault may be resolved elsewhere and return to the detour. */
 	*regs = before;
 
 	return false;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Whose handler runs, for fault handlers to be asked.
- */
+/* Records whose handler is running, so that its fault handler can be asked. */
 #ifndef _KERNEL_KPROBES_FAULT_H
 #define _KERNEL_KPROBES_FAULT_H
 
@@ -11,12 +9,12 @@ struct kprobe;
 
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 
-/* The dispatchers note whose handler runs, so every hit has to go through them. */
+/* The dispatchers record whose handler is running, so every hit has to go through them. */
 #define FAULTS_WATCHED	1
 
 DECLARE_PER_CPU(struct kprobe *, fault_member);
 
-/* A handler of @kp begins. Returns whose handler it interrupts, for fault_unwatch(). */
+/* A handler of @kp begins. Return the member that it interrupts, for fault_unwatch(). */
 static __always_inline struct kprobe *fault_watch(struct kprobe *kp)
 {
 	return __this_cpu_xchg(fault_member, kp);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fault handlers: who is asked about which fault, and what becomes of the code that
- * has faulted. A fault that none of them deals with is an oops, and not tested here.
+ * Fault handlers: which of them is asked about a fault, and how the faulting code
+ * continues. A fault that none of them deals with is an oops, and not tested here.
  */
 #include <kunit/test.h>
 #include <linux/kprobes.h>
@@ -18,7 +18,7 @@
 #include "point.h"
 
 static int *bad_pointer = (int *)8;
-/* Where kernels have nothing, but no address of a program: see on_pre_nofault(). */
+/* An address without memory that no program can have: see on_pre_nofault(). */
 static int *bad_kernel_pointer = (int *)-8L;
 
 /* -- the probed functions -- */
@@ -36,8 +36,8 @@ static noinline u32 fault_test_traced(u32 n)
 }
 
 /*
- * Reads what it is given by the instruction at the label, and nothing without that. Behind
- * it is room for a jump.
+ * The instruction at the label reads from @from; if it is skipped, the function returns
+ * 77. There is room for a jump behind it.
  */
 extern u8 fault_test_load[];
 
@@ -80,7 +80,7 @@ static unsigned long behind(unsigned long ip)
 	insn_decode_kernel(&insn, bytes);
 	return ip + insn.length;
 #elif defined(CONFIG_RISCV)
-	/* What is there may be a breakpoint, which has the length of the instruction. */
+	/* A breakpoint may be there, which has the length of the instruction. */
 	return ip + GET_INSN_LENGTH(*(u16 *)ip);
 #else
 	return ip + 4;
@@ -94,7 +94,7 @@ static struct kprobe *asked_of;
 static int asked_trap;
 static unsigned long asked_ip;
 
-/* Leave out the instruction that has faulted. */
+/* Skip the instruction that has faulted. */
 static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	asked++;
@@ -105,7 +105,7 @@ static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	return 1;
 }
 
-/* Have the instruction read something that is there. */
+/* Let the instruction read memory that exists. */
 static int on_fault_repair(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	static u32 repaired = 99;
@@ -163,7 +163,7 @@ static int on_pre_nofault(struct kprobe *kp, struct pt_regs *regs)
 {
 	int value;
 
-	/* -ERANGE for an address that is not even read. */
+	/* Returns -ERANGE for an address that is not even read. */
 	pres += copy_from_kernel_nofault(&value, bad_kernel_pointer, sizeof(value)) == -EFAULT;
 	return 0;
 }
@@ -214,7 +214,7 @@ static void expect_asked(struct kunit *test, const struct kprobe *kp)
 	expect_asked_about(test, kp, 14);
 }
 
-/* A pre_handler that writes to NULL is put right, and all goes on. */
+/* A handler fixes up a pre_handler that writes to NULL, and execution continues. */
 static void fault_in_pre_handler(struct kunit *test)
 {
 	u32 (**target)(u32 n) = (void *)test->param_value;
@@ -288,7 +288,7 @@ static void fault_in_jprobe(struct kunit *test)
 	unregister_jprobe(&jp);
 }
 
-/* Of several at an address, that one is asked whose handler it was. */
+/* Of several probes at an address, only the one whose handler faults is asked. */
 static void fault_of_one_of_several(struct kunit *test)
 {
 	u32 (**target)(u32 n) = (void *)test->param_value;
@@ -310,7 +310,7 @@ static void fault_of_one_of_several(struct kunit *test)
 	unregister_kprobe(&first);
 }
 
-/* A fault with a fixup is nobody's. */
+/* No handler is asked about a fault with a fixup. */
 static void fault_with_fixup(struct kunit *test)
 {
 	u32 (**target)(u32 n) = (void *)test->param_value;
@@ -324,7 +324,7 @@ static void fault_with_fixup(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
-/* The probed instruction itself, as a copy, after its pre_handlers have run. */
+/* The probed instruction itself faults, in a copy, after its pre_handlers have run. */
 static void fault_of_instruction(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
@@ -347,7 +347,7 @@ static void fault_of_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 	KUNIT_EXPECT_EQ(test, pres, 2);
 
-	/* It is over for a post_handler as well. */
+	/* The instruction is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	expect_asked(test, &kp);
@@ -355,7 +355,7 @@ static void fault_of_instruction(struct kunit *test)
 	unregister_kprobe(&post);
 	unregister_kprobe(&kp);
 
-	/* Asked one after the other, until one has dealt with it. */
+	/* Handlers are asked one after the other, until one has dealt with the fault. */
 	kp.addr = (kprobe_opcode_t *)fault_test_load;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
@@ -372,7 +372,7 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 		KUNIT_EXPECT_EQ(test, kprobe_point_find_member(kp)->state, POINT_OPTIMIZED);
 }
 
-/* In a jump's detour the user hears of the original, and goes on behind it. */
+/* In a detour the handler sees the original instruction, and execution continues behind it. */
 static void fault_in_detour(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
@@ -398,7 +398,7 @@ static void fault_in_detour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 	KUNIT_EXPECT_EQ(test, pres, 2);
 
-	/* It is over for a post_handler as well. */
+	/* The instruction is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
@@ -417,7 +417,7 @@ static void fault_in_detour(struct kunit *test)
 	unregister_kprobe(&declines);
 }
 
-/* No page fault: there is an exception of its own for an address that nobody can have. */
+/* An address that is never valid causes another exception than a page fault. */
 static void fault_in_nowhere(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads;
@@ -441,7 +441,7 @@ static void fault_in_nowhere(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
-/* Then it is to run once more, which is a new hit. */
+/* The instruction has to run again, which is a new hit. */
 static void fault_repaired(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads;
@@ -470,7 +470,7 @@ static int on_fault_spoil(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-/* All goes the usual way then, as if nobody had been asked. */
+/* The fault is handled as usual then, as if no handler had been asked. */
 static void fault_declined(struct kunit *test)
 {
 	struct kprobe kp = {
@@ -489,7 +489,10 @@ static void fault_declined(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
-/* A handler that comes to a probed instruction, of whose users none deals with it. */
+/*
+ * A handler executes a probed instruction, and none of the probes there deals with its
+ * fault.
+ */
 static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads;

@@ -43,8 +43,8 @@
  * @ops: registered while @nr is not 0, for an empty filter would mean every
  *	function
  * @nr: sites in its filter
- * @registration: when @ops was registered, as a number that grows; ftrace calls the
- *	ftrace_ops registered last first
+ * @registration: a number that grows with each registration; ftrace calls the ftrace_ops
+ *	that was registered last first
  */
 struct ftrace_user {
 	struct ftrace_ops ops;
@@ -262,7 +262,7 @@ static int user_take_points(struct ftrace_user *user, struct list_head *kps)
 	return user_add(user, sites, nr);
 }
 
-/* Their ftrace_ops has been changed before. */
+/* Call this after the points' ftrace_ops has changed, so that @user claims no more hits. */
 static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
@@ -283,7 +283,7 @@ static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
 		user_del(user, sites, nr);
 }
 
-/* Move the points that are to be with the IPMODIFY user from @kps to @modify. */
+/* Move the points that need the IPMODIFY user from @kps to @modify. */
 static void split_off_modifying(struct list_head *kps, struct list_head *modify)
 {
 	struct kprobe *p, *next;
@@ -343,13 +343,13 @@ void kprobe_ftrace_disarm_points(struct list_head *kps)
 	list_splice_tail(&modify, kps);
 }
 
-/* Is an armed point held by the ftrace_ops that its members do not want? */
+/* Is an armed point held by the ftrace_ops that its members do not need? */
 bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 {
 	return point->ftrace_ops && point->ftrace_ops != &wanted_user(point)->ops;
 }
 
-/* No CPU acts on what it read of these points' ftrace_ops before. */
+/* Afterwards no CPU acts on an ftrace_ops that it read from these points before. */
 static void points_switch_ops(struct list_head *kps, struct ftrace_ops *ops)
 {
 	points_set_ops(kps, ops);
@@ -367,7 +367,7 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
 	if (ret)
 		return ret;
 
-	/* A call may have been preempted on its way to the old ftrace_ops alone. */
+	/* A task may be preempted in a call that goes to the old ftrace_ops only. */
 	synchronize_rcu_tasks();
 	move_nr++;
 	points_switch_ops(kps, ops_moving(&old->ops));
@@ -379,9 +379,9 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
 }
 
 /*
- * Move armed points to the other ftrace_ops, without losing a hit: grace periods are
- * waited for. On failure those that should have moved to the IPMODIFY user stay; the
- * others always may.
+ * Move armed points to the other ftrace_ops without losing a hit, which takes several
+ * grace periods. On failure the points that need the IPMODIFY user stay with the plain
+ * one. A failure in the other direction is ignored: those points may stay.
  */
 int kprobe_ftrace_move_points(struct list_head *kps)
 {

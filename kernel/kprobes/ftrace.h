@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Text of many points at once, through ftrace sites.
- */
+/* Arming and disarming many points at once on ftrace sites. */
 #ifndef _KERNEL_KPROBES_FTRACE_H
 #define _KERNEL_KPROBES_FTRACE_H
 

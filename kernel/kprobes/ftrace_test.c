@@ -23,7 +23,7 @@
  * @task: the task
  * @hits: hits of the call under way
  * @calls: calls so far
- * @wrong: those that have not been hit exactly once
+ * @wrong: calls that were not hit exactly once
  */
 struct caller {
 	struct task_struct *task;
@@ -39,7 +39,7 @@ static noinline void moving_target(void)
 	barrier();
 }
 
-/* Keep a site in each of the ftrace_ops, so that ftrace calls them in the same order. */
+/* Keep a site in each ftrace_ops, so that ftrace calls the two always in the same order. */
 static noinline void plain_anchor(void)
 {
 	barrier();
@@ -64,7 +64,7 @@ static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long fl
 {
 }
 
-/* Called between the two: a site is likely to move while a hit is here. */
+/* Called between the two ftrace_ops: makes it likely that a site moves while a hit is here. */
 static void notrace take_time(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			      struct ftrace_regs *fregs)
 {

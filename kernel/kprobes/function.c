@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function that an address is in. Several questions are asked about each
- * address, and mostly about several addresses of one function in a row, while a
- * look-up may search all symbols of a module: so the last answer is kept, until
- * text comes or goes.
+ * Looks up the function that contains an address. Callers ask several questions about
+ * each address, and mostly about several addresses of one function in a row, while a
+ * look-up may search all symbols of a module. So the last answer is kept until text comes
+ * or goes.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -16,7 +16,7 @@
 static char last_name[KSYM_NAME_LEN];
 static struct kprobe_function last = { .name = last_name };
 
-/* Facts about the cached function: which are known, and which of those hold. */
+/* Facts about the cached function: @known tells which were tested, @found which hold. */
 static unsigned long known, found;
 
 /**
@@ -50,7 +50,7 @@ bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *na
 }
 
 /**
- * kprobe_each_named() - call a function for each symbol of a name
+ * kprobe_each_named() - call a function for each symbol that has a given name
  * @addr: an address in the kernel's text, or in that of the module to search
  * @name: the name
  * @fn: called with @data and the address of each
@@ -81,12 +81,12 @@ int kprobe_each_named(unsigned long addr, const char *name,
 /**
  * kprobe_each_other_part() - call a function for the other part of a function
  * @addr: an address in the kernel's text, or in that of the module to search
- * @name: of the part that is known, NAME or NAME.cold
+ * @name: name of the part that is known, NAME or NAME.cold
  * @fn: called with @data and the address of each that may be the other part
  * @data: for @fn
  *
- * The compiler moves code that runs rarely to a part of its own, and the two branch into
- * each other. Of the functions that have the other part's name any may be it.
+ * The compiler moves rarely executed code to a separate part, and the two parts branch
+ * into each other. Any function that has the other part's name may be the other part.
  *
  * Context: as for kprobe_each_named().
  * Return: the first value other than 0 that @fn returned, or 0.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cached function: the answer is that of the symbol table, also right behind a
- * look-up that found nothing, and a fact is evaluated once per function.
+ * The cached function: the answer is that of the symbol table, also right after a look-up
+ * that found nothing, and a fact is evaluated once per function.
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
@@ -27,7 +27,7 @@ static unsigned long start_of(int (*fn)(int))
 {
 	unsigned long start = (unsigned long)dereference_symbol_descriptor(fn);
 
-	/* A relocation to what is beside the function would be no landing pad. */
+	/* A relocation to an address beside the function would not be to a landing pad. */
 	OPTIMIZER_HIDE_VAR(start);
 	return start;
 }
@@ -39,7 +39,7 @@ static void function_is_found(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, NULL));
 
-	/* An assertion that fails would keep the lock. */
+	/* The guard also releases the lock when an assertion fails. */
 	guard(mutex)(&kprobe_mutex);
 	fn = kprobe_function_of(start + size - 1);
 	KUNIT_EXPECT_NOT_NULL(test, fn);
@@ -49,7 +49,7 @@ static void function_is_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fn->end, start + size);
 	KUNIT_EXPECT_STREQ(test, fn->name, "function_test_target");
 
-	/* The byte behind it is somebody else's. */
+	/* The byte behind the function belongs to another one. */
 	fn = kprobe_function_of(start + size);
 	KUNIT_EXPECT_TRUE(test, !fn || fn->start != start);
 }
@@ -67,7 +67,7 @@ static void function_is_none(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_function_of(0));
 }
 
-/* An architecture that keeps what it found out about a function relies on this. */
+/* An architecture that caches facts about a function relies on this. */
 static void function_serial(struct kunit *test)
 {
 	unsigned long target = start_of(function_test_target), serial;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What runs when a probe is hit, in whatever context the probed code was: no
- * lock, no allocation, and nothing here may be probed or traced itself.
+ * Code that runs when a probe is hit, in whatever context the probed code was: it takes
+ * no lock, allocates nothing, and may not be probed or traced itself.
  *
- * The architecture's trap code finds the point with get_kprobe(), marks it as
- * current and calls the pre_handler and post_handler of the struct kprobe in
- * it. These are the two dispatchers below; they call the members. Where there
- * is one member to call, hit_pre_handler() does so without a detour by them.
+ * The architecture's trap code finds the point with get_kprobe(), makes it current and
+ * calls the pre_handler and post_handler of its struct kprobe. These are the two
+ * dispatchers below, which call the members. If only one member is to be called,
+ * hit_pre_handler() calls it directly.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -22,21 +22,21 @@
 #include "hit.h"
 #include "point.h"
 
-/* Stands for "handlers are not to run here" in current_kprobe. */
+/* As current_kprobe it means that handlers must not run on this CPU. */
 static struct kprobe kprobe_busy;
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /*
- * One interrupted hit each in task, softirq and hardirq context; the innermost runs in
- * NMI.
+ * Task, softirq and hardirq context can each have one interrupted hit; the innermost hit
+ * runs in NMI context.
  */
 #define HITS_ASIDE_MAX	3
 
 /**
  * struct hit_aside - a hit that another context has interrupted
- * @kp: what was current
- * @addr: where that is
- * @ctlblk: what the architecture keeps of it
+ * @kp: the probe that was current
+ * @addr: its address
+ * @ctlblk: saved state of the architecture
  */
 struct hit_aside {
 	struct kprobe *kp;
@@ -138,9 +138,9 @@ NOKPROBE_SYMBOL(kprobe_hit_put_aside);
  * @p: the probe that get_kprobe() found
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
- * A hit in code that has interrupted the other hit is as good as any, unless both
- * are of one address. The other is put aside until kprobe_hit_resume(). At every moment an
- * NMI may do the same.
+ * A hit in code that has interrupted the other hit is handled like any other, unless both
+ * are at one address. The other hit is put aside until kprobe_hit_resume(). An NMI may do
+ * the same at any moment.
  *
  * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
  * Return: true when @p is current now; false when the hit comes from a handler, or
@@ -160,8 +160,8 @@ NOKPROBE_SYMBOL(kprobe_hit_interrupt);
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
  * Context: As kprobe_hit_interrupt().
- * Return: as kprobe_hit_interrupt(). When false, no handler is called, and nothing of the
- * other hit may be touched: only the instruction is to be done.
+ * Return: as kprobe_hit_interrupt(). When false, the caller calls no handler and leaves
+ * the state of the other hit alone: it only executes the instruction.
  */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
 {
@@ -200,8 +200,8 @@ NOKPROBE_SYMBOL(kprobe_hit_resume);
  * @regs: registers after the fixup
  * @trap_count: what the exception has added to preempt_count()
  *
- * A probe hit by an interrupt must not be missed because of this one. If this one
- * was itself missed, it still is.
+ * Interrupts are off meanwhile: a probe that an interrupt hits would be missed because of
+ * this hit. A hit that was missed itself stays missed.
  *
  * Context: The exception, preemption disabled.
  */
@@ -256,8 +256,9 @@ static __always_inline void call_post_handler(struct kprobe *kp, struct pt_regs 
 }
 
 /*
- * The pre_handler of every point. A point with exactly one member to call has that
- * member as its callee; any other has itself, and a hit comes here.
+ * The pre_handler of every point. hit_pre_handler() calls the callee of a point: its
+ * member if exactly one is to be called, otherwise the point's own struct kprobe, which
+ * leads here.
  */
 int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 {
@@ -274,8 +275,8 @@ int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_hit_pre_handlers);
 
 /*
- * Members with a pre_handler are among the callees while they are enabled and not
- * postponed, so mostly one look is enough.
+ * Enabled members with a pre_handler are in the callees list unless they are postponed,
+ * so the first test is mostly enough.
  */
 static __always_inline bool member_is_called(struct kprobe *kp)
 {
@@ -297,13 +298,14 @@ NOKPROBE_SYMBOL(kprobe_hit_post_handler);
 
 #ifdef CONFIG_OPTPROBES
 /**
- * opt_pre_handler() - a detour was entered that cannot leave for elsewhere
+ * opt_pre_handler() - call the handlers from a detour that always continues behind the
+ * probe
  * @p: the probe that the detour belongs to, set as current
  * @regs: registers at the probed instruction
  *
- * For architectures whose detours always go on behind the probe: a handler that
- * asks for another instruction pointer does not get it, and does not keep those
- * after it from being called.
+ * For architectures whose detours cannot continue elsewhere: a handler that asks for
+ * another instruction pointer does not get it, and the handlers after it are still
+ * called.
  *
  * Context: The detour, preemption disabled.
  */
@@ -348,7 +350,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /**
- * dump_kprobe() - print which probe something went wrong at
+ * dump_kprobe() - print the probe at which something went wrong
  * @kp: the probe
  *
  * Context: Any.

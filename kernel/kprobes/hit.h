@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What runs in traps.
- */
+/* The dispatchers, which run in traps, detours and ftrace callbacks. */
 #ifndef _KERNEL_KPROBES_HIT_H
 #define _KERNEL_KPROBES_HIT_H
 

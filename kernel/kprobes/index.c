@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sorted addresses from a table that the kernel and each module have, such as that of
- * static keys. The table is in another order, or in none. An index sorts its addresses
- * once for the kernel and once for the module asked about last, so that each function
- * takes a binary search.
+ * An index: the sorted addresses of a table that the kernel and each module have, such as
+ * that of static keys. The table itself is sorted differently, or not at all. An index
+ * sorts the addresses once for the kernel and once for the module that was asked about
+ * last, so that each function takes only a binary search.
  */
 #include <linux/err.h>
 #include <linux/kprobes.h>
@@ -26,7 +26,7 @@ void kprobe_indexes_forget(void)
 }
 
 /**
- * kprobe_index_generation() - for what else is kept about text
+ * kprobe_index_generation() - tells whether other cached facts about text are still valid
  *
  * Context: kprobe_mutex held.
  * Return: a number that is never 0, and another one when a module has come or gone.
@@ -68,7 +68,7 @@ static int list_make(struct kprobe_addrs *list, const struct kprobe_index *index
 	index->collect(&made, mod);
 	made.room = made.nr;
 	made.nr = 0;
-	/* Allocate even an empty list, for NULL means that there is none yet. */
+	/* Allocate even an empty list, because NULL means that there is none yet. */
 	made.addrs = kvmalloc_array(made.room + 1, sizeof(*made.addrs), GFP_KERNEL | __GFP_NOWARN);
 	if (!made.addrs)
 		return -ENOMEM;
@@ -89,14 +89,14 @@ static const struct module *module_of_text(unsigned long addr)
 	return __module_text_address(addr);
 }
 
-/* Has the list of a module been made for that of @addr, and no module gone since? */
+/* Was the list made for the module of @addr, and has no module come or gone since? */
 static bool list_is_for(const struct kprobe_index *index, unsigned long addr)
 {
 	return index->mod && index->generation == generation &&
 	       within_module_core(addr, index->mod);
 }
 
-/* The list for the text at @addr, NULL if that is neither the kernel's nor a module's. */
+/* Return the list for the text at @addr; NULL if no module and not the kernel contains it. */
 static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned long addr)
 {
 	const struct module *mod;
@@ -123,7 +123,7 @@ static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned 
 	return &index->module;
 }
 
-/* How many in @list are below @addr. */
+/* Count the addresses in @list below @addr. */
 static unsigned int list_below(const struct kprobe_addrs *list, unsigned long addr)
 {
 	unsigned int low = 0, high = list->nr;

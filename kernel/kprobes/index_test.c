@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An index finds what its table has, in order, and a symbol is what kallsyms says.
+ * An index finds the addresses of its table, in order, and a symbol is the same as in
+ * kallsyms.
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
@@ -59,7 +60,7 @@ static void index_finds_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(0x21, 0x100, &first), 0);
 	KUNIT_EXPECT_EQ(test, find(0x301, 0x400, &first), 0);
 
-	/* Neither the kernel's text nor that of a module. */
+	/* An address neither in the kernel's text nor in that of a module. */
 	guard(mutex)(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, kprobe_index_find(&index, stack, base(), base() + 0x400, &first), 0);
 }
@@ -67,7 +68,7 @@ static void index_finds_none(struct kunit *test)
 static void symbol_is_found(struct kunit *test)
 {
 	unsigned long size, offset, addr = (unsigned long)dereference_symbol_descriptor(sprintf);
-	static char name[KSYM_NAME_LEN], expected[KSYM_NAME_LEN];	/* large for a stack */
+	static char name[KSYM_NAME_LEN], expected[KSYM_NAME_LEN];	/* too large for a stack */
 	struct kprobe_function fn;
 	char *module;
 	bool found;

@@ -2,11 +2,12 @@
 /*
  * Jprobes: a handler that is called like the probed function, with its arguments.
  *
- * A jprobe is a probe on a function's entry. Its pre_handler copies the words of
- * the stack where further arguments may be, and has the architecture call the user's
- * handler with the registers of the entry and with this copy. The handler returns to
- * the pre_handler, and what it does to its arguments is not seen by the function. So
- * a jprobe goes with any other probe at the address, however that is reached.
+ * A jprobe is a probe on a function's entry. Its pre_handler copies the stack words that
+ * may hold further arguments, and the architecture calls the user's handler with the
+ * registers of the entry and this copy. The handler returns to the pre_handler, and the
+ * function does not see what the handler does to its arguments. So a jprobe works
+ * together with any other probe at the address, whether hits come by breakpoint, by jump
+ * or from ftrace.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -26,10 +27,10 @@
 #include "point.h"
 #include "request.h"
 
-/* An array of jprobes is handed on as an array of the probes in them. */
+/* register_jprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
-/* There may be fewer arguments than words copied, and less of a stack as well. */
+/* The stack may end earlier: the function may have fewer arguments than words are copied. */
 static __always_inline void copy_stack(unsigned long *to, struct pt_regs *regs)
 {
 	unsigned long *from = (unsigned long *)(kernel_stack_pointer(regs) + JPROBE_STACK_OFFSET);
@@ -64,7 +65,7 @@ static int jprobe_check(struct jprobe *jp)
 		return -EINVAL;
 
 	guard(mutex)(&kprobe_mutex);
-	/* The handler of a registered probe must not be set anew. */
+	/* Do not change the handler of a registered probe. */
 	if (kprobe_is_registered(&jp->kp))
 		return -EINVAL;
 	req.kp = &jp->kp;
@@ -125,21 +126,21 @@ NOKPROBE_SYMBOL(register_jprobes);
 
 /**
  * register_jprobe() - call a handler with the arguments of a function
- * @jp: the jprobe; @jp->kp says which function, as for register_kprobe(), and
- *	@jp->entry is the handler. The pre_handler in @jp->kp is taken over.
+ * @jp: the jprobe; @jp->kp names the function, as for register_kprobe(), and @jp->entry
+ *	is the handler. Registration sets the pre_handler in @jp->kp.
  *
- * Each time the function is entered the handler is called first, with its arguments,
- * of which it has a copy. It must have the type of the function: the number and types
- * of the parameters, and what says how they are passed, such as asmlinkage. Arguments
- * on the stack are there if they are in its first %JPROBE_STACK_WORDS words. The
- * handler runs as any pre_handler does; what it returns is ignored.
+ * Each call of the function first calls the handler, with a copy of the arguments. The
+ * handler must have the type of the function: number and types of the parameters, and
+ * attributes that change how they are passed, such as asmlinkage. Arguments on the stack
+ * are passed if they are in its first %JPROBE_STACK_WORDS words. The handler runs as any
+ * pre_handler does; what it returns is ignored.
  *
  * Context: As register_kprobe().
- * Return: 0. On failure the pre_handler in @jp->kp may have been cleared, all else is
- * as it was; the error is one of register_kprobe() or
+ * Return: 0. On failure the pre_handler in @jp->kp may have been cleared, nothing else
+ * has changed; the error is one of register_kprobe() or
  *
- * * -%EINVAL - @jp is NULL, its entry is no function, or its address not the entry of
- *   one
+ * * -%EINVAL - @jp is NULL, @jp->entry is not a function, or the probed address is not
+ *   the entry of one
  * * -%EOPNOTSUPP - a kernel without CONFIG_JPROBES
  */
 int register_jprobe(struct jprobe *jp)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Which probes are jprobes.
- */
+/* Tells jprobes from other probes. */
 #ifndef _KERNEL_KPROBES_JPROBE_H
 #define _KERNEL_KPROBES_JPROBE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jprobes: handlers see the arguments of the probed function, wherever these are
- * passed, the function sees its own, and all other probes go on as they do.
+ * Jprobes: handlers see the arguments of the probed function, wherever these are passed,
+ * the function sees its own, and all other probes work as before.
  */
 #include <kunit/test.h>
 #include <linux/irq_work.h>
@@ -17,7 +17,7 @@
 
 #define ARGS_MAX	14
 
-/* What the last handler was given, and how many have run. */
+/* Arguments of the last handler, and number of handlers that have run. */
 static long seen[ARGS_MAX];
 static unsigned int calls;
 
@@ -47,7 +47,7 @@ do {									\
 	expect_seen(test, expected, ARRAY_SIZE(expected));		\
 } while (0)
 
-/* The compiler may know nothing of a function that is called in this way. */
+/* Hide the function from the compiler, which could otherwise change how it is called. */
 #define ASK(function, ...)						\
 ({									\
 	typeof(function) *_function = function;				\
@@ -129,7 +129,7 @@ static long on_take1(long a)
 	return 0;
 }
 
-/* From here on some leave jprobe_return() out, and all return what nobody asked for. */
+/* From here on some omit jprobe_return(), and all return values that must be ignored. */
 static long on_take2(long a, long b)
 {
 	SEE(a, b);
@@ -181,7 +181,10 @@ static long on_take14(long a, long b, long c, long d, long e, long f, long g, lo
 	return 99;
 }
 
-/* Of @function, by a jprobe with @handler: called so, it is seen, and returns the sum. */
+/*
+ * Call @function with a jprobe on it: @handler sees the arguments, and the function
+ * returns @sum.
+ */
 #define TRY(test, function, handler, sum, ...)				\
 do {									\
 	struct jprobe jp = jprobe_at(function, handler);		\
@@ -262,7 +265,7 @@ static noinline notrace long take_struct(long n, struct three t, long m)
 static long on_struct(long n, struct three t, long m)
 {
 	SEE(n, t.a, t.b, t.c, m);
-	/* This one is the handler's own, where it is not passed by reference. */
+	/* The structure is the handler's own, unless it is passed by reference. */
 	jprobe_return();
 	return 0;
 }
@@ -328,7 +331,7 @@ static void jprobe_conventions(struct kunit *test)
 	TRY(test, take_asmlinkage, on_asmlinkage, 2, 1, 2, 3);
 }
 
-/* -- what a handler does to its arguments is its own affair -- */
+/* -- changes that a handler makes to its arguments stay its own -- */
 
 #define SPOIL(n)	WRITE_ONCE(n, -1)
 
@@ -336,7 +339,7 @@ static long on_take14_spoil(long a, long b, long c, long d, long e, long f, long
 			    long i, long j, long k, long l, long m, long n)
 {
 	SEE(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-	/* To where they came from, if the compiler likes. */
+	/* The compiler may write these to where the arguments came from. */
 	SPOIL(a);
 	SPOIL(b);
 	SPOIL(c);
@@ -359,7 +362,7 @@ static void jprobe_arguments_stay(struct kunit *test)
 	TRY(test, take14, on_take14_spoil, 1015, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
 }
 
-/* -- a recursive function: as many calls as there are -- */
+/* -- a recursive function: the handler runs for each call -- */
 
 static long take_deep(long n);
 static long (*deeper)(long n) = take_deep;
@@ -425,7 +428,7 @@ static void jprobe_interrupt(struct kunit *test)
 	calls = 0;
 }
 
-/* -- others at the same entry: two jprobes, a probe and a return probe -- */
+/* -- several at one entry: two jprobes, a probe and a return probe -- */
 
 static unsigned int order[4], nr_order;
 
@@ -463,7 +466,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* Those without a post_handler are reached by whatever the architecture has. */
+/* Probes without a post_handler are reached in any way that the architecture has. */
 static void with_others(struct kunit *test, long (*function)(long a, long b))
 {
 	struct jprobe second = jprobe_at(function, on_second);
@@ -535,7 +538,7 @@ static void jprobe_by_jump(struct kunit *test)
 		kunit_skip(test, "no jump there");
 }
 
-/* -- a handler that comes to a jprobe: that is missed, and changes nothing -- */
+/* -- a handler that hits a jprobe: the hit is missed, and changes nothing -- */
 
 static long on_take1_nested(long a)
 {
@@ -632,7 +635,7 @@ static void jprobe_refused(struct kunit *test)
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_NULL(test, jp.kp.addr);
 
-	/* One that is there is refused a second time, and goes on. */
+	/* A registered jprobe is refused a second time, and keeps working. */
 	jp = jprobe_at(take14, on_take14);
 	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);

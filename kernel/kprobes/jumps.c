@@ -2,13 +2,13 @@
 /*
  * Points on their way to a jump or back, and the text that is written there.
  *
- * A point is on at most one of the lists below, by its op.list. The worker keeps
- * no list of its own while it holds no lock, so taking a point off its list is
- * all it takes to stop it.
+ * A point is on at most one of the lists below, linked by its op.list. The worker keeps
+ * no list of its own while it holds no lock, so taking a point off its list is enough to
+ * stop it.
  *
- * Points that share a jump go the way together. Their detours are chained before the
- * jump is planned. That changes what is in a detour, so nobody may be in it any more: a
- * jump that has just gone leaves tasks on their way for a grace period.
+ * Points that share a jump change their state together. Their detours are chained before
+ * the region is guarded. Chaining changes code in a detour, so no task may be in it: after
+ * a jump is removed, its detours may be in use for another grace period.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -21,19 +21,19 @@
 #include "point.h"
 #include "state.h"
 
-/* ARMED, and not yet known whether there can be a detour. */
+/* ARMED, while it is unknown whether there can be a detour. */
 static LIST_HEAD(candidates);
 
-/* OPTIMIZING, for the next grace period. */
+/* OPTIMIZING, until the next grace period begins. */
 static LIST_HEAD(queued);
 
-/* OPTIMIZING, guarded, with a grace period under way. */
+/* OPTIMIZING and guarded, while a grace period is under way. */
 static LIST_HEAD(waiting);
 
 /* UNOPTIMIZING. */
 static LIST_HEAD(reverting);
 
-/* Grace periods, by number: the last that has begun, and the last that is over. */
+/* Numbers of the last grace period that has begun, and of the last that is over. */
 static unsigned int grace_begun;
 static unsigned int grace_over;
 
@@ -41,7 +41,7 @@ static unsigned int grace_over;
 #define OPTIMIZE_DELAY	2	/* jiffies */
 
 /**
- * arch_remove_optimized_kprobe() - free what a detour takes
+ * arch_remove_optimized_kprobe() - free the memory of a detour
  * @op: a probe without a jump, and perhaps without a detour
  *
  * Context: Process context, when no hit can be in the detour any more.
@@ -56,13 +56,13 @@ void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 }
 
 /**
- * arch_guard_kprobes() - keep CPUs from running into what a jump will cover
- * @oplist: struct optimized_kprobe, linked by their list, to be kept so
+ * arch_guard_kprobes() - keep CPUs out of text that a jump will cover
+ * @oplist: struct optimized_kprobe, linked by their list, whose jumps are planned
  *
- * A grace period will follow, and then arch_optimize_kprobes(). Once that begins
- * no task may come into the middle of the instructions that the jump replaces,
- * be it from a copy of an instruction, from a branch, or from a call. It is not
- * called for jumps of which arch_jump_is_single() is true.
+ * A grace period follows, and then arch_optimize_kprobes(). From the start of the grace
+ * period no task may enter the middle of the instructions that the jump replaces, neither
+ * from a copy of an instruction nor by a branch or a call. Not called for jumps for which
+ * arch_jump_is_single() is true.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
@@ -81,17 +81,17 @@ void __weak arch_unguard_kprobes(struct list_head *oplist)
 }
 
 /**
- * arch_chain_detour() - say which detour a detour goes on in
+ * arch_chain_detour() - set the detour in which a detour continues
  * @op: a probe with a prepared detour, and no jump
  * @owner: whose jump leads to it: @op itself, or a probe before it
  * @next: the next probe behind @op that this jump covers, or NULL
- * @post: the jump is to lead to a call of post_handlers
- * @unused: no task is in the detour, which may be changed
+ * @post: the jump has to lead to code that calls post_handlers
+ * @unused: no task is in the detour, so it may be changed
  *
- * It is called before each arch_guard_kprobes(), first for the owner.
+ * Called before each arch_guard_kprobes(), first for the owner.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
- * Return: false if the detour would have to be changed, and may not.
+ * Return: false if the detour has to be changed but must not be.
  */
 bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
 			      struct optimized_kprobe *next, bool post, bool unused)
@@ -104,13 +104,13 @@ static void optimizer_kick(void)
 	queue_delayed_work(system_unbound_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
 }
 
-/* The first of the points that are to get a detour, or NULL. */
+/* Return the first point that waits for a detour, or NULL. */
 struct kprobe_point *kprobe_jump_candidate(void)
 {
 	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);
 }
 
-/* The state of @point selects the list. */
+/* Put @point on the list of its state. */
 void kprobe_jump_queue(struct kprobe_point *point)
 {
 	struct list_head *head = &candidates;
@@ -154,7 +154,7 @@ static void unguard(struct list_head *ops)
 	empty_list(ops);
 }
 
-/* Hits do not enter the detour any more, but tasks may be in it. */
+/* New hits do not enter the detour any more, but tasks may still be in it. */
 static void note_left(struct kprobe_point *point)
 {
 	point->quiet_after = grace_begun + 1;
@@ -166,8 +166,8 @@ static bool is_quiet(const struct kprobe_point *point)
 }
 
 /*
- * Replace jumps by breakpoints, and cancel the jumps that are pending. A point that shares
- * a jump goes on in its detour for as long as that is there.
+ * Replace jumps by breakpoints, and cancel pending jumps. A point that shares a jump has
+ * none of its own to replace: hits reach its detour until the owner's jump is gone.
  */
 void kprobe_jumps_cancel(struct list_head *kps)
 {
@@ -188,7 +188,7 @@ void kprobe_jumps_cancel(struct list_head *kps)
 	kprobe_text_write_chunks(&plans, unguard);
 }
 
-/* The architecture empties @ops, so remember the points in another list. */
+/* The architecture empties @ops, so link the points in @points as well. */
 static void list_points(struct list_head *ops, struct list_head *points)
 {
 	struct optimized_kprobe *op;
@@ -197,7 +197,7 @@ static void list_points(struct list_head *ops, struct list_head *points)
 		point_queue(container_of(op, struct kprobe_point, op), points);
 }
 
-/* Record that the text of @points is what @state stands for. */
+/* Record that the text of @points is now that of @state. */
 static void finish_points(struct list_head *points, enum point_state state)
 {
 	struct kprobe *p, *next;
@@ -227,7 +227,7 @@ static void write_jumps(struct list_head *ops)
 	finish_points(&points, POINT_OPTIMIZED);
 }
 
-/* Write those of the queued jumps that need no grace period. */
+/* Write the queued jumps that need no grace period. */
 static void write_single_jumps(void)
 {
 	struct optimized_kprobe *op, *next;
@@ -240,7 +240,7 @@ static void write_single_jumps(void)
 	write_jumps(&single);
 }
 
-/* Returns false if a task may be in one of the detours that have to be changed. */
+/* Return false if a task may be in one of the detours that have to be changed. */
 static bool chain_sharing(struct kprobe_point *owner)
 {
 	struct kprobe_point *point, *next;
@@ -256,7 +256,7 @@ static bool chain_sharing(struct kprobe_point *owner)
 	return done;
 }
 
-/* Chain the detours of @ops, and those that share their jumps, and have them wait. */
+/* Chain the detours of @ops and of points that share their jumps, and let them wait. */
 static void chain_detours(struct list_head *ops)
 {
 	struct kprobe_point *point, *owner;
@@ -275,8 +275,8 @@ static void chain_detours(struct list_head *ops)
 }
 
 /*
- * Write what needs no grace period, and guard what does. Returns whether one has to be
- * waited for.
+ * Write the text that needs no grace period, and guard the regions of the other jumps.
+ * Return whether the caller has to wait for a grace period.
  */
 bool kprobe_jumps_begin(void)
 {
@@ -293,7 +293,7 @@ bool kprobe_jumps_begin(void)
 	return true;
 }
 
-/* A grace period after kprobe_jumps_begin(). */
+/* Called a grace period after kprobe_jumps_begin(). */
 void kprobe_jumps_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -302,8 +302,8 @@ void kprobe_jumps_end(void)
 	write_jumps(&waiting);
 
 	/*
-	 * A point that was queued in the meantime, or that had to wait until its detour was
-	 * left, needs a grace period of its own.
+	 * A point that was queued meanwhile, or whose detour was still in use, needs
+	 * another grace period.
 	 */
 	if (!list_empty(&queued))
 		optimizer_kick();

@@ -12,7 +12,7 @@ struct kprobe_point;
 struct list_head;
 
 #ifdef CONFIG_OPTPROBES
-/* optimize.c: the worker, which is run when a point has been queued */
+/* optimize.c: the worker, which runs after a point has been queued */
 extern struct delayed_work kprobe_optimizer;
 
 struct kprobe_point *kprobe_jump_candidate(void);

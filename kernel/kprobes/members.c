@@ -18,12 +18,11 @@
 
 /*
  * The private word of a user's probe. It names the point while the probe is a member, so
- * that the member is found whatever its owner has done to the other fields. Three kinds
- * of words occur in structs that are no member's: 0 in one that was never registered,
- * anything in one that was never initialised, and another probe's word, or an old one,
- * in a copy. The word depends on the address of the struct that it is in, which tells
- * most copies; and it is believed only when the point that it names is in the table, and
- * the struct in a list.
+ * that the member is found whatever its owner has done to the other fields. A struct that
+ * is not a member may hold other words: 0 if it was never registered, anything if it was
+ * never initialised, and another probe's word or an old one if it is a copy. The word
+ * depends on the address of its struct, which exposes most copies; and it is trusted only
+ * if the point that it names is in the table and the struct is in a list.
  */
 #define LEAVING		1UL	/* no member any more, but hits may still walk from here */
 
@@ -32,7 +31,7 @@ static unsigned long registration_of(const struct kprobe_point *point, const str
 	return (unsigned long)point ^ (unsigned long)kp;
 }
 
-/* The point that @kp is a member of, or NULL. @kp may be any struct kprobe. */
+/* Return the point that @kp is a member of, or NULL. @kp may be any struct kprobe. */
 struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 {
 	unsigned long named = kp->registration ^ (unsigned long)kp;
@@ -50,7 +49,7 @@ struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 	return kprobe_table_has(point, (unsigned long)addr) ? point : NULL;
 }
 
-/* If so its owner may have changed the address, and finds it as it was again. */
+/* The owner of a registered probe may have changed its address: restore it. */
 bool kprobe_is_registered(struct kprobe *kp)
 {
 	struct kprobe_point *point = kprobe_point_find_member(kp);
@@ -66,7 +65,7 @@ bool kprobe_is_leaving(const struct kprobe *kp)
 	return kp->registration == LEAVING;
 }
 
-/* A grace period after kprobe_point_del_member(): its owner may do with it what he wants. */
+/* Called a grace period after kprobe_point_del_member(): the owner may now reuse @kp. */
 void kprobe_has_left(struct kprobe *kp)
 {
 	INIT_LIST_HEAD(&kp->list);
@@ -74,7 +73,7 @@ void kprobe_has_left(struct kprobe *kp)
 	kp->registration = 0;
 }
 
-/* Reads nothing of @kp, which may have been freed. */
+/* Do not read @kp, which may have been freed. */
 bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
 {
 	const struct kprobe *member;
@@ -88,8 +87,8 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
 }
 
 /*
- * Let a hit call a single callee directly, without walking the list, if no other member
- * has a post_handler: only that of the callee is called then.
+ * Let a hit call a single callee directly, without walking the list. No other member may
+ * have a post_handler then, because only that of the callee is called.
  */
 static void point_update_callee(struct kprobe_point *point)
 {
@@ -147,19 +146,16 @@ static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /*
- * May a task be in the detour that does not look for post_handlers? The state does not
- * tell: a jump that a neighbour or a switch has removed a moment ago still has tasks on
- * their way behind it, and a task that was preempted there may stay for long.
+ * May a task be in a detour that does not look for post_handlers? The state does not
+ * tell: tasks may still be in the detour of a jump that a neighbour or a switch has just
+ * removed, and a preempted task may stay there for long.
  */
 static bool point_may_miss_post(const struct kprobe_point *point)
 {
 	return point->jumps != point->left_jumps;
 }
 
-/*
- * A hit that calls no post_handler must not call the pre_handler that belongs to one
- * either.
- */
+/* A hit that does not call a member's post_handler must not call its pre_handler either. */
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
 	point_count_member(point, kp, 1);
@@ -171,7 +167,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	point_add_callee(point, kp);
 }
 
-/* Is @kp, which its point counts, to be called only when no task is in the detour? */
+/* Is @kp, which its point counts, not called until no task is in the detour? */
 bool kprobe_member_is_postponed(const struct kprobe *kp)
 {
 	return kp->pre_handler && !(kp->flags & KPROBE_FLAG_DISABLED) &&
@@ -180,8 +176,8 @@ bool kprobe_member_is_postponed(const struct kprobe *kp)
 
 /*
  * Call a postponed member from now on: an RCU-tasks grace period has passed since the
- * point had counted @jumps and @kp kept it from having another one. If it has had one
- * since, @kp was disabled meanwhile and whoever enabled it again waits as well.
+ * point had counted @jumps, and @kp kept it from having another such jump. If it has had
+ * one since, @kp was disabled meanwhile, and whoever enabled it again also waits.
  */
 void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
 				    unsigned int jumps)
@@ -194,17 +190,14 @@ void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *k
 		point_add_callee(point, kp);
 }
 
-/*
- * hlist_del_init_rcu() leaves kp->hlist.next alone: a hit that is at @kp goes on from
- * there.
- */
+/* hlist_del_init_rcu() keeps kp->hlist.next, so that a hit at @kp can go on from there. */
 static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!hlist_unhashed(&kp->hlist)) {
 		hlist_del_init_rcu(&kp->hlist);
 		point_update_callee(point);
 	}
-	/* Only now: a member that is called must have its post_handler called as well. */
+	/* Only now: a hit that calls a member's pre_handler must call its post_handler. */
 	point_count_member(point, kp, -1);
 }
 
@@ -236,7 +229,7 @@ void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp)
 		kretprobe_pool_retire(container_of(kp, struct kretprobe, kp));
 }
 
-/* Returns whether @kp changed. */
+/* Return whether @kp changed. */
 bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable)
 {
 	if (enable != !!(kp->flags & KPROBE_FLAG_DISABLED))

@@ -14,7 +14,7 @@ struct kprobe_point;
 /*
  * The traps of the kernel's own ports read a point's post_handler twice during a hit and
  * call the second value. Leave the dispatcher in place there when the last member with a
- * post_handler leaves; it calls nobody then.
+ * post_handler leaves; it calls no member then.
  */
 #define POST_HANDLER_STAYS	(!__is_defined(ARCH_KPROBES_TELL_CONTEXTS))
 

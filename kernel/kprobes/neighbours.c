@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Points whose jumps cover one another's instructions. A jump is longer than the
- * instruction that it replaces. The points that it covers can share it, if the architecture
- * chains their detours: then that of the point at the jump, its owner, goes on in that of
- * the next, which calls the handlers there. All of them have the jump, or none has: one
- * that comes or goes takes it away, and the jump that follows is another.
+ * Points whose jumps cover one another's instructions.
  *
- * A point that cannot share needs text of its own, and keeps a jump over it away.
+ * A jump is longer than the instruction that it replaces. The points that it covers can
+ * share it if the architecture chains their detours: the detour of the point at the jump,
+ * its owner, continues in the detour of the next point, which calls the handlers there.
+ * Either all of them have the jump or none has: when one of them comes or goes, the jump
+ * is removed, and a new one is planned.
+ *
+ * A point that cannot share a jump needs its own text, so no jump may cover it.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -18,7 +20,7 @@
 #include "table.h"
 #include "want.h"
 
-/* Instructions start at multiples of so many bytes. */
+/* Alignment of instructions in bytes. */
 #ifndef KPROBE_INSN_ALIGN
 #define KPROBE_INSN_ALIGN	sizeof(kprobe_opcode_t)
 #endif
@@ -59,13 +61,16 @@ static bool jump_covers(struct kprobe_point *point, unsigned long addr)
 	return arch_within_optimized_kprobe(&point->op, (kprobe_opcode_t *)addr);
 }
 
-/* Of two jumps that begin before their probes neither has to cover the other's. */
+/*
+ * Compare the starts: two jumps that begin before their probes can overlap although
+ * neither covers the other's probe.
+ */
 static bool jumps_overlap(struct kprobe_point *a, struct kprobe_point *b)
 {
 	return jump_covers(a, jump_start(b)) || jump_covers(b, jump_start(a));
 }
 
-/* The point at @addr, if it has a detour and so has a jump, or may come to have one. */
+/* Return the point at @addr if it has a detour, and so has or may get a jump. */
 static struct kprobe_point *point_with_detour(unsigned long addr)
 {
 	struct kprobe *p = get_kprobe((void *)addr);
@@ -81,7 +86,7 @@ static enum point_text wanted_if_free(struct kprobe_point *point)
 	return kprobe_point_wants(&in);
 }
 
-/* Would the point be reached by a jump, or keep its own, if nothing was in the way? */
+/* Would the point get or keep a jump, its own or a shared one, if nothing was in the way? */
 static bool wants_jump(struct kprobe_point *point)
 {
 	enum point_text wanted = wanted_if_free(point);
@@ -89,13 +94,13 @@ static bool wants_jump(struct kprobe_point *point)
 	return wanted == POINT_JUMP || wanted == POINT_BREAK_LATER;
 }
 
-/* Is a point the only one in [@first, @last], as most are? */
+/* Is there at most one point in [@first, @last]? Most points are alone. */
 static bool is_alone(unsigned long first, unsigned long last)
 {
 	return kprobes_near(first, last) <= 1;
 }
 
-/* Find the next point behind @point, of those that the jump of @owner covers. */
+/* Find the next point behind @point that the jump of @owner covers and @is_one accepts. */
 static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kprobe_point *point,
 					 bool (*is_one)(const struct kprobe_point *other,
 							const struct kprobe_point *owner))
@@ -147,8 +152,8 @@ struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
 }
 
 /*
- * Can the jump of @point reach @other as well, which it covers? If it is planned @other is
- * one of those who share it, else @other is armed and has no other jump.
+ * Can the jump of @point serve @other too, which it covers? If the jump is planned,
+ * @other must share it already; otherwise @other must be armed and have no other jump.
  */
 static bool can_share(struct kprobe_point *point, struct kprobe_point *other)
 {
@@ -169,7 +174,7 @@ static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point
 	return point_owns_jump(other) && jumps_overlap(other, point);
 }
 
-/* Could @point, which has no jump, have one that @other shares instead of its own? */
+/* Could @point, which has no jump, get one that @other shares instead of its own? */
 static bool can_take_over(struct kprobe_point *point, struct kprobe_point *other)
 {
 	return point_has_jump(other) && jump_covers(point, point_addr(other)) &&
@@ -196,7 +201,10 @@ static struct kprobe_point *find_near(struct kprobe_point *point,
 	unsigned long addr = point_addr(point);
 	struct kprobe_point *other;
 
-	/* A jump that begins at its probe, before this one, goes when this is armed. */
+	/*
+	 * Search before @point only if its jump begins there: a jump that begins at an
+	 * earlier probe and covers @point is removed when @point is armed.
+	 */
 	if (arch_jump_lead(&point->op))
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
 	if (is_alone(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
@@ -211,13 +219,13 @@ static struct kprobe_point *find_near(struct kprobe_point *point,
 	return NULL;
 }
 
-/* Find a point because of which there can be no jump of @point, or it cannot stay. */
+/* Find a point because of which @point can neither get nor keep a jump. */
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 {
 	return find_near(point, is_in_the_way);
 }
 
-/* Is @point armed, and has no jump only because of jumps that it could share? */
+/* Is @point armed, and are all points in the way of its jump able to share it? */
 bool kprobe_point_can_take_over(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && point_has_detour(point) &&
@@ -226,7 +234,7 @@ bool kprobe_point_can_take_over(struct kprobe_point *point)
 }
 
 /*
- * Has the jump of @point, its own or shared, to go for one that begins before it? One
+ * Must the jump of @point, its own or shared, give way to one that begins before it? One
  * jump for several points is better than a jump and a breakpoint.
  */
 bool kprobe_point_is_taken_over(struct kprobe_point *point)
@@ -246,7 +254,7 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	return false;
 }
 
-/* A jump that is shared is that of its owner. */
+/* A shared jump is blocked with that of its owner. */
 bool kprobe_point_is_blocked(struct kprobe_point *point)
 {
 	struct kprobe_point *owner = point->owner ?: point;
@@ -266,7 +274,7 @@ static void add_sharing(struct kprobe_point *point, struct list_head *work)
 		point_queue(point, work);
 }
 
-/* Add to @work the points whose jumps cover @inner, or text that its jump covers. */
+/* Add to @work the points whose jumps cover @inner or overlap with its jump. */
 static void add_outer(struct kprobe_point *inner, struct list_head *work)
 {
 	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, behind = before;
@@ -292,24 +300,29 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 }
 
 /*
- * Add to @work the points whose jump covers, or meets that of, one in it already. The
- * first in it that can have a jump will share that with those behind it: sort them.
+ * Add to @work the points whose jump covers a point in it, or overlaps with the jump of
+ * one. Sort them: the first one that can have a jump will share it with those behind.
+ * Return whether to call it again when jumps have been dropped: one that begins before its
+ * probe may have kept away another that covers no point in @work.
  */
-void kprobe_points_add_outer(struct list_head *work)
+bool kprobe_points_add_outer(struct list_head *work)
 {
 	struct list_head *last = work->prev;
 	struct kprobe *p;
 
 	if (list_empty(work))
-		return;
+		return false;
 
 	list_for_each_entry(p, work, list) {
 		add_outer(point_of(p), work);
 		if (&p->list == last)
 			break;
 	}
-	if (work->prev != last)
-		kprobe_points_sort(work);
+	if (work->prev == last)
+		return false;
+	kprobe_points_sort(work);
+
+	return arch_jump_lead_max();
 }
 
 /* Does a jump, written or prepared, replace text at @addr? */
@@ -319,7 +332,8 @@ bool kprobe_points_cover(unsigned long addr)
 	unsigned long last = addr + arch_jump_lead_max();
 	struct kprobe_point *outer;
 
-	if (!kprobes_near(at, last))
+	/* No text is in the last block of the address space, beyond which the loops wrap. */
+	if (last >= -KPROBE_BLOCK || !kprobes_near(at, last))
 		return false;
 	for (; at <= last; at += KPROBE_INSN_ALIGN) {
 		outer = point_with_detour(at);

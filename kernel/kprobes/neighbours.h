@@ -19,7 +19,7 @@ struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
 					       struct kprobe_point *point);
 struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
 					     struct kprobe_point *point);
-void kprobe_points_add_outer(struct list_head *work);
+bool kprobe_points_add_outer(struct list_head *work);
 bool kprobe_points_cover(unsigned long addr);
 #else
 static inline bool kprobe_point_is_blocked(struct kprobe_point *point)
@@ -43,8 +43,9 @@ static inline struct kprobe_point *kprobe_point_share_next(struct kprobe_point *
 	return NULL;
 }
 
-static inline void kprobe_points_add_outer(struct list_head *work)
+static inline bool kprobe_points_add_outer(struct list_head *work)
 {
+	return false;
 }
 
 static inline bool kprobe_points_cover(unsigned long addr)

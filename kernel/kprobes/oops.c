@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A handler has oopsed: what becomes of the hit and of its probe.
+ * A handler has oopsed: ends its hit and disables its probe.
  *
- * The task that ran the handler dies, so nobody ends the hit: the next one on
- * this CPU is not within it. The probe would oops again at its next hit, so it is
- * disabled, by a work item, for that takes kprobe_mutex. Until then the probe may
- * be unregistered and its memory freed: the work item looks it up by its address,
- * and reads nothing of a probe that it does not find there.
+ * The task that ran the handler dies, so it never ends the hit. The hit is forgotten
+ * here, or the next one on this CPU would count as nested. The probe would oops again at
+ * its next hit, so it is disabled, which takes kprobe_mutex and thus a work item. Before
+ * that runs, the probe may be unregistered and its memory freed: the work item looks it
+ * up by its address, and does not read a probe that it does not find there.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -33,14 +33,14 @@
 
 enum culprit_state {
 	CULPRIT_NONE,
-	CULPRIT_WRITTEN,	/* by the CPU that oopses */
+	CULPRIT_WRITTEN,	/* being written by the CPU that oopses */
 	CULPRIT_KNOWN,		/* for the work item to disable */
 };
 
 /**
  * struct culprit - a probe to be disabled
  * @state: an enum culprit_state
- * @kp: the probe, which may be gone
+ * @kp: the probe, which may have been freed
  * @addr: where it was registered
  */
 struct culprit {
@@ -49,7 +49,10 @@ struct culprit {
 	kprobe_opcode_t *addr;
 };
 
-/* Each is in use from an oops until the work item runs; more at once are left enabled. */
+/*
+ * An entry is in use from an oops until the work item runs. If none is free, the probe
+ * stays enabled.
+ */
 static struct culprit culprits[8];
 
 static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
@@ -75,7 +78,7 @@ static void culprits_disable(struct work_struct *unused)
 	struct culprit *culprit;
 
 	for (culprit = culprits; culprit < culprits + ARRAY_SIZE(culprits); culprit++) {
-		/* Pairs with culprit_note(). */
+		/* Pairs with the release in culprit_note(). */
 		if (atomic_read_acquire(&culprit->state) != CULPRIT_KNOWN)
 			continue;
 		culprit_disable(culprit->kp, culprit->addr);
@@ -90,7 +93,7 @@ static void culprits_schedule(struct irq_work *unused)
 	schedule_work(&culprits_work);
 }
 
-/* The handler may have interrupted somebody who holds a lock of the workqueue. */
+/* An irq_work, because the handler may have interrupted the holder of a workqueue lock. */
 static DEFINE_IRQ_WORK(culprits_irq_work, culprits_schedule);
 
 static void culprit_note(struct kprobe *kp)
@@ -102,7 +105,7 @@ static void culprit_note(struct kprobe *kp)
 			continue;
 		culprit->kp = kp;
 		culprit->addr = kp->addr;
-		/* Pairs with culprits_disable(). */
+		/* Pairs with the acquire in culprits_disable(). */
 		atomic_set_release(&culprit->state, CULPRIT_KNOWN);
 		irq_work_queue(&culprits_irq_work);
 		return;
@@ -162,9 +165,9 @@ static bool oops_is_of(const struct oops_trace *trace, struct kprobe *kp)
 NOKPROBE_SYMBOL(oops_is_of);
 
 /*
- * Note which members of a point it was: no hit keeps account of that. Those whose
- * handlers are in the backtrace, or all, when the trace does not tell because the
- * handler has jumped to the function that faulted.
+ * Note which members of a point are to blame: a hit does not record whose handler it
+ * calls. Take the members whose handlers are in the backtrace. Take all if there are
+ * none, because a handler has jumped to the function that faulted.
  */
 static void culprits_note(struct kprobe_point *point, struct pt_regs *regs)
 {
@@ -193,14 +196,14 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 	struct die_args *args = data;
 	struct kprobe *kp;
 
-	/* Whoever is preemptible is in no hit. */
+	/* A hit runs with preemption disabled, so a preemptible task is in none. */
 	if (event != DIE_OOPS || preemptible())
 		return NOTIFY_DONE;
 	kp = kprobe_running();
 	if (!kp)
 		return NOTIFY_DONE;
 
-	/* At the return of a function it is the probe itself that is current. */
+	/* When a function returns, the return probe itself is current, not its point. */
 	if (kp->pre_handler == kprobe_hit_pre_handlers)
 		culprits_note(point_of(kp), args->regs);
 	else if (return_is_probe(kp))

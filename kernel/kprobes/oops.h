@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What becomes of a probe whose handler has oopsed.
- */
+/* Disables a probe whose handler has oopsed. */
 #ifndef _KERNEL_KPROBES_OOPS_H
 #define _KERNEL_KPROBES_OOPS_H
 

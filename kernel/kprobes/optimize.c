@@ -2,13 +2,12 @@
 /*
  * Jumps in place of breakpoints.
  *
- * An armed point that would like a jump is queued. A worker has the architecture
- * prepare a detour for it, once. A jump that covers a single instruction is written
- * then and there. For any other the architecture guards what the jump will cover:
- * from then on nobody enters that but through the detour. A grace period later
- * nobody is inside any more, and the jump can be written. The way back needs no
- * waiting. jumps.c has the lists of the points on their way, and neighbours.c says which
- * points share a jump.
+ * An armed point that wants a jump is queued. A worker lets the architecture prepare a
+ * detour for it, once. A jump that covers a single instruction is written at once. For
+ * any other jump the architecture guards the region: from then on tasks that come to it
+ * are led through the detour. After a grace period no task is in the region, and the jump
+ * can be written. The way back needs no grace period. jumps.c has the lists of the points
+ * on their way, and neighbours.c decides which points share a jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -32,7 +31,7 @@
 #include "state.h"
 #include "want.h"
 
-/* ARMED, and there was no memory for a detour. */
+/* ARMED, without memory for a detour. */
 static LIST_HEAD(starved);
 
 /* The sysctl debug.kprobes-optimization. */
@@ -47,17 +46,17 @@ DECLARE_DELAYED_WORK(kprobe_optimizer, optimize_work);
 static void retry_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(retry, retry_work);
 
-/* When starved points get another try; longer each time that this does not help. */
+/* Delay before starved points are tried again; it doubles each time that this fails. */
 #define RETRY_DELAY_MIN	HZ
 #define RETRY_DELAY_MAX	(512 * HZ)
 
 static unsigned long retry_delay = RETRY_DELAY_MIN;
 
-/* A test has it fail. */
+/* A test replaces this to make it fail. */
 int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig) =
 	arch_prepare_optimized_kprobe;
 
-/* Points prepared in a row before the locks are dropped. */
+/* Number of points prepared before the locks are dropped. */
 #define PREPARE_BATCH	64
 
 static const char * const obstacles[] = {
@@ -83,10 +82,10 @@ static const char * const obstacles[] = {
 static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
 
 /**
- * kprobe_explain_obstacle() - put an obstacle to a detour into words
+ * kprobe_explain_obstacle() - describe an obstacle to a detour
  * @why: the obstacle
- * @at: how many bytes behind the start of the jump it is, 0 if it is nowhere in particular
- * @buf: where to
+ * @at: its distance in bytes from the start of the jump, 0 if it has no particular place
+ * @buf: buffer for the text
  * @size: bytes in @buf
  *
  * Context: Any.
@@ -101,9 +100,9 @@ int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf
 }
 
 /**
- * arch_explain_optimized_kprobe() - say why there is no detour for a probe
+ * arch_explain_optimized_kprobe() - describe why a probe has no detour
  * @op: a probe that arch_prepare_optimized_kprobe() has refused
- * @buf: where to
+ * @buf: buffer for the text
  * @size: bytes in @buf
  *
  * Context: Process context, kprobe_mutex held.
@@ -127,7 +126,7 @@ static void prepare_point(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	/* The module is coming or going: its reservations are unknown. */
+	/* The module is coming or going: which of its text others will patch is unknown. */
 	if (kprobe_lifetime_is_going(point_addr(point)))
 		point_remove_detour(point);
 }
@@ -150,8 +149,8 @@ static void prepare_batch(struct list_head *work)
 }
 
 /*
- * Prepare the detours of all candidates, so that each is queued for its jump or knows
- * the obstacle.
+ * Prepare the detours of all candidates, so that each is queued for its jump or its
+ * obstacle is known.
  */
 void kprobe_optimize_prepare_queued(void)
 {
@@ -171,7 +170,7 @@ void kprobe_optimize_prepare_queued(void)
 	}
 }
 
-/* A point that is starved again comes back to the list, and waits longer. */
+/* A point that is starved again returns to the list and waits longer. */
 static void retry_work(struct work_struct *work)
 {
 	struct kprobe_point *point;
@@ -275,11 +274,11 @@ void kprobe_optimize_set_knob(bool on)
 		ret = kprobe_points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
-	/* Points that failed to arm before were tried again. */
+	/* This includes points that failed to arm before, which were tried again. */
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
 
-	/* No jump is left when the write returns. */
+	/* A write of 0 returns only when no jump is left. */
 	if (!on)
 		wait_for_kprobe_optimizer();
 }

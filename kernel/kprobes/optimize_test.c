@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way of a point to its jump and back: what makes it go there, what makes it
- * leave, and that no hit is lost, doubled or late on the way.
+ * The way of a point to its jump and back: what starts it, what ends it, and that no hit
+ * is lost, doubled or late on the way.
  *
- * Every look at a point compares three things: its state, the flags that mirror
- * it, and the text, which tells what the other two have to be.
+ * Each look at a point compares its state, the flags that mirror it, and the text, which
+ * decides what the other two have to be.
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
@@ -24,9 +24,9 @@
 #include "state.h"
 #include "table.h"
 
-/* -- what is probed -- */
+/* -- the probed functions -- */
 
-/* Several short instructions, wherever registers are. */
+/* Several short instructions, whichever registers the compiler uses. */
 #define DEFINE_TARGET(n)						\
 static noinline notrace unsigned int target_##n(unsigned int x)		\
 {									\
@@ -50,7 +50,7 @@ DEFINE_TARGET(7)
 
 typedef unsigned int (*target_fn)(unsigned int x);
 
-/* Not const: nothing may be known of them where they are called. */
+/* Not const: the compiler must not know the functions where they are called. */
 static target_fn targets[] = {
 	target_0, target_1, target_2, target_3, target_4, target_5, target_6, target_7,
 };
@@ -76,7 +76,7 @@ static noinline notrace unsigned int stand_in(unsigned int x)
 	return x + 1000;
 }
 
-/* Functions begin with a landing pad there, and none has a jump in its place. */
+/* Functions begin with a landing pad then, which no jump may replace. */
 #define LANDING_PAD	IS_ENABLED(CONFIG_ARM64_BTI_KERNEL)
 
 static kprobe_opcode_t *text_of(unsigned int n)
@@ -92,7 +92,7 @@ struct watch {
 	unsigned int late;
 	bool over;
 	const kprobe_opcode_t *start;
-	kprobe_opcode_t text[WINDOW];	/* from @start on, before there was a probe */
+	kprobe_opcode_t text[WINDOW];	/* from @start on, before a probe was there */
 };
 
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
@@ -154,7 +154,7 @@ static struct watch *watch_add(struct kunit *test, unsigned int n)
 	return w;
 }
 
-/* One that joins @w, or keeps it from jumping when it has a post_handler. */
+/* Add a probe that joins @w; with a post_handler it may keep @w from jumping. */
 static struct watch *watch_join(struct kunit *test, const struct watch *w,
 				kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
@@ -176,9 +176,9 @@ static void expect_original(struct kunit *test, const struct watch *w, unsigned 
 	KUNIT_EXPECT_MEMEQ(test, (void *)text_of(n), (void *)w->text, sizeof(w->text));
 }
 
-/* -- looking at it -- */
+/* -- state, flags and text of a probe -- */
 
-/* As a breakpoint that is written for good shows it. */
+/* Read from text that a probe has armed. */
 static kprobe_opcode_t breakpoint;
 
 static int learn_breakpoint(struct kunit_suite *suite)
@@ -217,12 +217,12 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		/* The probe is behind a landing pad that @w may start with. */
+		/* The probe may be behind a landing pad with which @w starts. */
 		.plain = *point->op.kp.addr == w->text[point->op.kp.addr - w->start],
 	};
 }
 
-/* What is settled: the flag is shown for a jump, and for nothing else. */
+/* A settled state: the flag is set for a jump, and for nothing else. */
 static void expect_settled(struct kunit *test, const struct watch *w, enum point_state state)
 {
 	struct look look = look_at(w);
@@ -234,7 +234,7 @@ static void expect_settled(struct kunit *test, const struct watch *w, enum point
 	KUNIT_EXPECT_EQ(test, look.plain, state == POINT_DISARMED);
 }
 
-/* The flag is shown for a jump that is planned, too. */
+/* The flag is also set for a jump that is planned. */
 static void expect_on_its_way(struct kunit *test, const struct watch *w)
 {
 	struct look look = look_at(w);
@@ -252,7 +252,7 @@ static void expect_jump(struct kunit *test, const struct watch *w)
 	expect_settled(test, w, POINT_OPTIMIZED);
 }
 
-/* The state of @w while it, or a fellow, has a post_handler. */
+/* The state of @w while it or a fellow has a post_handler. */
 static void expect_with_post(struct kunit *test, const struct watch *w)
 {
 	bool calls_post;
@@ -279,7 +279,7 @@ static void expect_hits(struct kunit *test, struct watch *w, unsigned int n, uns
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
 }
 
-/* -- there, and back -- */
+/* -- to the jump, and back to the breakpoint -- */
 
 static void optimize_comes_and_goes(struct kunit *test)
 {
@@ -294,7 +294,7 @@ static void optimize_comes_and_goes(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-/* Failure C16: the fellow is gone, and with it the reason for the breakpoint. */
+/* Failure C16: the fellow has left, and with it the reason for the breakpoint. */
 static void optimize_post_handler(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow;
@@ -330,7 +330,7 @@ static void optimize_post_handler_disabled(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-/* The only pre_handler is not that of the member with the post_handler. */
+/* The only pre_handler belongs to another member than the post_handler. */
 static void optimize_post_handler_of_another(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
@@ -421,7 +421,7 @@ static void optimize_knob(struct kunit *test)
 	expect_hits(test, meanwhile, 1, CALLS);
 }
 
-/* Who is on the way, in either direction, turns round. */
+/* A point that is on its way, in either direction, turns round. */
 static void optimize_knob_turned(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
@@ -483,7 +483,7 @@ static void optimize_all_off(struct kunit *test)
 
 /* -- neighbours -- */
 
-/* A probe at the first instruction behind that of @w, disabled. */
+/* Add a disabled probe at the first instruction behind that of @w. */
 static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 {
 	struct watch *next = kunit_kzalloc(test, sizeof(*next), GFP_KERNEL);
@@ -533,7 +533,10 @@ static void expect_explained(struct kunit *test, const struct watch *w, const ch
 	KUNIT_EXPECT_STREQ(test, why, expected);
 }
 
-/* Where a jump can lead to several detours it does so for @inner, else that keeps it away. */
+/*
+ * Where a jump can lead to several detours it also serves @inner; elsewhere @inner
+ * prevents it.
+ */
 #define JUMPS_ARE_SHARED	IS_ENABLED(CONFIG_X86)
 
 static void expect_neighbours(struct kunit *test, const struct watch *w,
@@ -566,7 +569,7 @@ static void optimize_neighbour(struct kunit *test)
 	expect_hits(test, inner, 0, 0);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
-	expect_settled(test, w, POINT_ARMED);
+	expect_on_its_way(test, w);
 	expect_hits(test, w, 0, CALLS);
 	expect_hits(test, inner, 0, CALLS);
 	expect_neighbours(test, w, inner);
@@ -580,7 +583,7 @@ static void optimize_neighbour(struct kunit *test)
 	expect_hits(test, inner, 0, 0);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
-	KUNIT_EXPECT_TRUE(test, look_at(w).at_break);
+	expect_on_its_way(test, w);
 	watch_unregister(test, inner);
 	expect_jump(test, w);
 	expect_hits(test, w, 0, CALLS);
@@ -610,7 +613,10 @@ static void optimize_neighbour_apart(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-/* Failure C6: its breakpoint comes while the point is on the way to a jump over it. */
+/*
+ * Failure C6: the neighbour's breakpoint is written while the point waits for a jump over
+ * it.
+ */
 static void optimize_neighbour_while_queued(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *inner;
@@ -630,11 +636,12 @@ static void optimize_neighbour_while_queued(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-/* -- leaving early -- */
+/* -- probes removed early -- */
 
 /*
- * Failure C6: at any time of the grace period that the worker waits for, or before it. Where
- * there is none the worker may be faster than this task, but hardly each time.
+ * Failure C6: the probe is removed before or at any time of the grace period of the
+ * worker. Where there is no grace period the worker may be faster than this task, but
+ * hardly each time.
  */
 static void optimize_removed_early(struct kunit *test)
 {
@@ -688,10 +695,10 @@ static void optimize_batch(struct kunit *test)
 
 /* -- without a grace period -- */
 
-/* Much longer than it takes to write a jump. */
+/* Much longer than writing a jump takes. */
 #define SPIN_SECONDS	10
 
-/* To RCU-tasks a task that is only ever preempted has not left where it was. */
+/* For RCU-tasks a task that is only ever preempted has not left the code it was in. */
 static int spin(void *over)
 {
 	unsigned long end = jiffies + SPIN_SECONDS * HZ;
@@ -733,7 +740,7 @@ static void optimize_single_at_once(struct kunit *test)
 	kunit_release_action(test, spin_stop, task);
 }
 
-/* -- what a handler can do -- */
+/* -- handlers that set another ip -- */
 
 static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -743,7 +750,7 @@ static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Failure C15: a breakpoint obeys, so a jump has to. */
+/* Failure C15: a breakpoint follows the handler's ip, so a jump has to as well. */
 static void optimize_handler_goes_elsewhere(struct kunit *test)
 {
 	struct watch *w;
@@ -808,12 +815,12 @@ static void optimize_return_probe(struct kunit *test)
 }
 #endif
 
-/* -- what is left of a detour -- */
+/* -- stale addresses of detours -- */
 
 /*
- * A stale address of a detour leads to its slot, and the slot to the point. Of two that
- * go one after the other the second has to wait for another grace period, while the
- * memory of points is in demand: as long as its slot is found the point must be there.
+ * A stale address of a detour leads to its slot, and the slot to the point. When two
+ * points go one after the other, the second has to wait for another grace period, while
+ * memory of points is in demand: as long as its slot is found the point must exist.
  */
 static void optimize_slot_names_live_point(struct kunit *test)
 {
@@ -841,8 +848,6 @@ static void optimize_slot_names_live_point(struct kunit *test)
 	watch_unregister(test, w[0]);
 	watch_unregister(test, w[1]);
 	for (i = 0; i < 10000 && kprobe_optinsn_slot_of(slot); i++) {
-		for (n = 2; n < NR_TARGETS; n++)
-			watch_register(test, w[n]);
 		scoped_guard(rcu) {
 			if (kprobe_optinsn_slot_of(slot)) {
 				nr_found++;
@@ -850,6 +855,8 @@ static void optimize_slot_names_live_point(struct kunit *test)
 					    point_addr(point) != addr;
 			}
 		}
+		for (n = 2; n < NR_TARGETS; n++)
+			watch_register(test, w[n]);
 		for (n = 2; n < NR_TARGETS; n++)
 			watch_unregister(test, w[n]);
 	}
@@ -903,7 +910,7 @@ static struct caller *caller_start(struct kunit *test)
 	return c;
 }
 
-/* Let the caller come along some times more. */
+/* Let the caller make a few more calls. */
 static void caller_let_run(const struct caller *c)
 {
 	unsigned int calls = READ_ONCE(c->calls);
@@ -914,7 +921,7 @@ static void caller_let_run(const struct caller *c)
 
 #define ROUNDS	20
 
-/* There is always either a breakpoint or a jump, so each call is a hit, and one. */
+/* There is always a breakpoint or a jump, so each call is exactly one hit. */
 static void optimize_counts_each_call(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow, *inner;
@@ -970,7 +977,7 @@ static void end_pair(struct kprobe *kp, struct pt_regs *regs, unsigned long flag
 	pair_is_open = false;
 }
 
-/* Whose pre_handler is called is called behind the instruction as well, and no other. */
+/* If the pre_handler of a member is called, so is its post_handler, and no other. */
 static void optimize_post_handler_joins(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow;
@@ -993,7 +1000,10 @@ static void optimize_post_handler_joins(struct kunit *test)
 		watch_register(test, fellow);
 		caller_let_run(c);
 		watch_unregister(test, fellow);
-		/* A hit may be under way as it comes, and who has it come be held up once. */
+		/*
+		 * A hit may be under way when the member joins, and registering it may be
+		 * delayed once.
+		 */
 		nr_bad += nr_ended > 5;
 	}
 	caller_stop(c);
@@ -1005,7 +1015,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 
 static bool hold, held;
 
-/* Stay here for so long that whatever does not wait for this hit is over before it. */
+/* Stay here until everything that does not wait for this hit is over. */
 static int hold_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (!READ_ONCE(hold))
@@ -1043,7 +1053,10 @@ static void drop_describe(const struct drop *drop, char *desc)
 
 KUNIT_ARRAY_PARAM(drop, drops, drop_describe);
 
-/* A hit is in the detour when the jump goes, and then a member with a post_handler comes. */
+/*
+ * A hit is in the detour when the jump is removed, and then a member with a post_handler
+ * joins.
+ */
 static void optimize_post_handler_joins_late(struct kunit *test)
 {
 	const struct drop *drop = test->param_value;
@@ -1064,7 +1077,7 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 	held = false;
 	c = caller_start(test);
 	WRITE_ONCE(hold, true);
-	for (i = 0; i < 1000 && !READ_ONCE(held); i++)
+	for (i = 0; i < 10000 && !READ_ONCE(held); i++)
 		usleep_range(1000, 2000);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(held));
 
@@ -1108,13 +1121,13 @@ static const struct shortage {
 	void (*begin)(void);
 } shortages[] = {
 	{ "of memory", want_memory },
-	/* Which the architecture has to tell from the obstacles that stay. */
+	/* The architecture has to tell this from permanent obstacles. */
 	{ "of slots", want_slots },
 };
 
 KUNIT_ARRAY_PARAM_DESC(shortage, shortages, name);
 
-/* That there was no memory once does not keep a point from its jump for good. */
+/* A temporary lack of memory must not keep a point from its jump for good. */
 static void optimize_no_memory(struct kunit *test)
 {
 	const struct shortage *shortage = test->param_value;
@@ -1162,7 +1175,7 @@ static void optimize_never_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 }
 
-/* -- a probe that is there before the optimizer can work -- */
+/* -- a probe registered before the optimizer can run -- */
 
 DEFINE_TARGET(8)
 
@@ -1188,14 +1201,14 @@ static int __init register_at_boot(void)
 	return 0;
 }
 
-/* Some architectures have no executable memory before. */
+/* Some architectures have no executable memory earlier. */
 #ifdef CONFIG_ARCH_WANTS_EXECMEM_LATE
 postcore_initcall(register_at_boot);
 #else
 early_initcall(register_at_boot);
 #endif
 
-/* Whether or not the cases run: nobody else is to find it. */
+/* Also if the cases do not run: no other test may find the probe. */
 static int __init unregister_at_boot(void)
 {
 	struct watch *w = &at_boot.w;
@@ -1211,7 +1224,7 @@ static int __init unregister_at_boot(void)
 }
 late_initcall(unregister_at_boot);
 
-/* Failure C9: it had to wait for RCU-tasks, and has become a jump since. */
+/* Failure C9: the probe had to wait for RCU-tasks, and has become a jump since. */
 static void optimize_from_boot(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, at_boot.err, 0);

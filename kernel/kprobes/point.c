@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The life of a point, from its creation until it is freed, and the one writer of
- * its state.
+ * The life of a point, from its creation until it is freed, and the only writer of its
+ * state.
  */
 #include <linux/err.h>
 #include <linux/init.h>
@@ -19,17 +19,17 @@
 #include "state.h"
 #include "table.h"
 
-/* A cache of their own: kmalloc() would round each up to the next size class. */
+/* A separate cache: kmalloc() would round each point up to the next size class. */
 static struct kmem_cache *point_cache;
 
-/* Without a jump a point has no owner, and is none. */
+/* A point without a jump shares none with an owner, and owns none. */
 static void point_disown(struct kprobe_point *point)
 {
 	point->owner = NULL;
 	point->shared = false;
 }
 
-/* The one writer of a point's state, and of the flags that mirror it. */
+/* The only writer of a point's state, and of the flags that mirror it. */
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 {
 	const u32 mirror = KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED | KPROBE_FLAG_OPTIMIZED;
@@ -100,7 +100,7 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	return point;
 }
 
-/* The caller has made room with kprobe_points_reserve(). */
+/* The caller has made room in the table with kprobe_points_reserve(). */
 void kprobe_point_publish(struct kprobe_point *point)
 {
 	kprobe_table_add(point);
@@ -126,12 +126,12 @@ void kprobe_points_sort(struct list_head *work)
 	list_sort(NULL, work, point_cmp);
 }
 
-/* Points with detours that no task is in any more. */
+/* Points whose detours no task is in any more. */
 static LLIST_HEAD(left_points);
 
 /*
- * The slot of a detour names its point. So that goes last, a grace period after the slot
- * was hidden from kprobe_optinsn_slot_of().
+ * The slot of a detour names its point, so free the point last, a grace period after the
+ * slot was hidden from kprobe_optinsn_slot_of().
  */
 static void free_left_points(struct work_struct *work)
 {

@@ -4,8 +4,8 @@
  *
  * Every probed address has one struct kprobe_point. The struct kprobe inside it
  * is the one that architectures see; a user's struct kprobe is a member of it.
- * A change to a member, or to one of the global switches, changes what the
- * point wants of the text, and kprobe_points_reconcile() makes the text follow.
+ * A change to a member, or to one of the global switches, changes which text the point
+ * needs, and kprobe_points_reconcile() writes that text.
  */
 #ifndef _KERNEL_KPROBES_POINT_H
 #define _KERNEL_KPROBES_POINT_H
@@ -28,21 +28,21 @@
  * @callees: the members that are enabled and have a pre_handler, linked by their
  *	hlist in order of registration, and callees_end behind them
  * @members: the users' probes at this address, in order of registration
- * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks
- *	a site that moves
+ * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks it
+ *	while the site moves
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by kprobe_point_set_state() only
  * @detour: what is known about a detour, see optimize.c
- * @owner: the point whose jump leads through this one's detour, NULL when that is its own;
- *	see neighbours.c
+ * @owner: the point whose jump leads through this one's detour, NULL when this one has
+ *	its own; see neighbours.c
  * @shared: other points have this one as their owner
- * @calls_post: the jump, planned or written, leads to a call of post_handlers
+ * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
- * @jumps: times that a jump was planned, or written, whose hits call no post_handlers
- * @left_jumps: as many of them as no task is inside of any more, see members.c
+ * @jumps: how often a jump was planned or written whose hits call no post_handlers
+ * @left_jumps: value of @jumps at which no task was in the detour any more, see members.c
  * @rcu: delays the freeing of a dead point that has had a detour
- * @left: links such a point when nobody is in its detour any more
+ * @left: links such a point when no task is in its detour any more
  */
 struct kprobe_point {
 #ifdef CONFIG_OPTPROBES
@@ -87,7 +87,7 @@ static inline unsigned long point_addr(const struct kprobe_point *point)
 
 DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 
-/* kprobes.c: probes can be registered, for all that they need has been set up */
+/* kprobes.c: set once everything is set up that probes need to be registered */
 extern bool kprobes_available;
 
 static inline bool point_has_jump(struct kprobe_point *point)
@@ -96,7 +96,7 @@ static inline bool point_has_jump(struct kprobe_point *point)
 	       point->state == POINT_UNOPTIMIZING;
 }
 
-/* Is the jump that reaches the point, or is to, at the point itself? */
+/* Is the jump of the point, planned or written, at the point itself? */
 static inline bool point_owns_jump(struct kprobe_point *point)
 {
 	return point_has_jump(point) && !point->owner;

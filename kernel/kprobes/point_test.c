@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Points through the doors of point.c: what a member, a switch or the loss of
- * its text makes of a point, seen in its state, its flags and the table.
+ * Points, tested through the interface of point.c: how a member, a switch or the loss of
+ * its text changes the state, the flags and the table entry of a point.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -18,7 +18,7 @@
 #include "state.h"
 #include "table.h"
 
-/* Two targets: one that ftrace knows, where it can, and one that it does not. */
+/* Two targets: one that ftrace knows, where possible, and one that it does not know. */
 static noinline int traced_target(int x)
 {
 	barrier();
@@ -121,10 +121,10 @@ static void point_life(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 }
 
-/* Without fault handlers probes have no field for one. */
+/* Without fault handlers struct kprobe has no field for one. */
 static_assert((offsetofend(struct kprobe, registration) < sizeof(struct kprobe)) == FAULTS_WATCHED);
 
-/* The only member is called directly, several by a walk, and none twice. */
+/* A single member is called directly, several by a walk, and none twice. */
 static void point_members(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -149,7 +149,7 @@ static void point_members(struct kunit *test)
 	unregister_kprobe(&b);
 }
 
-/* Failures M1 and C5: who wants a post_handler is counted, and ftrace follows. */
+/* Failures M1 and C5: members with a post_handler are counted, and ftrace follows. */
 static void point_post_handlers(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -181,7 +181,7 @@ static void point_post_handlers(struct kunit *test)
 	expect_hits(test, t, 0);
 }
 
-/* Failure M2: what is enabled while everything is off is armed afterwards. */
+/* Failure M2: a probe that is enabled while all are off is armed afterwards. */
 static void point_all_off(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -211,7 +211,7 @@ static void forget(struct kprobe *kp)
 	kprobe_points_forget_text(addr, addr + 1, true);
 }
 
-/* Failure C4: text that may still run becomes what it was before its point goes. */
+/* Failure C4: text that may still run is restored before its point is gone. */
 static void point_gone_armed(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -267,7 +267,7 @@ static void keep_ip(unsigned long ip, unsigned long parent_ip, struct ftrace_ops
 {
 }
 
-/* The site need not be what a pointer to the function points to. */
+/* The site need not be the address to which a pointer to the function points. */
 static void need_ftrace_site(struct kunit *test)
 {
 	struct kprobe kp = on_target(&targets[0]);
@@ -281,7 +281,7 @@ static void need_ftrace_site(struct kunit *test)
 		kunit_skip(test, "no ftrace site there");
 }
 
-/* Failure C1: another user may change the ip of the function, so we may not. */
+/* Failure C1: another user may change the ip of the function, so kprobes may not. */
 static void point_ftrace_busy(struct kunit *test)
 {
 	static struct ftrace_ops other = {
@@ -301,7 +301,7 @@ static void point_ftrace_busy(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, find(&post));
 	expect_hits(test, &targets[0], 0);
 
-	/* One without a post_handler can be there, and one with it cannot join. */
+	/* A probe without a post_handler can be there, and one with it cannot join. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&plain), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&post), -EBUSY);
 	expect_state(test, &plain, POINT_ARMED);
@@ -316,7 +316,7 @@ static void point_ftrace_busy(struct kunit *test)
 	ftrace_free_filter(&other);
 }
 
-/* To ask once more for what could not be armed does not switch it off. */
+/* Enabling a probe again that could not be armed fails, but does not disable it. */
 static void point_ftrace_refused(struct kunit *test)
 {
 	static struct ftrace_ops other = {
@@ -351,7 +351,7 @@ static void point_ftrace_refused(struct kunit *test)
 	ftrace_free_filter(&other);
 }
 
-/* Failure C1, C3: what ftrace can no longer do is an error, and not a crash. */
+/* Failures C1 and C3: a failure of ftrace is an error, not a crash. */
 static void point_ftrace_killed(struct kunit *test)
 {
 	struct kprobe kp = on_target(&targets[0]), off = on_target(&targets[0]);
@@ -450,17 +450,17 @@ static void point_table(struct kunit *test)
 	expect_found(test, points, 0, 1, false);
 	KUNIT_EXPECT_NULL(test, get_kprobe(NULL));
 
-	/* What is left in the table has an address that anybody can ask for. */
+	/* The tombstone has an address that anyone can look up. */
 	points[0] = publish_fake(test, (kprobe_opcode_t *)ULONG_MAX);
 	bury_fakes(points, 0, MANY);
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_NULL(test, kprobe_point_find(ULONG_MAX));
 
-	/* Readers of the points are in sections like the one above. */
+	/* Wait for readers of the points in sections like the one above. */
 	synchronize_rcu();
 }
 
-/* What get_kprobe() returns stands for all probes there. */
+/* The struct from get_kprobe() stands for all probes at the address. */
 static void point_unregistered(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -475,12 +475,52 @@ static void point_unregistered(struct kunit *test)
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 
-	/* Their owners do not know, and find all as ever. */
+	/* The owners do not know, and can use their probes as before. */
 	unregister_kprobe(&a);
 	unregister_kprobe(&b);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
 	expect_hits(test, t, 1);
 	unregister_kprobe(&a);
+}
+
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+static int posts;
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	posts++;
+}
+
+/* A task that sleeps in a fault when the breakpoint is written has not hit it. */
+static void point_armed_in_fault(struct kunit *test)
+{
+	struct kprobe kp = on_target(&targets[1]);
+	struct pt_regs regs = {};
+
+	kp.post_handler = count_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	posts = 0;
+	instruction_pointer_set(&regs, (unsigned long)kp.addr);
+	arch_kprobe_fixed_up(&regs, (unsigned long)kp.addr);
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ(test, posts, 0);
+}
+#endif
+
+/* A debugger asks for whatever address its user has typed. */
+static void point_keeps_text(struct kunit *test)
+{
+	struct kprobe kp = on_target(&targets[1]);
+	unsigned long back;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_keeps_text((unsigned long)kp.addr));
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_FALSE(test, kprobe_keeps_text((unsigned long)kp.addr));
+
+	KUNIT_EXPECT_FALSE(test, kprobe_keeps_text(0));
+	for (back = 0; back < 40; back++)
+		KUNIT_EXPECT_FALSE(test, kprobe_keeps_text(ULONG_MAX - back));
 }
 
 static struct kunit_case point_cases[] = {
@@ -497,10 +537,14 @@ static struct kunit_case point_cases[] = {
 	KUNIT_CASE(point_ftrace_killed),
 #endif
 	KUNIT_CASE(point_table),
+	KUNIT_CASE(point_keeps_text),
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
+	KUNIT_CASE(point_armed_in_fault),
+#endif
 	{}
 };
 
-/* A worker would make jumps of armed points, sooner or later. */
+/* A worker would turn armed points into jumps sooner or later. */
 static int without_jumps(struct kunit_suite *suite)
 {
 	if (IS_ENABLED(CONFIG_OPTPROBES))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text follows members and switches: what a point wants of its text, and the steps that
- * lead there.
+ * Makes the text follow members and switches: which text a point needs, and the steps
+ * that lead there.
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
@@ -33,7 +33,7 @@ static enum point_text point_wanted(struct kprobe_point *point)
 	return wanted;
 }
 
-/* Would the point be reached by a jump if it had a detour? */
+/* Would the point get a jump if it had a detour? */
 bool kprobe_point_wants_detour(struct kprobe_point *point)
 {
 	struct point_inputs in = kprobe_point_read_inputs(point);
@@ -68,7 +68,7 @@ static bool point_loses_jump(struct kprobe_point *point)
 {
 	enum point_text wanted;
 
-	/* Most have none, and need no search for a neighbour. */
+	/* Most points have no jump, and need no search for a neighbour. */
 	if (!point_has_jump(point))
 		return false;
 
@@ -91,7 +91,7 @@ static bool point_has_site(struct kprobe_point *point)
 	return point_is_armed(point) && kprobe_ftrace(&point->op.kp);
 }
 
-/* These two steps are the same whether a neighbour is in the way of a jump or not. */
+/* Arming and disarming do not depend on neighbours in the way of a jump. */
 static bool point_is_to_disarm(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && !kprobe_point_wants_text(point);
@@ -142,7 +142,7 @@ static void points_drop_breakpoints(struct list_head *work,
 	list_splice_tail(&some, work);
 }
 
-/* The points that the jump of @owner covers go the same way. */
+/* The points that the jump of @owner covers become OPTIMIZING with it. */
 static void point_share_jump(struct kprobe_point *owner)
 {
 	struct kprobe_point *point = owner;
@@ -153,13 +153,13 @@ static void point_share_jump(struct kprobe_point *owner)
 	}
 }
 
-/* The text satisfies the point, but a jump may come or stay. */
+/* The text is sufficient for the point; decide whether a jump is to come or to stay. */
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
 	enum point_state next = kprobe_point_next(point->state, wanted);
 
-	/* A jump goes in points_drop_jumps() only, which knows of all who share it. */
+	/* Only points_drop_jumps() removes a jump: it knows all points that share it. */
 	if (next == point->state || next == POINT_ARMED || step_is_deferred(point->state, wanted)) {
 		if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point))
 			kprobe_jump_queue(point);
@@ -177,28 +177,31 @@ static void point_reconsider(struct kprobe_point *point)
 }
 
 /*
- * Make the text of all points in @work what their inputs ask for, in as few
- * rounds of patching as there can be. The points stay in @work, and those whose
- * jump covers one of them join it.
+ * Give all points in @work the text that their inputs ask for, in as few rounds of
+ * patching as possible. The points stay in @work, and points whose jump covers one of
+ * them join it.
  *
- * Only taking an ftrace site can fail. Then no point has been armed; who changed
- * the inputs changes them back and calls again.
+ * Only taking an ftrace site can fail. Then no point has been armed; the caller restores
+ * the inputs and calls again.
  */
 int kprobe_points_reconcile(struct list_head *work)
 {
 	LIST_HEAD(some);
 	struct kprobe *p;
+	bool again;
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_points_add_outer(work);
+	again = kprobe_points_add_outer(work);
 	points_pick(work, point_is_to_move, &some);
 	ret = kprobe_ftrace_move_points(&some);
 	list_splice_tail_init(&some, work);
 
-	/* A jump goes before a breakpoint comes into what it covers. */
+	/* Remove a jump before a breakpoint is written into its region. */
 	points_drop_jumps(work, point_loses_jump);
+	if (again)
+		kprobe_points_add_outer(work);
 	points_drop_breakpoints(work, point_is_to_disarm);
 
 	points_pick(work, point_is_to_arm, &some);
@@ -227,7 +230,7 @@ static void points_reconcile_each(struct list_head *work)
 	LIST_HEAD(done);
 	LIST_HEAD(one);
 
-	/* Those who share a jump have to lose it together. They get another. */
+	/* Points that share a jump have to lose it together. They get another one. */
 	points_drop_jumps(work, point_has_jump);
 	list_for_each_entry_safe(p, next, work, list) {
 		list_move(&p->list, &one);
@@ -239,8 +242,9 @@ static void points_reconcile_each(struct list_head *work)
 }
 
 /*
- * The same when the inputs cannot be restored: a point that cannot be armed does not
- * hold up the others and is retried the next time. Returns the first error.
+ * As kprobe_points_reconcile(), for inputs that cannot be restored: a point that cannot
+ * be armed does not hold up the others, and is retried the next time. Return the first
+ * error.
  */
 int kprobe_points_reconcile_most(struct list_head *work)
 {
@@ -344,13 +348,14 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end, bool can_
 }
 
 /**
- * kprobe_keeps_text() - do probes decide what stands at an address?
+ * kprobe_keeps_text() - do probes control the text at an address?
  * @addr: an address of kernel text
  *
- * Who writes there without them, as a debugger does while all others are
- * stopped, must not: the probe's change or its own would be lost.
+ * Code that writes text without taking part in kprobes' locking, such as a debugger while
+ * all other CPUs are stopped, must not write there: its change or the probe's would be
+ * lost.
  *
- * Context: Any in which RCU readers may be, the stopped kernel of a debugger too.
+ * Context: Any that allows RCU readers, including a debugger that has stopped the kernel.
  * Return: true when a probe is there, armed or not, or the rest of its jump.
  */
 bool kprobe_keeps_text(unsigned long addr)
@@ -380,7 +385,7 @@ int kprobe_points_reconcile_all(void)
 	return ret;
 }
 
-/* Disarm every point regardless of its members, or arm them again. */
+/* Disarm every point regardless of its members, or end that. */
 int kprobe_points_set_all_off(bool off)
 {
 	kprobe_want_all_off(off);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Text follows members and switches.
- */
+/* Makes the text follow members and switches. */
 #ifndef _KERNEL_KPROBES_RECONCILE_H
 #define _KERNEL_KPROBES_RECONCILE_H
 

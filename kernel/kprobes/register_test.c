@@ -65,7 +65,7 @@ static void make_available(void *unused)
 	kprobes_available = true;
 }
 
-/* As after a kprobes_init() that has failed. */
+/* The state after a failed kprobes_init(). */
 static void register_without_init(struct kunit *test)
 {
 	struct kprobe kp = on_target(), *kps[] = { &kp };
@@ -116,7 +116,7 @@ static void expect_hits(struct kunit *test, int expected)
 	KUNIT_EXPECT_EQ(test, hits, expected);
 }
 
-/* What an owner may do to the fields of a registered probe that are his. */
+/* Changes that an owner may make to its own fields of a registered probe. */
 static void owner_clears_addr(struct kprobe *kp)
 {
 	kp->addr = NULL;
@@ -178,7 +178,7 @@ static void register_twice(struct kunit *test)
 	expect_hits(test, 0);
 }
 
-/* Whatever its owner has done, a probe that is unregistered is not called any more. */
+/* Whatever its owner has changed, an unregistered probe is not called any more. */
 static void unregister_changed(struct kunit *test)
 {
 	const struct owner *owner = test->param_value;
@@ -198,7 +198,7 @@ static void unregister_changed(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp.addr);
 }
 
-/* Structs that are not registered, with what can be in them. */
+/* Structs that are not registered, with possible contents. */
 static void register_odd_words(struct kunit *test)
 {
 	struct kprobe kp = on_target(), copy, old, other = on_target();
@@ -207,7 +207,7 @@ static void register_odd_words(struct kunit *test)
 
 	kp.pre_handler = count_hit;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	/* A copy of one that is registered, */
+	/* A copy of a registered probe, */
 	copy = kp;
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&copy), -EINVAL);
 	unregister_kprobe(&copy);
@@ -221,14 +221,14 @@ static void register_odd_words(struct kunit *test)
 	unregister_kprobe(&kp);
 	expect_hits(test, 0);
 
-	/* of one that was, at the same place, */
+	/* a copy of a former one, at the same place, */
 	other.addr = (kprobe_opcode_t *)other_target;
 	KUNIT_EXPECT_EQ(test, register_kprobe(&other), 0);
 	kp = old;
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), -EINVAL);
 	unregister_kprobe(&other);
 
-	/* and one that was never initialised. */
+	/* and a struct that was never initialised. */
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
 		kp = on_target();
 		kp.registration = words[i];
@@ -240,7 +240,7 @@ static void register_odd_words(struct kunit *test)
 }
 
 #ifdef CONFIG_KRETPROBES
-/* Its instances go, though the address was cleared. */
+/* The instances are freed although the address was cleared. */
 static void unregister_changed_return(struct kunit *test)
 {
 	const struct owner *owner = test->param_value;

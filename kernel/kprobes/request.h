@@ -12,15 +12,15 @@ struct module;
 
 /**
  * struct probe_request - one probe on its way into a point
- * @kp: the user's probe, untouched until all that can fail has passed
- * @index: its place in the array that the caller has given
- * @addr: where it goes
+ * @kp: the user's probe, not written to before all checks have passed
+ * @index: its index in the caller's array
+ * @addr: the address to probe
  * @on_entry: @addr is the entry of a function
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed
  * @point: the point that @kp joins
- * @jumps: what @point had counted when @kp was postponed
- * @saved: what joining writes to @kp, as the caller handed it in
+ * @jumps: @jumps of @point when @kp was postponed
+ * @saved: the caller's values of the fields of @kp that joining writes
  */
 struct probe_request {
 	struct kprobe *kp;
@@ -38,5 +38,13 @@ struct probe_request {
 		u32 flags;
 	} saved;
 };
+
+int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work);
+bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr);
+void kprobe_requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work);
+void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr);
+void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr);
+bool kprobe_requests_any_postponed(struct probe_request *reqs, unsigned int nr);
+void kprobe_requests_include_postponed(struct probe_request *reqs, unsigned int nr);
 
 #endif /* _KERNEL_KPROBES_REQUEST_H */

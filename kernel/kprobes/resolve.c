@@ -35,12 +35,12 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
-/* Does the architecture leave kprobe_lookup_name() as it is? */
+/* Does the architecture keep the default kprobe_lookup_name()? */
 #ifndef ARCH_KPROBES_PLAIN_NAMES
 #define ARCH_KPROBES_PLAIN_NAMES	false
 #endif
 
-/* The same with kprobe_mutex held: names of a module may be sorted, or come to be so. */
+/* The same with kprobe_mutex held, which allows a sorted index of a module's names. */
 static kprobe_opcode_t *lookup_sorted(const char *name, unsigned int offset)
 {
 	unsigned long addr = 0;
@@ -71,7 +71,7 @@ static int count_namesake(void *data, unsigned long addr)
 	return found->ambiguous;
 }
 
-/* In a form that can be probed, and does not tell where the kernel is. */
+/* Print a form that can be probed, and that does not reveal where the kernel is. */
 static int tell_namesake(void *data, unsigned long addr)
 {
 	if (is_kernel_text(addr))
@@ -125,8 +125,8 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 }
 
 /*
- * Resolve to an address. Entry and blacklist checks use the symbol it lies in, which
- * need not be the one named.
+ * Resolve to an address. Entry and blacklist checks use the symbol that contains the
+ * address, which need not be the one named.
  */
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
 		   typeof(kprobe_lookup_name) *lookup, unsigned long *where)
@@ -148,7 +148,7 @@ static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset
 	return check_add_overflow(base, offset, where) ? -ENOENT : 0;
 }
 
-/* Fill in the address that the probe of @req names; the probe is only read. */
+/* Resolve the address that the probe of @req names, without writing to the probe. */
 int kprobe_resolve_address(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
@@ -156,7 +156,7 @@ int kprobe_resolve_address(struct probe_request *req)
 	return resolve(kp->addr, kp->symbol_name, kp->offset, lookup_sorted, &req->addr);
 }
 
-/* Move the address of @req to where the architecture has the probe. */
+/* Move the address of @req to where the architecture puts the probe. */
 int kprobe_resolve_place(struct probe_request *req)
 {
 	const struct kprobe_function *fn;
@@ -187,11 +187,11 @@ int kprobe_resolve_place(struct probe_request *req)
  * Where an architecture begins functions with a landing pad, the first
  * instruction behind it is the entry too.
  *
- * Context: Process context. Takes no lock of ours: perf asks with one held that
- * CPU hotplug takes.
+ * Context: Process context. Takes no lock of kprobes: perf calls this with a lock held
+ * that CPU hotplug takes.
  * Return: 0 when it is, -%EINVAL when it is not or when not exactly one of @addr
  * and @sym is given, -%ENOENT when there is no such place, -%EADDRNOTAVAIL when
- * several functions are called @sym.
+ * several functions have the name @sym.
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset)
 {

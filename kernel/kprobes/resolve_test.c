@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What kprobe_on_func_entry() says of places, and that it needs no lock for it.
- */
+/* The answers of kprobe_on_func_entry(), and that it needs no lock for them. */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -20,12 +18,12 @@ static kprobe_opcode_t *target(void)
 {
 	kprobe_opcode_t *addr = dereference_symbol_descriptor(resolve_test_target);
 
-	/* A relocation to what is beside the function would be no landing pad. */
+	/* A relocation to an address beside the function would not be to a landing pad. */
 	OPTIMIZER_HIDE_VAR(addr);
 	return addr;
 }
 
-/* Perf asks with a lock held that CPU hotplug takes, and so stands above ours. */
+/* perf calls it with a lock held that CPU hotplug takes, which is outside kprobe_mutex. */
 static void entry_without_lock(struct kunit *test)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -37,7 +35,7 @@ static void entry_of_probe(struct kunit *test)
 {
 	struct kprobe kp = { .symbol_name = NAME };
 
-	/* Behind a landing pad, where there is one. */
+	/* The probe is behind a landing pad, where there is one. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(kp.addr, NULL, 0), 0);
 	unregister_kprobe(&kp);
@@ -51,7 +49,7 @@ static void entry_is_elsewhere(struct kunit *test)
 							    &offset));
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(target(), NULL, size - 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, NAME, size - 1), -EINVAL);
-	/* The sum counts. */
+	/* Only the sum of address and offset matters. */
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry((kprobe_opcode_t *)1, NULL,
 						   (unsigned long)target() - 1), 0);
 }

@@ -5,8 +5,8 @@
  *
  * A return probe is a probe on a function's entry. Its handler takes an instance
  * and diverts the return address of this one call to a trampoline, which runs
- * the user's handler. How instances are kept and calls diverted is up to the
- * files below: return_pool.c and return_trampoline.c, or return_rethook.c.
+ * the user's handler. The files below keep the instances and divert the calls:
+ * return_pool.c and return_trampoline.c, or return_rethook.c.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -61,7 +61,7 @@ static int return_check(struct kretprobe *rp)
 		return -EINVAL;
 
 	guard(mutex)(&kprobe_mutex);
-	/* What a registered probe uses must not be set up anew. */
+	/* Do not set up again what a registered probe uses. */
 	if (kprobe_is_registered(&rp->kp))
 		return -EINVAL;
 	req.kp = &rp->kp;
@@ -143,7 +143,7 @@ static int return_check_twins(struct kretprobe **rps, int num)
 	struct kretprobe **sorted __free(kvfree) = NULL;
 	int i;
 
-	/* As in an array of them. */
+	/* The usual case: pointers to the elements of one array. */
 	if (return_are_ascending(rps, num))
 		return 0;
 
@@ -167,9 +167,8 @@ static int return_check_twins(struct kretprobe **rps, int num)
  * @num: how many there are
  *
  * Context: As register_kprobe().
- * Return: 0, -%EINVAL when @rps is NULL, @num not positive or a probe named twice,
- * -%ENOMEM, or the error of one that could not be registered; see
- * register_kretprobe().
+ * Return: 0, -%EINVAL when @rps is NULL, @num is not positive or a probe is named twice,
+ * -%ENOMEM, or the error of one that could not be registered; see register_kretprobe().
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
@@ -209,19 +208,18 @@ NOKPROBE_SYMBOL(register_kretprobes);
 
 /**
  * register_kretprobe() - call a handler when a function returns
- * @rp: the probe; @rp->kp says which function, as for register_kprobe(). Its
- *	handlers are taken over.
+ * @rp: the probe; @rp->kp names the function, as for register_kprobe(). Registration sets
+ *	its handlers.
  *
  * @rp->maxactive calls can be followed from the start, each with @rp->data_size
- * bytes of private data. When more than half as many are under way, as many
- * again are allocated in the background, except on ports that use rethook. With
- * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at
- * least 10. Of these 10, or one for each CPU, can be followed from the start, or
- * with rethook all.
+ * bytes of private data. When more than half as many calls are under way, as many
+ * instances again are allocated in the background, except on ports that use rethook. With
+ * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at least
+ * 10. Of these, 10 or one for each CPU can be followed from the start, with rethook all.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been
- * cleared, all else is as it was; the error is one of register_kprobe() or
+ * cleared, nothing else has changed; the error is one of register_kprobe() or
  *
  * * -%EINVAL - not the entry of a function, or one whose return must not be
  *   diverted
@@ -240,8 +238,7 @@ NOKPROBE_SYMBOL(register_kretprobe);
  * @rps: the probes; the address of one that is not registered is cleared
  * @num: how many there are
  *
- * Functions that have been entered return as they would have, without a call of
- * the handler.
+ * Functions that are under way return normally, without a call of the handler.
  *
  * Context: As unregister_kprobes(). When it returns, no handler of these probes
  * runs any more.
@@ -257,8 +254,10 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 
 	kretprobe_pools_settle();
 	for (i = 0; i < num; i++) {
-		if (rps[i] && rps[i]->kp.addr)
+		if (rps[i] && rps[i]->kp.addr) {
 			kretprobe_pool_destroy(rps[i]);
+			rps[i]->kp.pre_handler = NULL;
+		}
 		cond_resched();
 	}
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Return probes: what the rest of kprobes knows of them.
- */
+/* Return probes, as the rest of kprobes sees them. */
 #ifndef _KERNEL_KPROBES_RETURN_H
 #define _KERNEL_KPROBES_RETURN_H
 
@@ -13,7 +11,7 @@
 int kretprobe_init(void);
 int kretprobe_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
-/* Most bytes that objpool needs for a CPU: each ring can hold all @nr instances. */
+/* Upper bound of what objpool needs for a CPU: each ring can hold all @nr instances. */
 static inline size_t return_each_cpu(int nr, size_t data_size)
 {
 	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A function with a return probe is entered: take an instance and divert the return.
- * Runs in a hit, like hit.c.
+ * Entry of a function with a return probe: takes an instance and diverts the return. Runs
+ * in a hit, like hit.c.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -21,7 +21,7 @@ static noinline int return_count_miss(struct kretprobe *rp)
 
 NOKPROBE_SYMBOL(return_count_miss);
 
-/* This CPU has no spare instance, or an entry_handler has to be called. */
+/* Called if this CPU has no spare instance, or if there is an entry_handler. */
 static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
 				      struct pt_regs *regs)
 {

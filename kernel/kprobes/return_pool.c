@@ -2,28 +2,29 @@
 /*
  * The instances of a return probe: one for each call that is followed.
  *
- * They are allocated in chunks. From the start there are two, and together they
- * have what the user asks for. The newest chunk has half of all instances, and is the
- * reserve: when a call has to take its instance from there, a worker allocates another
- * one, with as many instances as there are already. So the calls under way must double
- * while the worker is on its way before one of them is missed.
+ * They are allocated in chunks. A return probe starts with two, which together have as
+ * many instances as the user asks for. The newest chunk has half of all instances, and is
+ * the reserve: when a call has to take its instance from there, a worker allocates
+ * another chunk, with as many instances as there are already. So no call is missed unless
+ * the calls under way double before the worker is done.
  *
  * A chunk is a lockless pool of lib/objpool.c, which lives until the last of its
- * instances has come back. That may be long after the return probe was
- * unregistered, for the function may sleep, and it happens in a trap, where no
- * memory can be freed: from then on instances come back by way of a worker. So do
- * those that come back to a pool within the code that another one comes back by.
+ * instances has come back. That may be long after the return probe was unregistered,
+ * because the function may sleep, and it happens in a trap, where memory cannot be freed.
+ * So after unregistration a worker takes the instances back. It also takes back those
+ * that return while this CPU is taking back another one.
  *
- * Mostly a call returns on the CPU that it came to, before there is another one.
- * So each CPU keeps the instance that came back to it last.
+ * Most calls return on the CPU on which they were entered, before the next call. So each
+ * CPU keeps the instance that came back to it last.
  *
- * A hit must not search for long: it runs with interrupts off. It looks at the newest
- * %CHUNKS_TRIED chunks, which have nearly all the instances, and then at what
- * %SPARES_TRIED other CPUs keep. An instance may be left elsewhere when a call is counted
- * as missed.
+ * A hit must not search for long, because it runs with interrupts off. It looks at the
+ * newest %CHUNKS_TRIED chunks, which have nearly all the instances, and then at the spare
+ * instances of %SPARES_TRIED other CPUs. A call may be counted as missed although an
+ * instance is left elsewhere.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
+#include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -34,27 +35,27 @@
 #include "return_pool.h"
 
 /*
- * What there is from the start when the user leaves it to us, unless there are more
- * CPUs than that, and from when on it is enough.
+ * Number of instances from the start if the user does not choose it, unless there are
+ * more CPUs; and the number from which on a pool does not grow.
  */
 #define INSTANCES_FEW	10
 #define INSTANCES_MAX	32768
 
-/* How far a hit searches: each chunk has half of what is older and its own. */
+/* How far a hit searches. Each chunk has as many instances as all older ones together. */
 #define CHUNKS_TRIED	4
 #define SPARES_TRIED	32
 
-/* How much of a chunk for one CPU may come from the slab. */
+/* Bytes of a chunk for each CPU up to which it may come from the slab. */
 #define SLAB_MAX	(PAGE_SIZE / 2)
 
-/* Pools whose places for spare instances are allocated together. */
+/* Number of pools whose places for spare instances are allocated together. */
 #define SPARES_TOGETHER	32
 
 /**
- * struct spare_block - for each CPU places for spare instances, one for each pool
+ * struct spare_block - places for the spare instances of several pools
  * @link: in roomy_blocks, while a place is free
- * @places: of each CPU, where the first of its places is
- * @free: bit N: place N is no pool's, and NULL on each CPU
+ * @places: the array of places of each CPU
+ * @free: bit N is set while no pool has place N, which is NULL on each CPU then
  */
 struct spare_block {
 	struct list_head link;
@@ -63,13 +64,13 @@ struct spare_block {
 };
 
 /**
- * struct return_pool - where the instances of one return probe come from
- * @spare: of each CPU, an instance that is free, or NULL; a place in @block
- * @block: NULL as long as @spare is none
- * @chunks: all other instances, the newest chunk first; none ever leaves
+ * struct return_pool - the instances of one return probe
+ * @spare: each CPU's free instance, or NULL; a place in @block
+ * @block: the block of @spare, NULL before there is one
+ * @chunks: all other instances, the newest chunk first; no chunk is ever removed
  * @nr: instances in all of them
- * @nr_asked: @nr when the worker was last told that few are left
- * @data_size: bytes of each instance that are the user's
+ * @nr_asked: @nr when the worker was last asked for more
+ * @data_size: size of the user's data in each instance
  * @low: links it in low_pools
  */
 struct return_pool {
@@ -85,7 +86,7 @@ struct return_pool {
 static LLIST_HEAD(low_pools);
 static LLIST_HEAD(late_instances);
 
-/* Blocks with a free place, and what protects them. */
+/* Blocks with a free place, protected by spares_mutex. */
 static LIST_HEAD(roomy_blocks);
 static DEFINE_MUTEX(spares_mutex);
 
@@ -97,6 +98,8 @@ static int instance_init(void *obj, void *context)
 	struct kretprobe_instance *ri = obj;
 	struct return_chunk *chunk = context;
 
+	/* KMSAN does not see the stores of this file. */
+	kmsan_unpoison_memory(ri, sizeof(*ri));
 	ri->rph = &chunk->holder;
 
 	return 0;
@@ -113,8 +116,8 @@ static int chunk_release(struct objpool_head *objects, void *context)
 static DEFINE_PER_CPU(bool, pushing);
 
 /*
- * Nobody may push within another push on the same CPU, whose place would be taken
- * for full. Only an NMI can try, or a hit of the pool's own code.
+ * A push must not nest in another one on the same CPU: objpool would take the place that
+ * the outer one fills for full. Only an NMI could nest, or a hit in the pool's own code.
  */
 static bool push(struct kretprobe_instance *ri, struct return_chunk *chunk)
 {
@@ -138,8 +141,8 @@ static bool push(struct kretprobe_instance *ri, struct return_chunk *chunk)
 NOKPROBE_SYMBOL(push);
 
 /*
- * With preemption disabled, so that the pool is not destroyed in between. Nobody will
- * want the instance any more, if there is no return probe.
+ * Called with preemption disabled, so that the pool is not destroyed meanwhile. Without a
+ * return probe the instance will not be needed any more.
  */
 static bool push_if_wanted(struct kretprobe_instance *ri)
 {
@@ -151,8 +154,8 @@ static bool push_if_wanted(struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(push_if_wanted);
 
 /*
- * The last of a retired chunk takes it along. Who prints the stacks of other tasks,
- * under RCU, may have come to one of them, and is given a grace period to leave it.
+ * Dropping the last instance of a retired chunk frees the chunk. An unwinder on another
+ * task's stack, under RCU, may be at one of the instances: wait a grace period first.
  */
 static void take_late(struct work_struct *work)
 {
@@ -183,8 +186,8 @@ static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
 }
 
 /*
- * Who may sleep is given whole pages by objpool, much for what is small. Who may not
- * finds nothing while memory has to be reclaimed first.
+ * With GFP_KERNEL objpool allocates whole pages, which wastes memory in a small chunk.
+ * With GFP_ATOMIC it does not, but fails while memory has to be reclaimed first.
  */
 static int chunk_fill(struct return_chunk *chunk, int nr)
 {
@@ -239,9 +242,9 @@ static void grow_pools(struct work_struct *work)
 	struct return_pool *pool, *next;
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&low_pools), low) {
-		/* If there is no memory now there may be when the next call asks. */
+		/* Without memory now, the next call may ask again. No size is negative. */
 		if (pool->nr < INSTANCES_MAX && pool_grow(pool, NULL, pool->nr))
-			WRITE_ONCE(pool->nr_asked, 0);
+			WRITE_ONCE(pool->nr_asked, -pool->nr);
 	}
 }
 
@@ -253,10 +256,10 @@ static void queue_works(struct irq_work *work)
 	queue_work(system_unbound_wq, &late_work);
 }
 
-/* A CPU on its way out runs it to the end, unless a thread would have to. */
+/* Hard: a CPU that is going offline still runs it, because it needs no thread. */
 static struct irq_work wake_work = IRQ_WORK_INIT_HARD(queue_works);
 
-/* Later on its way the CPU may never come to it, but then cpu_changed() does. */
+/* An offlining CPU may never run it; cpu_changed() queues the work then. */
 static void wake_workers(void)
 {
 	if (cpu_online(raw_smp_processor_id()))
@@ -272,7 +275,10 @@ static int cpu_changed(unsigned int cpu)
 	return 0;
 }
 
-/* Of @cpu, or NULL. To look first leaves the cache line with @cpu while it has none. */
+/*
+ * Take the spare of @cpu, or NULL. Looking first leaves the cache line with @cpu if it
+ * has none.
+ */
 static struct kretprobe_instance *take_spare(struct return_pool *pool, unsigned int cpu)
 {
 	struct kretprobe_instance **spare = per_cpu_ptr(pool->spare, cpu);
@@ -295,8 +301,9 @@ static void put_spares_back(struct return_pool *pool)
 }
 
 /*
- * Have whoever has asked for more be done with that, a grace period after the last
- * hit. The one who has to wake the worker may still be about to, for another pool.
+ * Wait until all requests for more instances are served, a grace period after the last
+ * hit. Queue the work: the CPU that has to wake the worker, for another pool, may not
+ * have done so yet.
  */
 void kretprobe_pools_settle(void)
 {
@@ -324,8 +331,8 @@ static struct spare_block *block_create(void)
 }
 
 /*
- * What searching for percpu memory costs grows with what others have there, and is much
- * for a pointer.
+ * Share blocks: the cost of allocating percpu memory grows with what others have
+ * allocated there, and is high for a single pointer.
  */
 static int pool_get_spare(struct return_pool *pool)
 {
@@ -349,7 +356,7 @@ static int pool_get_spare(struct return_pool *pool)
 	return 0;
 }
 
-/* The place is NULL again on each CPU. */
+/* The place must be NULL on each CPU again. */
 static void pool_put_spare(struct return_pool *pool)
 {
 	struct spare_block *block = pool->block;
@@ -366,7 +373,7 @@ static void pool_put_spare(struct return_pool *pool)
 	kfree(block);
 }
 
-/* Without a hit since kretprobe_pools_settle(). */
+/* Called after kretprobe_pools_settle(), without a hit since. */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
@@ -410,8 +417,8 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 }
 
 /*
- * Instances that come back from now on are not needed again. No call takes one
- * either, for with none at hand it looks whether the return probe is retired.
+ * Instances that come back from now on are not needed again. No call takes one either: a
+ * call that finds no spare checks whether the return probe is retired.
  */
 void kretprobe_pool_retire(struct kretprobe *rp)
 {
@@ -424,7 +431,7 @@ void kretprobe_pool_retire(struct kretprobe *rp)
 	put_spares_back(pool);
 }
 
-/* Called a grace period after kretprobe_pool_retire(), or when no hit can be. */
+/* Called a grace period after kretprobe_pool_retire(), or when there can be no hit. */
 void kretprobe_pool_destroy(struct kretprobe *rp)
 {
 	struct return_chunk *first;
@@ -438,10 +445,14 @@ void kretprobe_pool_destroy(struct kretprobe *rp)
 	pool_free(first->pool);
 }
 
-/* Once until there are more: the worker, or the way to it, may hit the probe. */
+/* Ask once until the pool has grown: the worker, or waking it, may hit the probe. */
 static void ask_for_more(struct return_pool *pool)
 {
-	int nr = READ_ONCE(pool->nr), asked = READ_ONCE(pool->nr_asked);
+	/*
+	 * Read @nr_asked first: if it is still the same in the cmpxchg, @nr is not from before
+	 * the pool has last grown, and the pool is on no list.
+	 */
+	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
 	if (asked != nr && try_cmpxchg(&pool->nr_asked, &asked, nr) &&
 	    llist_add(&pool->low, &low_pools))
@@ -485,7 +496,7 @@ static struct kretprobe_instance *take_from_others(struct return_pool *pool)
 
 NOKPROBE_SYMBOL(take_from_others);
 
-/* This CPU has none at hand: there may be one in the pool, or with another CPU. */
+/* This CPU has no spare: look in the chunks, then at other CPUs. */
 struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 {
 	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
@@ -496,8 +507,8 @@ struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
 /*
- * A call from here that was followed would end here as well, and so on: none is.
- * Its return probe may be among those that are being unregistered.
+ * Follow no call from here: if its return probe is being unregistered as well, it would
+ * end here again, and so on.
  */
 static void take_back_late(struct kretprobe_instance *ri)
 {
@@ -515,7 +526,7 @@ static void take_back_late(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(take_back_late);
 
-/* With preemption disabled. */
+/* Called with preemption disabled. */
 void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
 	if (!push_if_wanted(ri))
@@ -524,7 +535,7 @@ void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
-/* As CPUs have come, and when they have gone. */
+/* Run cpu_changed() on a CPU that has come online, and after one has gone offline. */
 int __init kretprobe_pools_init(void)
 {
 	int ret;

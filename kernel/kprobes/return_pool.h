@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instances of return probes, and how a call is diverted: return_pool.c with
- * return_trampoline.c, or return_rethook.h in place of all that has a chunk here.
+ * The instances of return probes, and how calls are diverted: return_pool.c with
+ * return_trampoline.c, or return_rethook.h instead of everything that uses chunks here.
  */
 #ifndef _KERNEL_KPROBES_RETURN_POOL_H
 #define _KERNEL_KPROBES_RETURN_POOL_H
@@ -31,10 +31,10 @@ struct return_pool;
 
 /**
  * struct return_chunk - instances of a return probe that were allocated together
- * @holder: tells the instances their return probe
- * @spare: that of the pool
+ * @holder: leads from the instances to their return probe
+ * @spare: @spare of the pool
  * @objects: the instances
- * @pool: which the chunk is part of, until the return probe is unregistered
+ * @pool: the pool of the chunk, until the return probe is unregistered
  * @older: the chunk that came before this one, or NULL
  */
 struct return_chunk {
@@ -74,7 +74,7 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	return ret;
 }
 
-/* xchg(): an NMI may interrupt, and CPUs without a spare instance take this one. */
+/* xchg(): an NMI may interrupt, and other CPUs without a spare may take this one. */
 static __always_inline struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp)
 {
 	return xchg(this_cpu_ptr(return_chunk_of(rp->rph)->spare), NULL);

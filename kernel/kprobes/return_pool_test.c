@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The pool of a return probe that is not registered: how many instances it gives, that
- * it grows before the last of them is gone, and that none is given twice.
+ * The pool of a return probe that is not registered: how many instances it has, that it
+ * grows before the last of them is used, and that none is handed out twice.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -21,7 +21,7 @@ struct pool_test {
 	unsigned int nr;
 };
 
-/* As the entry of a function: first what this CPU keeps, then what the pool has. */
+/* Like the entry of a function: take this CPU's spare first, then from the pool. */
 static bool take(struct pool_test *pool)
 {
 	struct kretprobe_instance *ri;
@@ -87,7 +87,7 @@ static void pool_gives_all(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, pool->rp.rph);
 }
 
-/* The worker is asked when the last chunk is begun, and doubles what there is. */
+/* Taking from the last chunk wakes the worker, which doubles the number of instances. */
 static void pool_grows(struct kunit *test)
 {
 	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
@@ -107,7 +107,7 @@ static void pool_grows(struct kunit *test)
 	drop_pool(pool);
 }
 
-/* The chunk that came last is the reserve. */
+/* The newest chunk is the reserve. */
 static void pool_newest_last(struct kunit *test)
 {
 	struct pool_test *pool = new_pool(test, 4, 4);
@@ -125,7 +125,7 @@ static void pool_newest_last(struct kunit *test)
 	drop_pool(pool);
 }
 
-/* However many are in use, the worker has more before the next call wants one. */
+/* However many instances are in use, the worker has more before the next call needs one. */
 static void pool_grows_in_time(struct kunit *test)
 {
 	struct pool_test *pool = new_pool(test, 1, 1);
@@ -141,8 +141,8 @@ static void pool_grows_in_time(struct kunit *test)
 }
 
 /*
- * The only instance there is may be what another CPU has kept. The chunks are emptied
- * behind the pool's back, so that nobody asks for more.
+ * The only instance may be the spare of another CPU. The chunks are emptied behind the
+ * pool's back, so that the worker is not asked for more.
  */
 static void pool_spare_of_other(struct kunit *test)
 {
@@ -181,7 +181,7 @@ static void pool_reuses(struct kunit *test)
 	drop_pool(pool);
 }
 
-/* Spare instances of several pools are kept in one piece of memory, each in its place. */
+/* Spare instances of several pools are in one block of memory, each in its place. */
 static void pool_keeps_its_own(struct kunit *test)
 {
 	struct pool_test *pools[NR_POOLS];
@@ -189,7 +189,7 @@ static void pool_keeps_its_own(struct kunit *test)
 
 	for (i = 0; i < NR_POOLS; i++)
 		pools[i] = new_pool(test, 2, 2);
-	/* Places that are given back are for others. */
+	/* Places that were given back are used for other pools. */
 	for (i = 0; i < NR_POOLS; i += 3) {
 		drop_pool(pools[i]);
 		pools[i] = new_pool(test, 2, 2);
@@ -208,7 +208,7 @@ static void pool_keeps_its_own(struct kunit *test)
 		drop_pool(pools[i]);
 }
 
-/* A call under way outlives its return probe. */
+/* A call that is under way outlives its return probe. */
 static void pool_retired(struct kunit *test)
 {
 	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
@@ -220,7 +220,7 @@ static void pool_retired(struct kunit *test)
 	kretprobe_pools_settle();
 	kretprobe_pool_destroy(&pool->rp);
 
-	/* The last instance frees the chunk; KASAN and kmemleak look at that. */
+	/* The last instance frees the chunk; KASAN and kmemleak check that. */
 	scoped_guard(preempt)
 		kretprobe_pool_put(pool->taken[0]);
 }

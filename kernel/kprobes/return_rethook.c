@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The verbs of return_pool.c and return_trampoline.c for the ports whose only
- * way to divert a return is rethook: its nodes are the instances.
+ * Implements the functions of return_pool.c and return_trampoline.c for ports that can
+ * divert a return only through rethook, whose nodes are the instances.
  */
 #include <linux/kprobes.h>
 #include <linux/rethook.h>
@@ -51,7 +51,10 @@ int kretprobe_pool_create(struct kretprobe *rp, int maxactive)
 	return 0;
 }
 
-/* rethook cannot grow: allocate all nodes now. */
+/*
+ * rethook cannot grow: all nodes were allocated with the pool, and there is nothing to
+ * wait for.
+ */
 void kretprobe_pools_settle(void)
 {
 }

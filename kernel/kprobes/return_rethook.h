@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How a call is diverted by a port that has rethook for that: return_rethook.c.
- */
+/* Instances and diverted calls on ports that use rethook: return_rethook.c. */
 #ifndef _KERNEL_KPROBES_RETURN_RETHOOK_H
 #define _KERNEL_KPROBES_RETURN_RETHOOK_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Diverted calls: which there are in each task, and what runs when one of them
- * returns.
+ * Diverted calls: the instances of each task, and the code that runs when a call returns.
  *
  * A task's instances form a stack, innermost call first. Several return probes
  * on one function give several instances with one frame: the first of them knows
@@ -13,6 +12,7 @@
 
 #include <linux/bug.h>
 #include <linux/kallsyms.h>
+#include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/llist.h>
@@ -26,9 +26,9 @@
 #include "return_pool.h"
 
 /*
- * From @node on, find the instance that knows where the function with frame @fp
- * returns to. Instances of other frames that come first were left behind by
- * functions that never returned.
+ * Starting at @node, find the instance that has the real return address of the function
+ * with frame @fp. Instances of other frames that come first were left behind by functions
+ * that never returned.
  */
 static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, void *fp)
 {
@@ -60,13 +60,13 @@ NOKPROBE_SYMBOL(is_on_cpu);
 
 /**
  * kretprobe_find_ret_addr() - where a diverted function really returns to
- * @tsk: the task that called it, current or one that does not run
+ * @tsk: the task that called it, current or one that is not running
  * @fp: its frame, as the architecture told arch_prepare_kretprobe()
- * @cur: where the search of an unwinder has come to; NULL before the first
+ * @cur: the instance that an unwinder's search has reached; NULL at first
  *
- * Context: Any, an NMI included; for another task under rcu_read_lock(), which keeps
- * what @cur points to.
- * Return: the address, 0 when the task has no such call under way, or runs.
+ * Context: Any, an NMI included; for another task under rcu_read_lock(), which keeps the
+ * instance of @cur.
+ * Return: the address, 0 when the task has no such call under way, or is running.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
@@ -101,11 +101,11 @@ static __always_inline bool is_trampoline(unsigned long addr)
  * kretprobe_find_caller() - look through both kinds of trampoline for a caller
  * @fp: the frame of the call
  * @addr: its return address, which may be a trampoline
- * @cur: where the search for return probes has come to; NULL before the first
+ * @cur: the instance that the search for return probes has reached; NULL at first
  * @rethook_cur: the same for rethook
  *
  * Context: A trampoline's handler, preemption disabled.
- * Return: the address that a handler is to see.
+ * Return: the address that handlers have to see.
  */
 unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_node *cur,
 				    struct llist_node *rethook_cur)
@@ -128,8 +128,8 @@ NOKPROBE_SYMBOL(kretprobe_find_caller);
  * @regs: registers at the return
  * @correct_ret_addr: the address
  *
- * For architectures that keep it in more places than the trampoline handler's
- * result reaches.
+ * For architectures with a place where unwinders look for the return address, which has
+ * been that of the trampoline so far: from now on they find no instance for it.
  *
  * Context: The trampoline, preemption disabled.
  */
@@ -207,7 +207,7 @@ static void recycle_until(struct kretprobe_instance *last)
 
 NOKPROBE_SYMBOL(recycle_until);
 
-/* Where the lost one should have gone is most likely known to one of these. */
+/* One of these most likely knows where the lost call should have returned to. */
 static void report_lost(struct llist_node *node, void *frame_pointer)
 {
 	struct kretprobe_instance *ri;
@@ -224,9 +224,16 @@ static void report_lost(struct llist_node *node, void *frame_pointer)
 
 NOKPROBE_SYMBOL(report_lost);
 
+/* Unwinders find the address in its place, or by the instance until that is gone. */
+static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret_addr)
+{
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	barrier();
+}
+
 /*
- * Several return probes on one function, calls left behind that never returned, or
- * a return probe that is not there any more.
+ * Called for several return probes on one function, after calls that never returned, or
+ * when the return probe has been unregistered.
  */
 static noinline unsigned long return_from_several(struct pt_regs *regs, void *frame_pointer)
 {
@@ -256,7 +263,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 			break;
 	}
 
-	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	fixup_return(regs, ret_addr);
 	recycle_until(last);
 
 	return ret_addr;
@@ -271,6 +278,8 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	unsigned long ret_addr;
 	struct kretprobe *rp;
 
+	kmsan_unpoison_entry_regs(regs);
+
 	/*
 	 * ri->ret_addr may be a trampoline itself, if another user diverted the call
 	 * before.
@@ -284,9 +293,9 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 
 	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
 	call_handler(rp, ri, regs);
-	arch_kretprobe_fixup_return(regs, ri->ret_addr);
-	current->kretprobe_instances.first = ri->llist.next;
 	ret_addr = (unsigned long)ri->ret_addr;
+	fixup_return(regs, ret_addr);
+	current->kretprobe_instances.first = ri->llist.next;
 	kretprobe_pool_keep(ri);
 
 	return ret_addr;
@@ -298,7 +307,7 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
  * @frame_pointer: the frame of the call, as for kretprobe_find_ret_addr()
  *
  * Context: The architecture's trampoline, preemption disabled.
- * Return: the address to go on at.
+ * Return: the address at which to continue.
  */
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {
@@ -323,12 +332,12 @@ static __always_inline void allow_preemption(void)
 }
 
 /**
- * kretprobe_trampoline_handler() - the same for a trampoline that is no probe
+ * kretprobe_trampoline_handler() - handle a return in a trampoline that is not a probe
  * @regs: registers as the function left them
  * @frame_pointer: the frame of the call
  *
  * Context: The architecture's trampoline.
- * Return: the address to go on at.
+ * Return: the address at which to continue.
  */
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_pointer)
 {

@@ -47,7 +47,7 @@ bool kprobe_has_sites(unsigned long start, unsigned long end)
 	const unsigned long reach = MAX_INSN_SIZE * sizeof(kprobe_opcode_t);
 	const unsigned long *first;
 
-	/* Without memory for the index their own predicates have to tell. */
+	/* An error counts as true: without an index their own predicates decide. */
 	return kprobe_index_find(&sites, start, start - reach + 1, end, &first);
 }
 

@@ -2,233 +2,20 @@
 /*
  * Executable memory for copies of instructions.
  *
- * A kind of slot has one size; its slots tile pages that the architecture hands
- * out. A slot that a CPU may still be inside, or a task be preempted in, is
- * given back dirty: it waits for an RCU-tasks grace period together with all
- * others that came before that began. Nobody waits for it.
- *
- * Look-ups by address may happen in any context and take no lock: they search a
- * hash table of page numbers under RCU. A page of slots that nobody uses is freed a
- * grace period after it has left that table.
+ * All slots of a kind have one size and tile pages that the architecture allocates. A
+ * slot in which a CPU may still run, or a task may be preempted, is given back dirty: it
+ * waits for an RCU-tasks grace period together with all slots given back before that
+ * began. No caller waits for it.
  */
 #include <linux/execmem.h>
-#include <linux/hashtable.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/perf_event.h>
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "slot.h"
-
-/*
- * Nobody is told of a fresh slot: what is in it may be what was there before. Dirty slots
- * are of two generations, so that those of one can wait for a grace period without being
- * told that it has begun.
- */
-enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DIRTY_OTHER };
-
-/* A placed slot may reach into a second page. */
-#define SLOT_PAGE_SPANS	2
-
-/**
- * struct slot_span - one page of memory that slots are in
- * @node: in slot_spans
- * @page: the slots
- * @number: of the page of memory
- */
-struct slot_span {
-	struct hlist_node node;
-	struct slot_page *page;
-	unsigned long number;
-};
-
-/**
- * struct slot_page - one page of slots, or two when a slot has to be across
- * @link: in slot_kind::pages
- * @roomy: in slot_kind::roomy, while a slot is free
- * @unclean: in slot_kind::unclean, while a slot is dirty
- * @spans: each page of @text
- * @release: delays the freeing of all this
- * @kind: what kind of slots they are
- * @text: the page
- * @len: bytes of it
- * @first: offset of the first slot, less than the size of one
- * @nr: slots in the page
- * @nr_free: slots in state %SLOT_FREE
- * @next: no slot before this one is free
- * @nr_unclean: dirty slots, of either generation
- * @use: an enum slot_use for each slot
- */
-struct slot_page {
-	struct list_head link;
-	struct list_head roomy;
-	struct list_head unclean;
-	struct slot_span spans[SLOT_PAGE_SPANS];
-	struct rcu_work release;
-	struct slot_kind *kind;
-	void *text;
-	unsigned int len;
-	unsigned int first;
-	unsigned int nr;
-	unsigned int nr_free;
-	unsigned int next;
-	unsigned int nr_unclean;
-	u8 use[];
-};
-
-/**
- * struct slot_kind - slots of one size
- * @name: of its pages in /proc/kallsyms and perf
- * @alloc: gets a page, NULL when there is none
- * @release: gives a page back
- * @pages: struct slot_page
- * @roomy: those with a free slot
- * @unclean: those with a slot that is dirty
- * @low: no page lies below
- * @high: no page lies at or above; the two only ever move apart
- * @size: bytes of a slot, 0 until the first is asked for
- * @nr_pages: pages in @pages
- * @dirty: state of a slot that becomes dirty now
- * @nr_dirty: slots in that state
- * @waiting: a grace period is under way for the dirty slots in the other state
- * @rcu: that grace period
- * @reclaim: what comes after it
- */
-struct slot_kind {
-	const char *name;
-	void *(*alloc)(void);
-	void (*release)(void *page);
-	struct list_head pages;
-	struct list_head roomy;
-	struct list_head unclean;
-	unsigned long low;
-	unsigned long high;
-	size_t size;
-	unsigned int nr_pages;
-	enum slot_use dirty;
-	unsigned int nr_dirty;
-	bool waiting;
-	struct rcu_head rcu;
-	struct work_struct reclaim;
-};
-
-/* The pages of all kinds by page number. 100,000 slots are some 3,000 pages. */
-static DEFINE_HASHTABLE(slot_spans, 10);
-
-static DEFINE_MUTEX(slot_mutex);
-
-static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
-			       bool gone)
-{
-	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, page->len,
-			   gone, kind->name);
-}
-
-static unsigned long slot_page_number(unsigned long addr)
-{
-	return addr >> PAGE_SHIFT;
-}
-
-static void slot_page_hash(struct slot_page *page)
-{
-	unsigned long number = slot_page_number((unsigned long)page->text);
-	struct slot_span *span;
-
-	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++) {
-		span->page = page;
-		span->number = number++;
-		hash_add_rcu(slot_spans, &span->node, span->number);
-	}
-}
-
-static void slot_page_unhash(struct slot_page *page)
-{
-	struct slot_span *span;
-
-	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++)
-		hash_del_rcu(&span->node);
-}
-
-/* @text is a page from the architecture, or NULL if it had none to give. */
-static struct slot_page *slot_page_add(struct slot_kind *kind, void *text, unsigned int len,
-				       unsigned int first)
-{
-	unsigned long start = (unsigned long)text;
-	unsigned int nr = (len - first) / kind->size;
-	struct slot_page *page;
-
-	if (!text)
-		return NULL;
-
-	page = kzalloc(struct_size(page, use, nr), GFP_KERNEL);
-	if (!page) {
-		kind->release(text);
-		return NULL;
-	}
-	page->kind = kind;
-	page->text = text;
-	page->len = len;
-	page->first = first;
-	page->nr = nr;
-	page->nr_free = nr;
-	page->kind = kind;
-	INIT_LIST_HEAD(&page->unclean);
-	list_add(&page->roomy, &kind->roomy);
-	WRITE_ONCE(kind->low, min(kind->low, start));
-	WRITE_ONCE(kind->high, max(kind->high, start + len));
-	list_add_rcu(&page->link, &kind->pages);
-	slot_page_hash(page);
-	kind->nr_pages++;
-	slot_page_announce(kind, page, false);
-
-	return page;
-}
-
-/* A grace period after the page left the table no reader looks at it. */
-static void slot_page_release(struct work_struct *work)
-{
-	struct slot_page *page = container_of(to_rcu_work(work), struct slot_page, release);
-
-	page->kind->release(page->text);
-	kfree(page);
-}
-
-static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
-{
-	slot_page_announce(kind, page, true);
-	list_del_rcu(&page->link);
-	list_del(&page->roomy);
-	list_del(&page->unclean);
-	slot_page_unhash(page);
-	kind->nr_pages--;
-
-	INIT_RCU_WORK(&page->release, slot_page_release);
-	queue_rcu_work(system_wq, &page->release);
-}
-
-/* Free a page that nobody uses, but keep one for the next probe. */
-static void slot_page_tidy(struct slot_kind *kind, struct slot_page *page)
-{
-	if (page->nr_free == page->nr && kind->nr_pages > 1)
-		slot_page_remove(kind, page);
-}
-
-static struct slot_page *slot_page_with_room(struct slot_kind *kind)
-{
-	struct slot_page *page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
-
-	return page ?: slot_page_add(kind, kind->alloc(), PAGE_SIZE, 0);
-}
-
-static void *slot_at(const struct slot_kind *kind, const struct slot_page *page, unsigned int i)
-{
-	return page->text + page->first + i * kind->size;
-}
+#include "slot_page.h"
 
 static unsigned int slot_index(const struct slot_kind *kind, const struct slot_page *page,
 			       const void *slot)
@@ -236,40 +23,21 @@ static unsigned int slot_index(const struct slot_kind *kind, const struct slot_p
 	return (slot - page->text - page->first) / kind->size;
 }
 
-static void *slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
-{
-	page->use[i] = SLOT_FRESH;
-	page->nr_free--;
-	if (!page->nr_free)
-		list_del_init(&page->roomy);
-
-	return slot_at(kind, page, i);
-}
-
-static void slot_vacate(struct slot_page *page, unsigned int i)
-{
-	page->use[i] = SLOT_FREE;
-	page->next = min(page->next, i);
-	page->nr_free++;
-	if (page->nr_free == 1)
-		list_add(&page->roomy, &page->kind->roomy);
-}
-
 static void *slot_get(struct slot_kind *kind, size_t size)
 {
 	struct slot_page *page;
 	u8 *use;
 
-	guard(mutex)(&slot_mutex);
+	guard(mutex)(&kprobe_slot_mutex);
 	kind->size = size;
-	page = slot_page_with_room(kind);
+	page = kprobe_slot_page_with_room(kind);
 	if (!page)
 		return NULL;
 
 	use = memchr(page->use + page->next, SLOT_FREE, page->nr - page->next);
 	page->next = use - page->use + 1;
 
-	return slot_use(kind, page, page->next - 1);
+	return kprobe_slot_use(kind, page, page->next - 1);
 }
 
 static enum slot_use other_generation(enum slot_use dirty)
@@ -277,7 +45,7 @@ static enum slot_use other_generation(enum slot_use dirty)
 	return dirty == SLOT_DIRTY ? SLOT_DIRTY_OTHER : SLOT_DIRTY;
 }
 
-/* Let one grace period begin for all the slots that are dirty by now. */
+/* Begin one grace period for all slots that are dirty now. */
 static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
 {
 	if (kind->waiting || !kind->nr_dirty)
@@ -289,7 +57,7 @@ static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
 	call_rcu_tasks(&kind->rcu, done);
 }
 
-/* Pages cannot be freed by an RCU callback, they need a context that sleeps. */
+/* Freeing pages may sleep, which an RCU callback must not. */
 static void slots_grace_done(struct rcu_head *rcu)
 {
 	struct slot_kind *kind = container_of(rcu, struct slot_kind, rcu);
@@ -304,13 +72,13 @@ static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
 
 	for (i = 0; i < page->nr; i++) {
 		if (page->use[i] == waited) {
-			slot_vacate(page, i);
+			kprobe_slot_vacate(page, i);
 			page->nr_unclean--;
 		}
 	}
 	if (!page->nr_unclean)
 		list_del_init(&page->unclean);
-	slot_page_tidy(kind, page);
+	kprobe_slot_page_tidy(kind, page);
 }
 
 static void slots_reclaim(struct work_struct *work)
@@ -318,30 +86,11 @@ static void slots_reclaim(struct work_struct *work)
 	struct slot_kind *kind = container_of(work, struct slot_kind, reclaim);
 	struct slot_page *page, *next;
 
-	guard(mutex)(&slot_mutex);
+	guard(mutex)(&kprobe_slot_mutex);
 	list_for_each_entry_safe(page, next, &kind->unclean, unclean)
 		slot_page_reclaim(kind, page);
 	kind->waiting = false;
 	slots_begin_wait(kind, slots_grace_done);
-}
-
-/* Nearly everybody asks for kernel or module text, and needs no RCU to be told. */
-static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
-{
-	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
-}
-
-static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
-{
-	unsigned long number = slot_page_number(addr);
-	struct slot_span *span;
-
-	hash_for_each_possible_rcu(slot_spans, span, node, number, lockdep_is_held(&slot_mutex)) {
-		if (span->number == number && span->page->kind == kind)
-			return span->page;
-	}
-
-	return NULL;
 }
 
 static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
@@ -349,8 +98,8 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 	struct slot_page *page;
 	unsigned int i;
 
-	guard(mutex)(&slot_mutex);
-	page = slot_page_of(kind, (unsigned long)slot);
+	guard(mutex)(&kprobe_slot_mutex);
+	page = kprobe_slot_page_of(kind, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
@@ -365,37 +114,20 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 		kind->nr_dirty++;
 		slots_begin_wait(kind, slots_grace_done);
 	} else {
-		slot_vacate(page, i);
-		slot_page_tidy(kind, page);
+		kprobe_slot_vacate(page, i);
+		kprobe_slot_page_tidy(kind, page);
 	}
+}
+
+/* Nearly all callers ask about kernel or module text: answer them without RCU. */
+static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
+{
+	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
 }
 
 static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
 {
-	if (!slot_kind_spans(kind, addr))
-		return false;
-
-	guard(rcu)();
-
-	return slot_page_of(kind, addr);
-}
-
-static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
-				 unsigned long *value, char *type, char *sym)
-{
-	struct slot_page *page;
-
-	guard(rcu)();
-	list_for_each_entry_rcu(page, &kind->pages, link) {
-		if ((*symnum)--)
-			continue;
-		*value = (unsigned long)page->text;
-		*type = 't';
-		strscpy(sym, kind->name, KSYM_NAME_LEN);
-		return 0;
-	}
-
-	return -ERANGE;
+	return slot_kind_spans(kind, addr) && kprobe_slot_page_holds(kind, addr);
 }
 
 /**
@@ -425,8 +157,8 @@ static struct slot_kind insn_slots = {
  * get_insn_slot() - get a slot for the copy of one instruction
  *
  * Context: Process context, may sleep; text_mutex may be held.
- * Return: the slot, %KPROBE_INSN_SLOT_SIZE bytes that are written as the
- * architecture writes text, or NULL when there is no memory.
+ * Return: the slot, %KPROBE_INSN_SLOT_SIZE bytes to be written by the architecture's text
+ * patching, or NULL when there is no memory.
  */
 kprobe_opcode_t *get_insn_slot(void)
 {
@@ -436,7 +168,7 @@ kprobe_opcode_t *get_insn_slot(void)
 /**
  * free_insn_slot() - give a slot back
  * @slot: from get_insn_slot()
- * @dirty: a CPU may still run in it, or a task have been preempted there
+ * @dirty: a CPU may still run in it, or a task may have been preempted there
  *
  * Context: Process context, may sleep.
  */
@@ -449,8 +181,8 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
  * is_kprobe_insn_slot() - is this the copy of a probed instruction?
  * @addr: an address
  *
- * Context: Any, with RCU watching. The text stays until the caller's
- * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
+ * Context: Any, with RCU watching. The page stays until the caller's rcu_read_unlock(),
+ * or for as long as the caller runs in the slot itself.
  * Return: true when @addr lies in a page of slots.
  */
 bool is_kprobe_insn_slot(unsigned long addr)
@@ -481,7 +213,7 @@ static struct slot_kind optinsn_slots = {
 	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
 };
 
-/* A test has none be handed out. */
+/* Tests set this to make all requests fail. */
 bool optinsn_slots_withheld;
 
 kprobe_opcode_t *get_optinsn_slot(void)
@@ -494,14 +226,14 @@ kprobe_opcode_t *get_optinsn_slot(void)
 
 /**
  * alloc_optinsn_page_at() - get a page with a slot in a certain place
- * @place: which addresses will do
+ * @place: which addresses are suitable
  * @size: bytes of the slot
  *
- * For architectures whose jumps need it.
+ * For architectures whose jumps can reach only certain addresses.
  *
  * Context: Process context, may sleep; text_mutex may be held.
- * Return: the address of the slot, which may reach into a second page, and
- * free_optinsn_page() takes back the page or both; or NULL.
+ * Return: the address of the slot, or NULL. The slot may extend into a second page;
+ * free_optinsn_page() frees the page or both.
  */
 void * __weak alloc_optinsn_page_at(const struct optinsn_place *place, size_t size)
 {
@@ -518,21 +250,21 @@ static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place 
 		for (i = 0; i < page->nr; i++) {
 			slot = slot_at(kind, page, i);
 			if (page->use[i] == SLOT_FREE && optinsn_place_suits(place, slot))
-				return slot_use(kind, page, i);
+				return kprobe_slot_use(kind, page, i);
 		}
 	}
 
 	slot = alloc_optinsn_page_at(place, kind->size);
 	offset = offset_in_page(slot);
-	page = slot_page_add(kind, slot - offset, PAGE_ALIGN(offset + kind->size),
-			     offset % kind->size);
+	page = kprobe_slot_page_add(kind, slot - offset, PAGE_ALIGN(offset + kind->size),
+				    offset % kind->size);
 
-	return page ? slot_use(kind, page, offset / kind->size) : NULL;
+	return page ? kprobe_slot_use(kind, page, offset / kind->size) : NULL;
 }
 
 /**
  * get_optinsn_slot_at() - get a slot for a detour in a certain place
- * @place: which addresses will do
+ * @place: which addresses are suitable
  *
  * Context: Process context, may sleep; text_mutex may be held.
  * Return: the slot, or NULL when there is no memory or no such place is free.
@@ -542,15 +274,16 @@ kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 	if (optinsn_slots_withheld)
 		return NULL;
 
-	guard(mutex)(&slot_mutex);
+	guard(mutex)(&kprobe_slot_mutex);
 	optinsn_slots.size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
 
 	return slot_get_placed(&optinsn_slots, place);
 }
 
 /**
- * kprobe_publish_optinsn_slot() - have kprobe_optinsn_slot_of() find a slot from now on
- * @slot: which, with all that is found by it written; it may be published already
+ * kprobe_publish_optinsn_slot() - let kprobe_optinsn_slot_of() find a slot
+ * @slot: the slot, when it and all that it leads to is written; it may be published
+ *	already
  *
  * Context: Process context, may sleep.
  */
@@ -558,12 +291,12 @@ void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
 {
 	struct slot_page *page;
 
-	guard(mutex)(&slot_mutex);
-	page = slot_page_of(&optinsn_slots, (unsigned long)slot);
+	guard(mutex)(&kprobe_slot_mutex);
+	page = kprobe_slot_page_of(&optinsn_slots, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	/* Pairs with the acquire in kprobe_optinsn_slot_of(). */
+	/* Pairs with the acquire in kprobe_slot_used_at(). */
 	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], SLOT_USED);
 }
 
@@ -579,7 +312,7 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 
 /**
  * kprobe_optinsn_slot_of() - the slot that an address is in
- * @addr: an address, which may be left over from a slot given back long ago
+ * @addr: an address, which may be stale, from a slot given back long ago
  *
  * free_optinsn_slot() hides the slot from here. The point that owns it is freed a grace
  * period after that, see kprobe_points_free().
@@ -590,32 +323,16 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  */
 kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 {
-	const struct slot_kind *kind = &optinsn_slots;
-	struct slot_page *page;
-	unsigned int offset, i;
-
-	if (!slot_kind_spans(kind, addr))
+	if (!slot_kind_spans(&optinsn_slots, addr))
 		return NULL;
 
-	guard(rcu)();
-	page = slot_page_of(&optinsn_slots, addr);
-	if (!page)
-		return NULL;
-	offset = addr - (unsigned long)page->text;
-	if (offset < page->first)
-		return NULL;
-	i = (offset - page->first) / kind->size;
-	/* Pairs with the release in kprobe_publish_optinsn_slot(). */
-	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
-		return NULL;
-
-	return slot_at(kind, page, i);
+	return kprobe_slot_used_at(&optinsn_slots, addr);
 }
 #endif
 
 unsigned int kprobe_slot_pages_in_use(void)
 {
-	guard(mutex)(&slot_mutex);
+	guard(mutex)(&kprobe_slot_mutex);
 
 #ifdef CONFIG_OPTPROBES
 	return insn_slots.nr_pages + optinsn_slots.nr_pages;
@@ -626,7 +343,7 @@ unsigned int kprobe_slot_pages_in_use(void)
 
 /**
  * kprobe_get_kallsym() - list the pages of slots in /proc/kallsyms
- * @symnum: how many to pass over
+ * @symnum: number of pages to skip
  * @value: set to the page's address
  * @type: set to its type
  * @sym: set to its name, KSYM_NAME_LEN bytes
@@ -636,11 +353,11 @@ unsigned int kprobe_slot_pages_in_use(void)
  */
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym)
 {
-	int ret = slot_kind_get_kallsym(&insn_slots, &symnum, value, type, sym);
+	int ret = kprobe_slot_kind_get_kallsym(&insn_slots, &symnum, value, type, sym);
 
 #ifdef CONFIG_OPTPROBES
 	if (ret)
-		ret = slot_kind_get_kallsym(&optinsn_slots, &symnum, value, type, sym);
+		ret = kprobe_slot_kind_get_kallsym(&optinsn_slots, &symnum, value, type, sym);
 #endif
 	return ret;
 }

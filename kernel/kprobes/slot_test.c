@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slots: none is handed out twice, a dirty one only after a grace period, and
- * an address inside a page of them is known for one.
+ * Slots: none is handed out twice, a dirty one only after a grace period, and an address
+ * in a page of slots is recognised.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -52,7 +52,7 @@ static void slot_get_many(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
 }
 
-/* A slot that a task may be in is not the next one handed out. */
+/* A slot that a task may be in is not the next to be handed out. */
 static void slot_dirty(struct kunit *test)
 {
 	kprobe_opcode_t *dirty = get_insn_slot();
@@ -65,12 +65,12 @@ static void slot_dirty(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)dirty));
 	free_insn_slot(next, 0);
 
-	/* A clean one is. */
+	/* A clean one is handed out next. */
 	KUNIT_EXPECT_PTR_EQ(test, get_insn_slot(), next);
 	free_insn_slot(next, 0);
 }
 
-/* Dirty slots come back by themselves, and the pages that they leave empty go. */
+/* Dirty slots become free by themselves, and pages that are empty then are freed. */
 static void slot_reclaim(struct kunit *test)
 {
 	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
@@ -103,7 +103,7 @@ struct slot_reader {
 	unsigned int faults;
 };
 
-/* Most of the time between the look-up and the read, so that a removal comes there. */
+/* Most of the time passes between look-up and read, so that a removal comes there. */
 static int read_slot(void *data)
 {
 	struct slot_reader *reader = data;
@@ -118,7 +118,7 @@ static int read_slot(void *data)
 			if (found && copy_from_kernel_nofault(&byte, reader->slot, 1))
 				reader->faults++;
 		}
-		/* The text goes a grace period of RCU-tasks after the slot is free. */
+		/* The text is freed an RCU-tasks grace period after the slot. */
 		cond_resched_tasks_rcu_qs();
 	}
 	while (!kthread_should_stop())
@@ -134,7 +134,7 @@ static void stop_reader(void *data)
 	kthread_stop(reader->task);
 }
 
-/* Text that a lockless reader has found is there until the reader leaves. */
+/* Text that a lockless reader has found stays until the reader leaves. */
 static void slot_text_outlives_readers(struct kunit *test)
 {
 	const unsigned int nr = 4 * NR_SLOTS;
@@ -172,7 +172,7 @@ static void slot_text_outlives_readers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reader->faults, 0);
 }
 
-/* Pages that earlier tests have left empty may go while these are listed. */
+/* Pages that earlier tests have emptied may be freed while these are listed. */
 static void slot_kallsyms(struct kunit *test)
 {
 	kprobe_opcode_t *slot = get_insn_slot();
@@ -200,7 +200,7 @@ static void slot_kallsyms(struct kunit *test)
 	free_insn_slot(slot, 0);
 }
 
-/* An address in a page that was freed is no longer known for a slot. */
+/* An address in a freed page is not recognised any more. */
 static void slot_page_forgotten(struct kunit *test)
 {
 	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
@@ -223,7 +223,7 @@ static void slot_page_forgotten(struct kunit *test)
 }
 
 #ifdef CONFIG_OPTPROBES
-/* An address in either page finds a slot that lies across two. */
+/* A slot across two pages is found by addresses in both. */
 static void slot_across_pages(struct kunit *test)
 {
 	const size_t size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);

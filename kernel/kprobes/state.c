@@ -33,7 +33,7 @@ static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
  *   ARMED        -> OPTIMIZING    queued for a jump
  *   OPTIMIZING   -> ARMED         dequeued before its jump was written, guarded or not
  *   OPTIMIZING   -> OPTIMIZED     jump written by the worker
- *   OPTIMIZED    -> UNOPTIMIZING  queued back, for it is not urgent
+ *   OPTIMIZED    -> UNOPTIMIZING  queued to lose its jump, not urgent
  *   OPTIMIZED    -> ARMED         forced back at once
  *   UNOPTIMIZING -> OPTIMIZED     dequeued, the jump is still there
  *   UNOPTIMIZING -> ARMED         breakpoint written by the worker, or forced
@@ -82,7 +82,6 @@ enum point_text kprobe_point_wants(const struct point_inputs *in)
 	if (!in->enabled || in->all_off)
 		return POINT_PLAIN;
 
-	/* Most detours cannot stop after the first of the instructions they cover. */
 	if (in->post || in->blocked || !in->detour)
 		return POINT_BREAK;
 
@@ -94,7 +93,7 @@ enum point_state kprobe_point_next(enum point_state state, enum point_text wante
 	return point_steps[state][wanted];
 }
 
-/* The KPROBE_FLAG_* bits that mirror a state for code outside. */
+/* The KPROBE_FLAG_* bits that mirror a state for code outside kprobes. */
 u32 kprobe_point_state_flags(enum point_state state)
 {
 	switch (state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The states of a point and the steps between them: pure, nothing here has a side
- * effect. See point_edges[] in state.c for the legal steps.
+ * The states of a point and the steps between them. Nothing here has a side effect. See
+ * point_edges[] in state.c for the legal steps.
  */
 #ifndef _KERNEL_KPROBES_STATE_H
 #define _KERNEL_KPROBES_STATE_H
@@ -20,7 +20,7 @@ enum point_state {
 	NR_POINT_STATES,
 };
 
-/* What is, or should be, at the probed address. */
+/* The text that is, or should be, at the probed address. */
 enum point_text {
 	POINT_PLAIN,		/* the original instruction */
 	POINT_BREAK,		/* breakpoint or ftrace call */
@@ -31,15 +31,15 @@ enum point_text {
 
 /* Whether a point can have a detour. */
 enum point_detour {
-	DETOUR_UNTRIED,		/* nobody has looked yet */
+	DETOUR_UNTRIED,		/* not tried yet */
 	DETOUR_NO_MEMORY,	/* there was no memory, which may change */
 	DETOUR_TRIED,		/* the architecture has one, or says why there is none */
 };
 
 /**
- * struct point_inputs - all that decides what a point wants of its text
- * @enabled: members that want to be called
- * @post: how many of those have a post_handler that no detour would call
+ * struct point_inputs - all that decides which text a point needs
+ * @enabled: number of enabled members
+ * @post: how many of those have a post_handler that the detour would not call
  * @all_off: debugfs "enabled" is 0 and the point obeys it
  * @may_jump: the optimizer is allowed to run
  * @detour: a detour is prepared

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every state of a point against every text that may be wanted, and every edge
- * between two states. The expectations are written out, not computed.
+ * Every state of a point with every text that may be wanted, and every edge between two
+ * states. The expectations are written out, not computed.
  */
 #include <kunit/test.h>
 
@@ -41,7 +41,7 @@ struct step_case {
 	enum point_state state;
 	enum point_text wanted;
 	enum point_state next;
-	/* States on the whole way, and where it ends. */
+	/* Number of states on the whole way, and its end. */
 	unsigned int steps;
 	enum point_state last;
 };
@@ -94,7 +94,7 @@ static void step_case_describe(const struct step_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(step, step_cases, step_case_describe);
 
-/* One step is the expected one, and all of them are legal and come to an end. */
+/* A single step is the expected one, and all steps are legal and come to an end. */
 static void state_steps(struct kunit *test)
 {
 	const struct step_case *c = test->param_value;
@@ -117,7 +117,7 @@ static void state_steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state, c->last);
 }
 
-/* All inputs: who can be called, and what stands in the way of a jump. */
+/* All inputs: whether members can be called, and what prevents a jump. */
 static void state_wants(struct kunit *test)
 {
 	unsigned int i;

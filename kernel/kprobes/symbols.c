@@ -2,10 +2,10 @@
 /*
  * The symbols of a module.
  *
- * The kernel's own symbols are sorted. Those of a module are not, and kallsyms looks at
- * each of them to answer one question. When a module is asked about for the second time
- * in a row its symbols are sorted here, and searched from then on: by address for one kind
- * of question, by name for the other. Only one module's symbols are kept, until any module
+ * The kernel's own symbols are sorted. Those of a module are not, and kallsyms searches
+ * all of them to answer one question. When a module is asked about for the second time in
+ * a row, its symbols are sorted here and then searched: by address for one kind of
+ * question, by name for the other. Only one module's symbols are kept, until any module
  * comes or goes.
  */
 #include <linux/kallsyms.h>
@@ -25,8 +25,8 @@
 
 /**
  * struct sorted_symbol - a symbol of the text of a module
- * @offset: where it is
- * @index: in the symbol table
+ * @offset: its offset in the text
+ * @index: its index in the symbol table
  */
 struct sorted_symbol {
 	u32 offset;
@@ -35,8 +35,8 @@ struct sorted_symbol {
 
 /**
  * struct named_symbol - a symbol of a module, found by its name
- * @hash: of the name
- * @index: in the symbol table
+ * @hash: hash of the name
+ * @index: its index in the symbol table
  */
 struct named_symbol {
 	u32 hash;
@@ -48,7 +48,7 @@ struct named_symbol {
  * @mod: the module, NULL if no symbols are sorted
  * @kallsyms: its symbol table at the time of sorting
  * @symbols: sorted by address, then by index
- * @nr: how many
+ * @nr: how many there are
  */
 static struct module_symbols {
 	const struct module *mod;
@@ -62,7 +62,7 @@ static struct module_symbols {
  * @mod: the module, NULL if no names are sorted
  * @kallsyms: its symbol table at the time of sorting
  * @names: sorted by hash, then by index
- * @nr: how many
+ * @nr: how many there are
  */
 static struct module_names {
 	const struct module *mod;
@@ -71,7 +71,7 @@ static struct module_names {
 	unsigned int nr;
 } named;
 
-/* The modules asked about last. Compare only: they may be gone. */
+/* The modules asked about last. Only compare these pointers: the modules may be gone. */
 static const struct module *asked, *asked_name;
 
 static void forget_symbols(void)
@@ -88,7 +88,7 @@ static void forget_names(void)
 	named.names = NULL;
 }
 
-/* Forget what is sorted: its module may be about to go. */
+/* Forget the sorted symbols: their module may be about to go. */
 void kprobe_symbols_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -103,7 +103,7 @@ static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int
 	return kallsyms->strtab + kallsyms->symtab[index].st_name;
 }
 
-/* kallsyms_lookup() ignores the other symbols. */
+/* Does kallsyms_lookup() consider this symbol? */
 static bool symbol_counts(const struct mod_kallsyms *kallsyms, unsigned int index)
 {
 	const char *name = symbol_name(kallsyms, index);
@@ -112,8 +112,9 @@ static bool symbol_counts(const struct mod_kallsyms *kallsyms, unsigned int inde
 }
 
 /*
- * The module whose text @addr is in, if it is live. A module that is being loaded still
- * has symbols that it will lose, and the notifier does not tell when one fails to load.
+ * Return the module whose text contains @addr, if it is live. A module that is being
+ * loaded still has symbols that it will lose, and the notifier does not tell when one
+ * fails to load.
  */
 static struct module *settled_module(unsigned long addr)
 {
@@ -140,7 +141,7 @@ static unsigned int list_symbols(const struct module *mod, const struct mod_kall
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
 	unsigned int i, nr = 0;
 
-	/* The first entry of a symbol table is none. */
+	/* The first entry of a symbol table is not a symbol. */
 	for (i = 1; i < kallsyms->num_symtab && nr < room; i++) {
 		unsigned long offset = kallsyms_symbol_value(&kallsyms->symtab[i]) - start;
 
@@ -161,7 +162,7 @@ static unsigned int count_symbols(unsigned long addr)
 	return mod ? rcu_dereference_sched(mod->kallsyms)->num_symtab : 0;
 }
 
-/* Sort the symbols of the module that @addr is in. Without memory none are sorted. */
+/* Sort the symbols of the module that contains @addr. Without memory none are sorted. */
 static void sort_symbols(unsigned long addr)
 {
 	unsigned int room = count_symbols(addr);
@@ -186,7 +187,7 @@ static void sort_symbols(unsigned long addr)
 	sorted.symbols = symbols;
 }
 
-/* The number of sorted symbols that are at @offset or before. */
+/* Return the number of sorted symbols at or before @offset. */
 static unsigned int symbols_up_to(u32 offset)
 {
 	unsigned int low = 0, high = sorted.nr;
@@ -203,7 +204,7 @@ static unsigned int symbols_up_to(u32 offset)
 	return low;
 }
 
-/* Search the sorted symbols for @addr. Returns false if no symbol is before it. */
+/* Search the sorted symbols for @addr. Return false if none is at or before it. */
 static bool find_sorted(const struct module *mod, unsigned long addr, struct kprobe_function *fn,
 			char *name)
 {
@@ -225,7 +226,7 @@ static bool find_sorted(const struct module *mod, unsigned long addr, struct kpr
 	return true;
 }
 
-/* Returns true if the question before this one was about the same module. */
+/* Was the previous question about the same module? */
 static bool is_asked_again(unsigned long addr)
 {
 	const struct module *before = asked;
@@ -237,8 +238,8 @@ static bool is_asked_again(unsigned long addr)
 }
 
 /*
- * @mod, whose symbols are sorted, if @addr is in it. It cannot be gone: it was live with
- * kprobe_mutex held, and its notification has it forgotten.
+ * Return @mod, whose symbols are sorted, if it contains @addr. It cannot be freed yet: it
+ * was live with kprobe_mutex held, and kprobe_symbols_forget() runs before it goes.
  */
 static const struct module *settled_as_sorted(const struct module *mod,
 					      const struct mod_kallsyms *kallsyms,
@@ -249,13 +250,13 @@ static const struct module *settled_as_sorted(const struct module *mod,
 	       rcu_dereference_sched(mod->kallsyms) == kallsyms ? mod : NULL;
 }
 
-/* The module that @addr is in, if its symbols are sorted. Preemption is disabled. */
+/* Return the module that contains @addr, if its symbols are sorted. Preemption is disabled. */
 static const struct module *sorted_module(unsigned long addr)
 {
 	return settled_as_sorted(sorted.mod, sorted.kallsyms, addr);
 }
 
-/* Returns false if the symbols of the module are not sorted. */
+/* Return false if the symbols of the module are not sorted. */
 static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
 {
 	const struct module *mod;
@@ -269,8 +270,8 @@ static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *nam
 }
 
 /*
- * Look up the symbol that @addr is in. Returns false if kallsyms has to be asked, and
- * whether there is a symbol in @found otherwise.
+ * Look up the symbol that contains @addr. Return false if kallsyms has to be asked;
+ * otherwise @found tells whether there is a symbol.
  */
 bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
 {
@@ -315,8 +316,8 @@ static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct named
 }
 
 /*
- * Sort the names of @mod, which was live a moment ago, and stays: its notification waits
- * for kprobe_mutex. Without memory none are sorted.
+ * Sort the names of @mod, which was live a moment ago and cannot go: its notification
+ * waits for kprobe_mutex. Without memory none are sorted.
  */
 static void sort_names(const struct module *mod)
 {
@@ -345,13 +346,13 @@ static bool has_names(const struct module *mod)
 	return mod && mod == named.mod && rcu_dereference_sched(mod->kallsyms) == named.kallsyms;
 }
 
-/* The module that @addr is in, if its names are sorted. Preemption is disabled. */
+/* Return the module that contains @addr, if its names are sorted. Preemption is disabled. */
 static const struct module *named_module(unsigned long addr)
 {
 	return settled_as_sorted(named.mod, named.kallsyms, addr);
 }
 
-/* Are the names of @mod, which is settled or NULL, to be sorted? Preemption is disabled. */
+/* Should the names of @mod, which is settled or NULL, be sorted? Preemption is disabled. */
 static bool wants_names(const struct module *mod)
 {
 	const struct module *before = asked_name;
@@ -362,7 +363,7 @@ static bool wants_names(const struct module *mod)
 	return mod && mod == before && !has_names(mod);
 }
 
-/* The first of the sorted names whose hash is not below @hash. */
+/* Return the index of the first sorted name whose hash is not below @hash. */
 static unsigned int first_named(u32 hash)
 {
 	unsigned int low = 0, high = named.nr;
@@ -379,7 +380,7 @@ static unsigned int first_named(u32 hash)
 	return low;
 }
 
-/* The address of symbol number @n of those called @name, 0 when there are not that many. */
+/* Return the address of symbol number @n with the name @name, 0 if there are fewer. */
 static unsigned long nth_sorted(const char *name, unsigned int n)
 {
 	const struct mod_kallsyms *kallsyms = named.kallsyms;
@@ -394,7 +395,7 @@ static unsigned long nth_sorted(const char *name, unsigned int n)
 	return 0;
 }
 
-/* The same without sorted names. */
+/* The same in a symbol table that is not sorted. */
 static unsigned long nth_unsorted(const struct mod_kallsyms *kallsyms, const char *name,
 				  unsigned int n)
 {
@@ -410,8 +411,8 @@ static unsigned long nth_unsorted(const struct mod_kallsyms *kallsyms, const cha
 }
 
 /*
- * The address of symbol number @n of those called @name in the module that @addr is in,
- * 0 if there are not that many. The module must have a probe or be held.
+ * Return the address of symbol number @n with the name @name in the module that contains
+ * @addr, 0 if there are fewer. The module must have a probe or be held.
  */
 unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
 {
@@ -433,7 +434,7 @@ unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, uns
 	return mod ? nth_unsorted(rcu_dereference_sched(mod->kallsyms), name, n) : 0;
 }
 
-/* The module that @name, "module:symbol", is of, if it is live. Preemption is disabled. */
+/* Return the module of @name, "module:symbol", if it is live. Preemption is disabled. */
 static const struct module *settled_module_named(const char *name)
 {
 	const char *colon = strnchr(name, MODULE_NAME_LEN, ':');
@@ -450,8 +451,8 @@ static const struct module *settled_module_named(const char *name)
 }
 
 /*
- * The address of @name, "module:symbol", if the names of the module are sorted. Does what
- * module_kallsyms_lookup_name() does, which has to be asked if this returns 0.
+ * Return the address of @name, "module:symbol", if the names of the module are sorted.
+ * Finds what module_kallsyms_lookup_name() finds; ask that if this returns 0.
  */
 unsigned long kprobe_symbols_lookup(const char *name)
 {

@@ -2,15 +2,15 @@
 /*
  * The points by address.
  *
- * The table is an array of pointers, open to linear probing, with an address's
- * hash as the place to begin. It is never more than three quarters full, so a
- * look-up costs the same however many points there are, and it ends. A table
- * that gets too full is replaced by a larger one; a reader that still walks the
- * old one finds there what it has to find, for a point's text is written after
- * it was published and restored before it is taken out.
+ * The table is an array of pointers with linear probing, which begins at the hash of an
+ * address. It is never more than three quarters full, so the cost of a look-up does not
+ * depend on the number of points, and every look-up ends. A table that gets too full is
+ * replaced by a larger one. A reader that still walks the old one finds every point it
+ * needs there, because text is written after its point was published, and restored before
+ * the point is removed.
  *
- * Most questions about what is near an address have the answer that nothing is. So the
- * table counts, by another hash, the points in blocks of text.
+ * Most questions about the surroundings of an address have the answer that no point is
+ * there. So the table counts, by another hash, the points in blocks of text.
  */
 #include <linux/build_bug.h>
 #include <linux/hash.h>
@@ -32,12 +32,12 @@
 /**
  * struct point_table - the points by address
  * @rcu: delays its freeing
- * @shift: what of the hash is not needed to number the slots
- * @last: number of the last slot, with all bits below the highest set
+ * @shift: bits of the hash to shift out to get the number of a slot
+ * @last: number of the last slot, and mask for slot numbers
  * @live: slots with a point
- * @used: slots that are not NULL, the removed ones included
- * @blocks: as many counters as slots; one counts the points of all blocks that have its
- *	number as their hash, and stays at its maximum once it is there
+ * @used: slots that are not NULL, including tombstones
+ * @blocks: as many counters as slots; a counter counts the points of all blocks whose
+ *	hash is its number, and stays at its maximum once it has reached that
  * @slots: a point, a tombstone, or NULL, at which a look-up ends
  */
 struct point_table {
@@ -63,9 +63,10 @@ static struct point_table no_points = {
 static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 
 /*
- * Tombstones: one of them keeps a look-up going where a point was. A look-up compares
- * addresses and nothing else, and user space can ask for any: an architecture takes what
- * a trap came with. So no address may find a tombstone, its own included.
+ * Tombstones: a removed point leaves one in its slot, so that look-ups do not end there.
+ * A look-up compares only addresses, and user space can ask for any address, because an
+ * architecture looks up what a trap came with. So no address may find a tombstone, not
+ * even its own.
  *
  * A look-up for the address of tombstone N begins at the N-th quarter of any table, since
  * only the two highest bits of that address are set. A slot gets the tombstone of the
@@ -75,7 +76,7 @@ static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 #define QUARTERS	4
 #define QUARTER_ADDR(n)	((unsigned long)((n) * 3 % QUARTERS) << (BITS_PER_LONG - 2))
 
-/* This makes 3 its own inverse: the product of prime and address begins with N again. */
+/* Then 3 is its own inverse: the product of prime and address begins with N again. */
 static_assert(GOLDEN_RATIO_PRIME % QUARTERS == 3);
 
 static struct kprobe_point tombstones[QUARTERS] = {
@@ -105,8 +106,7 @@ static __always_inline unsigned long table_after(const struct point_table *table
  * get_kprobe() - the probe at an address
  * @addr: exactly as it was registered; any value may be asked for
  *
- * Context: Any in which RCU readers may be: preemption disabled, or kprobe_mutex
- * held.
+ * Context: Any that allows RCU readers: preemption disabled, or kprobe_mutex held.
  * Return: the probe that stands for all those registered there, or NULL.
  */
 noinstr struct kprobe *get_kprobe(void *addr)
@@ -130,12 +130,12 @@ static __always_inline u8 *block_of(const struct point_table *table, unsigned lo
 }
 
 /**
- * kprobes_in_block() - how many probes may there be around an address?
+ * kprobes_in_block() - upper limit of the number of probes around an address
  * @addr: any address
  *
  * Context: As get_kprobe().
- * Return: the number of probed addresses in the KPROBE_BLOCK bytes, aligned to as much,
- * that @addr is in, or more.
+ * Return: the number of probed addresses in the aligned KPROBE_BLOCK bytes that contain
+ * @addr, or more.
  */
 noinstr unsigned int kprobes_in_block(unsigned long addr)
 {
@@ -160,7 +160,10 @@ struct kprobe_point *kprobe_point_find(unsigned long addr)
 	return p ? point_of(p) : NULL;
 }
 
-/* Is @point the one at @addr, or one that was? It may be any pointer. */
+/*
+ * Is @point the point at @addr, or one whose text at @addr is gone? @point may be any
+ * pointer.
+ */
 bool kprobe_table_has(const struct kprobe_point *point, unsigned long addr)
 {
 	struct kprobe_point *gone;
@@ -278,14 +281,14 @@ void kprobe_table_del(struct kprobe_point *point)
 		table_remove(table_protected(point_table), point);
 }
 
-/* The text goes away: hide the point from hits, but let its members' owners find it. */
+/* The text is freed: hide the point from hits, but let the owners of members find it. */
 void kprobe_table_set_gone(struct kprobe_point *point)
 {
 	table_remove(table_protected(point_table), point);
 	hash_add(points_gone, &point->op.kp.hlist, point_addr(point));
 }
 
-/* Call @fn for the point at @addr, and for those that were there before their text went. */
+/* Call @fn for the point at @addr, and for the points whose text at @addr is gone. */
 int kprobe_points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data),
 		     void *data)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The table of points: no address at all finds what is left of a removed point.
- */
+/* The table of points: no address finds the tombstone of a removed point. */
 #include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/cleanup.h>
@@ -16,8 +14,8 @@
 static struct kprobe_point fakes[45];
 
 /*
- * Addresses that user space has chosen, or can, and those that have only the highest
- * bits set.
+ * Addresses that user space has chosen, or can choose, and those that have only the
+ * highest bits set.
  */
 static const unsigned long addrs[] = {
 	0,
@@ -29,7 +27,7 @@ static const unsigned long addrs[] = {
 	ULONG_MAX,
 };
 
-/* A row of points that begins where a look-up for @addr begins. */
+/* Add a row of points that begins where a look-up for @addr begins. */
 static void add_row(unsigned long addr)
 {
 	unsigned int i;
@@ -57,7 +55,7 @@ static void expect_none_found(struct kunit *test)
 		KUNIT_EXPECT_NULL_MSG(test, get_kprobe((void *)addrs[i]), "%#lx", addrs[i]);
 }
 
-/* Of each address in turn the whole way of a look-up is paved with removed points. */
+/* For each address, the whole way of a look-up leads over removed points. */
 static void table_tombstones(struct kunit *test)
 {
 	unsigned int i;
@@ -73,7 +71,7 @@ static void table_tombstones(struct kunit *test)
 	}
 }
 
-/* Points behind tombstones are found, and a new one takes the place of the first. */
+/* Points behind tombstones are found, and a new one replaces the first tombstone. */
 static void table_behind_tombstones(struct kunit *test)
 {
 	struct kprobe_point *last = &fakes[ARRAY_SIZE(fakes) - 1];
@@ -92,7 +90,7 @@ static void table_behind_tombstones(struct kunit *test)
 	expect_none_found(test);
 }
 
-/* One more than can be counted. */
+/* One more than a counter can count. */
 #define CROWD	(U8_MAX + 1U)
 
 static struct kprobe_point *crowd_alloc(struct kunit *test, unsigned long addr)
@@ -138,7 +136,7 @@ static void table_counts_blocks(struct kunit *test)
 	expect_counted(test, crowd, KPROBE_BLOCK, 0);
 	KUNIT_EXPECT_EQ(test, kprobes_in_block(addr), before);
 
-	/* From now on the counter stays as it is, and says that there may be some. */
+	/* From now on the counter does not change, and says that there may be points. */
 	expect_counted(test, crowd, CROWD, 1);
 	kprobe_table_del(&crowd[0]);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What a point wants of its text: its members, its detour and the global switches
- * tell.
- */
+/* Which text a point needs: its members, its detour and the global switches decide. */
 #include <linux/kprobes.h>
 
 #include "detour.h"
@@ -21,7 +18,7 @@ bool kprobe_points_all_off(void)
 	return all_off;
 }
 
-/* The caller reconciles all points. */
+/* The caller must reconcile all points. */
 void kprobe_want_all_off(bool off)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -29,7 +26,7 @@ void kprobe_want_all_off(bool off)
 	all_off = off;
 }
 
-/* The caller reconciles all points. */
+/* The caller must reconcile all points. */
 void kprobe_want_jumps(bool may)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -39,18 +36,18 @@ void kprobe_want_jumps(bool may)
 
 static bool point_ignores_all_off(struct kprobe_point *point)
 {
-	/* Some ports read the probed text here. */
+	/* Some ports read the probed text here, so do not ask when that is gone. */
 	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
 	       arch_trampoline_kprobe(&point->op.kp);
 }
 
-/* A jump that was planned without one leads to no call of a post_handler. */
+/* A jump that was planned without a post_handler does not lead to a call of one. */
 static bool point_misses_post(struct kprobe_point *point)
 {
 	return point_has_jump(point) ? !point->calls_post : !point_detour_calls_post(point);
 }
 
-/* All but whether a neighbour is in the way. */
+/* Read all inputs, except whether a neighbour is in the way. */
 struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
 {
 	return (struct point_inputs){
@@ -62,7 +59,7 @@ struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
 	};
 }
 
-/* Does the point want anything but the original text at its address? */
+/* Does the point need anything but the original text at its address? */
 bool kprobe_point_wants_text(struct kprobe_point *point)
 {
 	struct point_inputs in = kprobe_point_read_inputs(point);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What a point wants of its text.
- */
+/* Which text a point needs. */
 #ifndef _KERNEL_KPROBES_WANT_H
 #define _KERNEL_KPROBES_WANT_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobes from outside: everything here goes through the functions and fields that any
- * module can use, and holds on every architecture unless it says so. These cases are about
- * probes that are hit; returns.c has those of return probes, stacks.c what stack traces
- * show through them, refused.c what must be refused, and sites.c ftrace sites with others
- * on them.
+ * Tests of kprobes through the public interface: they use only functions and fields that any
+ * module can use, and hold on every architecture unless they say otherwise. This file tests
+ * hits of probes; returns.c tests return probes, stacks.c stack traces through followed
+ * calls, refused.c refusals, and sites.c ftrace sites with other users.
  */
 #include <linux/delay.h>
 #include <linux/ftrace.h>
@@ -35,7 +34,7 @@ static void kprobe_by_symbol(struct kunit *test)
 	w->kp.addr = NULL;
 	w->kp.symbol_name = t->name;
 	must_add(test, w);
-	/* Failure X5: some entries begin with a landing pad, which the probe comes after. */
+	/* Failure X5: if the entry begins with a landing pad, the probe is behind it. */
 	KUNIT_EXPECT_GE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t));
 	KUNIT_EXPECT_LE(test, (unsigned long)w->kp.addr, (unsigned long)text_of(t) + 16);
 	expect_call(test, t, w, 1, 1);
@@ -75,7 +74,7 @@ static void kprobe_handler_context(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, w->preemptible);
 	KUNIT_EXPECT_FALSE(test, w->user);
 	KUNIT_EXPECT_EQ(test, w->post_flags, 0);
-	/* On some it is behind the bytes that a breakpoint has. */
+	/* On some architectures the ip is behind the breakpoint. */
 	if (IS_ENABLED(CONFIG_X86))
 		ip++;
 	else if (IS_ENABLED(CONFIG_S390) && !(w->kp.flags & KPROBE_FLAG_FTRACE))
@@ -133,7 +132,7 @@ static void kprobe_registered_again(struct kunit *test)
 	}
 }
 
-/* Of the caller's flags only one is a question to us. */
+/* Registration must ignore all flags of the caller but KPROBE_FLAG_DISABLED. */
 static void kprobe_caller_flags(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -289,7 +288,7 @@ static void fellows_disabled_one_by_one(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, w[j]->post, j + 1);
 }
 
-/* One joins disabled, and the other leaves before it is ever enabled. */
+/* The second member joins disabled, and the first leaves before it is enabled. */
 static void fellow_joins_disabled(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -307,9 +306,9 @@ static void fellow_joins_disabled(struct kunit *test)
 }
 
 /*
- * A post_handler may need the address to be probed in another way. All orders
- * in which it can come and go: bit 0, it is the first to be registered; bit 1,
- * the first to leave; bit 2, disabled before that.
+ * A post_handler may require another kind of probe at the address. Try all orders in
+ * which it can come and go: bit 0, it is registered first; bit 1, it leaves first; bit
+ * 2, it is disabled before that.
  */
 static void post_handler_comes_and_goes(struct kunit *test)
 {
@@ -371,7 +370,7 @@ static void kprobe_batch(struct kunit *test)
 	expect_call(test, PLAIN, w[2], 0, 0);
 }
 
-/* What cannot be unregistered does not keep the others from it. */
+/* Entries that cannot be unregistered must not prevent the others from being so. */
 static void kprobe_batch_with_strangers(struct kunit *test)
 {
 	struct watch *w = added_watch(test, PLAIN, true);
@@ -413,7 +412,7 @@ static void kprobe_missed(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
 
-	/* The one inside must not have ended the one outside. */
+	/* The inner hit must not have ended the outer one. */
 	call(test, inner, 1);
 	KUNIT_EXPECT_EQ(test, missed[0]->pre, 1);
 	KUNIT_EXPECT_EQ(test, missed[1]->post, 1);
@@ -436,7 +435,7 @@ static void kprobe_missed_in_post(struct kunit *test)
 	expect_call(test, inner, missed, 1, 1);
 }
 
-/* -- probes that come and go under those who call -- */
+/* -- probes that come and go while the function is called -- */
 
 #define NR_CALLERS	3
 #define NR_ROUNDS	160
@@ -521,11 +520,11 @@ static void unregister_round_return(struct round *r)
 
 #endif
 
-/* The memory is gone after each round, as it is when a module is unloaded. */
+/* Free the memory after each round, as when a module is unloaded. */
 static int one_round(unsigned int i)
 {
 	struct round *r = kzalloc(sizeof(*r), GFP_KERNEL);
-	/* Sites of ftrace cost many times what breakpoints do. */
+	/* Changing an ftrace site takes many times as long as a breakpoint. */
 	const struct target *t = i % 8 ? PLAIN : TRACED;
 	int err;
 

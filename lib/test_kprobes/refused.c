@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What must be refused: which error tells why, and the probe and the text stay as they were.
+ * Tests of refusals: the error code must fit the reason, and the struct and the text must not
+ * change.
  */
 #include <linux/filter.h>
 #include <linux/ftrace.h>
@@ -13,7 +14,7 @@ struct bad_input {
 	const char *what;
 	void (*fill)(struct kunit *test, struct kprobe *kp);
 	int err;
-	int or_err;	/* where it depends on the kernel's configuration */
+	int or_err;	/* another error that some configurations may return */
 };
 
 static void fill_both(struct kunit *test, struct kprobe *kp)
@@ -128,13 +129,13 @@ static void fill_forbidden_symbol(struct kunit *test, struct kprobe *kp)
 	fill_symbol(kp, FORBIDDEN->name, 0);
 }
 
-/* What compilers put in front of a function has names like these. */
+/* Compilers give such names to the code and data that they put in front of a function. */
 static noinline notrace void __used __pfx_kprobes_test(void)
 {
 	barrier();
 }
 
-/* That of a type's hash is there on x86 only. */
+/* Only on x86 do compilers name the type hash. */
 #if defined(CONFIG_CFI_CLANG) && defined(CONFIG_X86)
 #define CFI_SYMBOL	"__cfi_kprobes_test_plain"
 #else
@@ -157,7 +158,7 @@ static void fill_cfi(struct kunit *test, struct kprobe *kp)
 
 static void fill_trampoline(struct kunit *test, struct kprobe *kp)
 {
-	/* On these it is a probe that makes it a trampoline. */
+	/* On these architectures the trampoline works by a kprobe on it. */
 	if (IS_ENABLED(CONFIG_PPC) || IS_ENABLED(CONFIG_MIPS))
 		fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
 			    "rethook_trampoline_handler" : "__kretprobe_trampoline_handler", 0);
@@ -186,7 +187,7 @@ static void fill_bpf(struct kunit *test, struct kprobe *kp)
 }
 #endif
 
-/* An instruction of more than two bytes, and how to tell where it is. */
+/* An instruction of more than two bytes, and its offset in the function. */
 #if defined(CONFIG_X86)
 #define LONG_INSN	"1:	movl $0x12345678, %0\n"	\
 			"	mov $1b, %1\n"
@@ -244,7 +245,7 @@ static const struct bad_input bad_inputs[] = {
 	{ "offset far beyond", fill_far, -EINVAL, -ENOENT },
 	{ "offset overflows", fill_overflow, -EINVAL, -ENOENT },
 	{ "address overflows", fill_addr_overflow, -EINVAL, -ENOENT },
-	/* Failure C12, and those behind */
+	/* Failure C12, for this and the following */
 	{ "user address", fill_user, -EINVAL, -ENOENT },
 	{ "end of the address space", fill_high, -EINVAL, -ENOENT },
 	{ "the last address", fill_highest, -EINVAL, -ENOENT },
@@ -301,7 +302,7 @@ static void bad_input_kprobe(struct kunit *test)
 		expect_clean(test, &w->kp, &before);
 	}
 
-	/* It can be mended, and used. */
+	/* The struct can be corrected and used. */
 	w->kp.addr = text_of(PLAIN);
 	w->kp.symbol_name = NULL;
 	w->kp.offset = 0;
@@ -351,7 +352,7 @@ static void bad_input_kretprobe(struct kunit *test)
 	bad->fill(test, &rp->kp);
 	before = rp->kp;
 	err = register_kretprobe(rp);
-	/* What is not an instruction is no function's entry either. */
+	/* A return probe may also fail with -EINVAL: not a function's entry. */
 	if (err != -EINVAL)
 		expect_error(test, bad, err);
 	KUNIT_EXPECT_FALSE(test, linked(&rp->kp));
@@ -383,7 +384,7 @@ static void bad_input_null(struct kunit *test)
 	expect_call(test, PLAIN, w, 0, 0);
 }
 
-/* The probe that is there goes on working. */
+/* The registered probe must continue to work. */
 static void bad_input_registered_twice(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -406,7 +407,7 @@ static void bad_input_registered_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->pre, 4);
 }
 
-/* Filled in again, as its owner had it before the address was found. */
+/* The owner fills in its registered struct again, as before the address was resolved. */
 static void bad_input_registered_anew(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -427,7 +428,10 @@ static void bad_input_registered_anew(struct kunit *test)
 	expect_call(test, t, fellow, 1, 1);
 }
 
-/* An offset leads elsewhere the second time, where there may be an instruction, too. */
+/*
+ * Registration has resolved the address: applied a second time, the offset leads to another
+ * address, which may be an instruction as well.
+ */
 static void bad_input_registered_elsewhere(struct kunit *test)
 {
 	bool in_order = text_of(PLAIN) < text_of(TRACED);
@@ -482,7 +486,7 @@ static void bad_input_unregistered_twice(struct kunit *test)
 	expect_call(test, t, w, 0, 0);
 }
 
-/* Failure M9: a probe in the code that it would have to be removed by. */
+/* Failure M9: a probe in the code that would have to remove it. */
 static void bad_input_kprobes_itself(struct kunit *test)
 {
 	void *functions[] = {

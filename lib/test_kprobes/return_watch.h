@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A return probe that writes down what happens to it.
+ * A return probe that records its calls.
  */
 #ifndef _LIB_TEST_KPROBES_RETURN_WATCH_H
 #define _LIB_TEST_KPROBES_RETURN_WATCH_H
@@ -20,7 +20,7 @@ struct return_watch {
 	struct kretprobe rp;
 	unsigned int entered;
 	unsigned int returned;
-	unsigned int wrong;	/* what the return handler did not find as it should */
+	unsigned int wrong;	/* number of failed checks in the return handler */
 	unsigned long serial;
 	unsigned long value;
 	unsigned long ret_addr;
@@ -41,7 +41,7 @@ static inline int watch_entry(struct kretprobe_instance *ri, struct pt_regs *reg
 	return w->refuse;
 }
 
-/* Failure R6: of the architectures of which it is known what a return does to it. */
+/* Failure R6: check the stack pointer where it is known how a return changes it. */
 static inline bool sp_is_wrong(unsigned long sp, unsigned long sp_at_entry)
 {
 	if (IS_ENABLED(CONFIG_X86))
@@ -50,7 +50,7 @@ static inline bool sp_is_wrong(unsigned long sp, unsigned long sp_at_entry)
 	return (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_RISCV)) && sp != sp_at_entry;
 }
 
-/* Each return must find the data of its own entry: the latest not yet returned. */
+/* Each return must get the data of its own entry, the latest that has not returned. */
 static inline int watch_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct return_watch *w = container_of(get_kretprobe(ri), struct return_watch, rp);

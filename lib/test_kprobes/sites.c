@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ftrace sites that probes share with others, and those that others hold.
+ * Tests of ftrace sites with other users: sites that probes share with them, and sites that
+ * another user holds exclusively.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -15,7 +16,7 @@ static void change_nothing(unsigned long ip, unsigned long parent_ip, struct ftr
 {
 }
 
-/* As a live patch: only one at a time may change where a function goes on. */
+/* Like a live patch: only one user at a time may have IPMODIFY. */
 static struct ftrace_ops rival = {
 	.func = change_nothing,
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
@@ -36,7 +37,7 @@ static int add_rival(struct kunit *test)
 	return err ?: kunit_add_action_or_reset(test, drop_rival, NULL);
 }
 
-/* On some architectures what a symbol leads to is not its site. */
+/* On some architectures a probe by symbol is not on the ftrace site. */
 static void need_site(struct kunit *test)
 {
 	struct watch *w = added_watch(test, TRACED, false);
@@ -98,7 +99,7 @@ static void rival_while_disabled(struct kunit *test)
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */
 
-/* -- ftrace sites that a tracer is on as well -- */
+/* -- ftrace sites that probes share with a tracer -- */
 
 static unsigned int nr_traced;
 
@@ -135,7 +136,7 @@ static void expect_at_site(struct kunit *test, struct watch *w, bool probed, boo
 	KUNIT_EXPECT_EQ(test, nr_traced - before, traced);
 }
 
-/* Who comes first, and who leaves first? */
+/* Test one order in which the probe and the tracer come and leave. */
 static void share_site(struct kunit *test, bool probe_comes, bool probe_leaves)
 {
 	struct watch *w = new_watch(test, TRACED, true);
@@ -171,7 +172,7 @@ static void site_shared(struct kunit *test)
 		share_site(test, i & 1, i & 2);
 }
 
-/* The probe's text is written and restored while the tracer stays. */
+/* Disabling and enabling the probe changes the text while the tracer stays. */
 static void site_shared_disabled(struct kunit *test)
 {
 	struct watch *w = added_watch(test, TRACED, true);

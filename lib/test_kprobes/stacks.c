@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stack traces through calls that return probes follow show the callers, and not where the
- * probes have the calls return to.
+ * Tests of stack traces through followed calls: they must show the callers, and not the
+ * trampolines of return probes.
  */
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/stacktrace.h>
 #include "return_watch.h"
 #include "targets.h"
@@ -13,7 +15,7 @@
 #define NR_FRAMES	3
 #define MAX_TRACE	64
 
-/* Where the frames return to, innermost first: noted when nothing is probed. */
+/* Return addresses of the frames, innermost first, recorded without probes. */
 static unsigned long frames[NR_FRAMES];
 static bool note_frames;
 
@@ -22,7 +24,7 @@ struct trace {
 	unsigned long entries[MAX_TRACE];
 };
 
-/* Taken by each of the return handlers, and in the body of the innermost. */
+/* Traces taken by each return handler, and in the body of the innermost function. */
 static struct trace regs_trace[NR_FRAMES], own_trace[NR_FRAMES], body_trace;
 
 static void note_frame(unsigned int i, unsigned long ret_addr)
@@ -61,7 +63,7 @@ static noinline u32 kprobes_test_outer(u32 n)
 
 static u32 (*outer_function)(u32 n) = kprobes_test_outer;
 
-/* The one call that the outermost frame returns to. */
+/* The only caller, which the outermost frame returns to. */
 static noinline u32 call_frames(u32 n)
 {
 	n = READ_ONCE(outer_function)(n);
@@ -119,7 +121,7 @@ static void learn_frames(struct kunit *test)
 	memset(own_trace, 0, sizeof(own_trace));
 }
 
-/* The frames from @first on, in this order; others may stand between them. */
+/* Return whether @trace has the frames from @first on in order, perhaps with others between. */
 static bool shows_frames(const struct trace *trace, unsigned int first)
 {
 	unsigned int i;
@@ -193,6 +195,59 @@ static void stacktrace_shared_function(struct kunit *test)
 	expect_traces(test, 0);
 }
 
+static struct task_struct *tested;
+static struct trace schedule_trace;
+
+static int demand_preemption(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	WRITE_ONCE(tested, current);
+	set_tsk_need_resched(current);
+	set_preempt_need_resched();
+
+	return 0;
+}
+
+static int trace_preempted(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct trace *trace = &schedule_trace;
+
+	if (current != READ_ONCE(tested))
+		return 0;
+
+	WRITE_ONCE(tested, NULL);
+	trace->nr = stack_trace_save(trace->entries, MAX_TRACE, 0);
+
+	return 0;
+}
+
+static void drop_probe(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+/* The end of a followed return is where a handler's wish to preempt is granted. */
+static void stacktrace_preempted(struct kunit *test)
+{
+	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+
+	if (!preempt_model_preemptible())
+		kunit_skip(test, "nothing preempts this kernel");
+
+	KUNIT_ASSERT_NOT_NULL(test, kp);
+	kp->symbol_name = "__schedule";
+	kp->pre_handler = trace_preempted;
+	KUNIT_ASSERT_EQ(test, 0, register_kprobe(kp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, kp));
+
+	learn_frames(test);
+	probe_frame(test, 0);
+	frame_probes[0].rp.handler = demand_preemption;
+	schedule_trace.nr = 0;
+	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
+	KUNIT_EXPECT_TRUE(test, shows_frames(&schedule_trace, 0));
+	KUNIT_EXPECT_FALSE(test, shows_trampoline(&schedule_trace));
+}
+
 #ifdef CONFIG_FPROBE
 
 static unsigned int fprobe_exits;
@@ -208,7 +263,7 @@ static void drop_frame_fprobe(void *fp)
 	unregister_fprobe(fp);
 }
 
-/* It diverts the same returns with a trampoline of its own. */
+/* An fprobe diverts the same returns to a trampoline of its own. */
 static void add_frame_fprobe(struct kunit *test)
 {
 	unsigned long sites[] = {
@@ -217,7 +272,7 @@ static void add_frame_fprobe(struct kunit *test)
 	};
 	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
 
-	/* ftrace goes on listing one that is not in allocated memory. */
+	/* Allocated, because ftrace keeps a static one in its list. */
 	KUNIT_ASSERT_NOT_NULL(test, fp);
 	fp->exit_handler = count_fprobe_exit;
 	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, sites, 2));
@@ -261,6 +316,7 @@ static struct kunit_case stacks_cases[] = {
 	KUNIT_CASE(stacktrace_in_return_handler),
 	KUNIT_CASE(stacktrace_nested),
 	KUNIT_CASE(stacktrace_shared_function),
+	KUNIT_CASE(stacktrace_preempted),
 #ifdef CONFIG_FPROBE
 	KUNIT_CASE(stacktrace_fprobe_first),
 	KUNIT_CASE(stacktrace_fprobe_last),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions that the tests of kprobes' public interface probe. Most cases run on two.
- * One can be traced, so that its first probe sits on an ftrace site where the architecture
- * has probes on ftrace; the other cannot, so that it is always probed through a breakpoint.
- * After each case the text of all of them must be what it was before the first, and the
+ * The functions that the tests of kprobes' public interface probe. Most cases run on two of
+ * them. One can be traced, so that its first probe is on an ftrace site if the architecture
+ * has probes on ftrace. The other cannot, so that it is always probed by a breakpoint. After
+ * each case the text of all functions must be the same as before the first case, and the
  * kernel must not have warned.
  */
 #include <linux/kprobes.h>
@@ -24,7 +24,7 @@ static noinline notrace u32 kprobes_test_plain(u32 n)
 	return n * 5 + 7;
 }
 
-/* Where a pre_handler can send the callers of the others. */
+/* A pre_handler can redirect calls of the other functions to this one. */
 static noinline notrace u32 kprobes_test_stand_in(u32 n)
 {
 	barrier();
@@ -50,7 +50,7 @@ static noinline u32 kprobes_test_recursive(u32 depth)
 	return below + depth;
 }
 
-/* The address after a call: an instruction, and not the first of a function. */
+/* A return address, as the address of an instruction inside a function. */
 unsigned long kprobes_test_return_place;
 
 static noinline notrace void note_middle(void)
@@ -65,7 +65,7 @@ static noinline notrace u32 kprobes_test_middle(u32 n)
 	return n * 19 + 23;
 }
 
-/* Not const: nothing may be known of the functions where they are called. */
+/* Not const, so that the compiler knows nothing about the functions that are called. */
 struct target kprobes_test_targets[NR_TARGETS] = {
 	{ "kprobes_test_traced", kprobes_test_traced, 3, 1 },
 	{ "kprobes_test_plain", kprobes_test_plain, 5, 7 },
@@ -94,10 +94,10 @@ int kprobes_test_call_in_handler(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* Of all handler calls, the last. */
+/* Serial number of the last handler call. */
 unsigned int kprobes_test_turn;
 
-/* -- after each case: no trace of it -- */
+/* -- checks after each case -- */
 
 #define TEXT_BYTES 64
 
@@ -132,7 +132,7 @@ static void expect_nothing_left(void *context)
 		KUNIT_EXPECT_FALSE_MSG(test, test_taint(TAINT_WARN), "the kernel has warned");
 }
 
-/* The action that is added first runs last, when all probes are gone. */
+/* The action that is added first runs last, after all probes have been removed. */
 int kprobes_test_init(struct kunit *test)
 {
 	warned_before = test_taint(TAINT_WARN);

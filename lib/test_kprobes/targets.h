@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of kprobes' public interface have in common: the functions that are
- * probed, and a probe that writes down what happens to it.
+ * Declarations shared by the tests of kprobes' public interface: the probed functions,
+ * and a probe that records its hits.
  */
 #ifndef _LIB_TEST_KPROBES_TARGETS_H
 #define _LIB_TEST_KPROBES_TARGETS_H
@@ -25,7 +25,7 @@ struct target {
 
 extern struct target kprobes_test_targets[NR_TARGETS];
 
-/* Most cases are about the first two. */
+/* Most cases run on the first two, the subjects. */
 #define TRACED		(&kprobes_test_targets[0])
 #define PLAIN		(&kprobes_test_targets[1])
 #define STAND_IN	(&kprobes_test_targets[2])
@@ -34,12 +34,12 @@ extern struct target kprobes_test_targets[NR_TARGETS];
 #define MIDDLE		(&kprobes_test_targets[5])
 #define NR_SUBJECTS	2
 
-/* Calls RECURSIVE; and where the call that MIDDLE makes returns to. */
+/* Calls RECURSIVE. The other is the return address of the call that MIDDLE makes. */
 extern u32 (*kprobes_test_recurse)(u32 depth);
 extern unsigned long kprobes_test_return_place;
 
 const void *kprobes_test_next_subject(const void *prev, char *desc);
-/* A pre_handler, which calls the one that is named before. */
+/* A pre_handler that calls kprobes_test_called_in_handler. */
 extern const struct target *kprobes_test_called_in_handler;
 int kprobes_test_call_in_handler(struct kprobe *kp, struct pt_regs *regs);
 
@@ -56,7 +56,7 @@ static inline u32 value_of(const struct target *t, u32 n)
 	return n * t->factor + t->addend;
 }
 
-/* All calls come from here. */
+/* All calls of targets are made here. */
 static noinline notrace __maybe_unused u32 ask(const struct target *t, u32 n)
 {
 	u32 (*function)(u32 n) = READ_ONCE(t->call);
@@ -75,9 +75,9 @@ static inline void call(struct kunit *test, const struct target *t, unsigned int
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0, "results of %s", t->name);
 }
 
-/* -- a probe that writes down what happens to it -- */
+/* -- a probe that records its hits -- */
 
-/* On s390 what has them is not there for modules. */
+/* On s390 the function that reads arguments is not exported to modules. */
 #if defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API) && !(defined(MODULE) && defined(CONFIG_S390))
 #define TELLS_ARGUMENTS	1
 #else
@@ -88,7 +88,7 @@ struct watch {
 	struct kprobe kp;
 	unsigned int pre;
 	unsigned int post;
-	unsigned int pre_turn;	/* its place among all handler calls */
+	unsigned int pre_turn;	/* serial number of the last call of pre_handler */
 	unsigned int post_turn;
 	unsigned long pre_ip;
 	unsigned long arg;
@@ -124,7 +124,7 @@ static inline void watch_post(struct kprobe *kp, struct pt_regs *regs, unsigned 
 	w->post_flags |= flags;
 }
 
-/* As a tracer does it, who asks later by these links whether it is registered. */
+/* Like tracers, which tell by these links whether a probe is registered. */
 static inline void init_links(struct kprobe *kp)
 {
 	INIT_HLIST_NODE(&kp->hlist);
@@ -153,7 +153,7 @@ static inline void drop_kprobe(void *kp)
 	unregister_kprobe(kp);
 }
 
-/* Unregistered at the end of the case if it does not come to that before. */
+/* Register @w, to be unregistered at the end of the case at the latest. */
 static inline int add(struct kunit *test, struct watch *w)
 {
 	int err = register_kprobe(&w->kp);
@@ -181,7 +181,7 @@ static inline struct watch *added_watch(struct kunit *test, const struct target 
 	return w;
 }
 
-/* One more call: which of the handlers run? */
+/* Call once, and expect this many calls of each handler. */
 static inline void expect_hits(struct kunit *test, const struct target *t, struct watch *w,
 			       unsigned int pre, unsigned int post, unsigned int line)
 {
@@ -194,7 +194,7 @@ static inline void expect_hits(struct kunit *test, const struct target *t, struc
 
 #define expect_call(test, t, w, pre, post)	expect_hits(test, t, w, pre, post, __LINE__)
 
-/* A struct that was refused can be used as if nobody had ever seen it. */
+/* A refused struct must be unchanged, so that it can be used again. */
 static inline void expect_clean(struct kunit *test, struct kprobe *kp, const struct kprobe *before)
 {
 	KUNIT_EXPECT_FALSE(test, linked(kp));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A jprobe: a handler with the parameters of the probed function, called with
- * its arguments when the function is entered. This one says who opens what.
+ * its arguments when the function is entered. This one prints which task opens
+ * which file.
  *
  *	insmod jprobe_example.ko
  *
- * The handler has to be of the function's type, so the function is no parameter
- * of the module.
+ * The handler must have the function's type, so the function cannot be a
+ * parameter of the module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,9 +21,9 @@
 #include <linux/uaccess.h>
 
 /*
- * Has the parameters of do_sys_openat2(). The memory of the program cannot be waited
- * for here: a name that is not there yet is left out, and one that goes on in another
- * page is cut.
+ * Has the parameters of do_sys_openat2(). A handler must not sleep until a page of the
+ * program has been read in: a name that is not in memory is omitted, and one that
+ * crosses a page boundary is truncated.
  */
 static long on_open(int dfd, const char __user *filename, struct open_how *how)
 {
@@ -34,7 +35,7 @@ static long on_open(int dfd, const char __user *filename, struct open_how *how)
 	pr_info("do_sys_openat2: %s[%d] opens %s from %d with flags %#llo\n", current->comm,
 		task_pid_nr(current), name, dfd, how->flags);
 
-	/* Handlers used to end with this. It may be left out. */
+	/* Handlers used to end with this. It is optional. */
 	jprobe_return();
 	return 0;
 }

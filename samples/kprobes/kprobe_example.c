@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe on one instruction, the first of a function: says who is about to
- * run it, and where execution goes on after it.
+ * A probe on one instruction, the first of a function: prints which task is about
+ * to execute it, and where execution continues after it.
  *
  *	insmod kprobe_example.ko [symbol=NAME]
  *
@@ -19,7 +19,7 @@ static char *symbol = "kernel_clone";
 module_param(symbol, charp, 0444);
 MODULE_PARM_DESC(symbol, "function to probe");
 
-/* Runs before the instruction. Result 0: nothing to add, go on with it. */
+/* Runs before the instruction. Returns 0 to execute the instruction. */
 static int before_insn(struct kprobe *p, struct pt_regs *regs)
 {
 	pr_info("%s: %s[%d] arrives, ip %pS\n", p->symbol_name, current->comm,
@@ -27,7 +27,7 @@ static int before_insn(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Runs after it; @regs are what the instruction left behind. */
+/* Runs after the instruction, with @regs as the instruction has left them. */
 static void after_insn(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	pr_info("%s: %s[%d] goes on at %pS\n", p->symbol_name, current->comm,
@@ -56,7 +56,7 @@ static int __init kprobe_example_init(void)
 static void __exit kprobe_example_exit(void)
 {
 	unregister_kprobe(&probe);
-	/* No handler runs any more, so the count is final. */
+	/* No handler is running now, so the count is final. */
 	pr_info("probe on %s removed, %lu hits missed\n", symbol, probe.nmissed);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe that changes where execution goes on: a function of the kernel is left
- * out, and gives another result, but only for programs of a certain name.
+ * A probe that changes where execution continues: a function of the kernel is skipped
+ * and returns another result, but only for programs of a certain name.
  *
  *	insmod kprobe_redirect.ko [symbol=NAME] [comm=NAME] [value=N]
  *
- * With the defaults no program named "cat" can open a file: -13 is -EACCES. Take
- * care with other functions: what they would have done is not done, and callers
- * may rely on more than the result. Where a probe's jump always goes on behind it,
- * on arm and powerpc, a post_handler keeps the jump away.
+ * With the defaults no program named "cat" can open a file: -13 is -EACCES. Be
+ * careful with other functions: their side effects are missing, and callers may rely
+ * on more than the result. On arm and powerpc an optimized probe always continues
+ * behind the probed instruction, so a post_handler prevents the optimization.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,15 +32,15 @@ module_param(value, long, 0444);
 MODULE_PARM_DESC(value, "result they get");
 
 /*
- * Runs in the place of the function. At a function's entry the return address
- * is where the caller put it, so this returns to the caller.
+ * Runs in place of the function. At a function's entry the return address is still
+ * where the caller put it, so this returns to the caller.
  */
 static long instead(void)
 {
 	return value;
 }
 
-/* Result 1: the instruction pointer is not what it was, go on from there. */
+/* Returns 1 to continue at the instruction pointer that it has set. */
 static int at_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	if (strcmp(current->comm, comm))
@@ -73,7 +73,7 @@ static int __init kprobe_redirect_init(void)
 static void __exit kprobe_redirect_exit(void)
 {
 	unregister_kprobe(&probe);
-	/* Nobody comes to instead() any more, but a task may be preempted in it. */
+	/* No task can enter instead() any more, but one may have been preempted in it. */
 	synchronize_rcu_tasks();
 	pr_info("%s is as it was\n", symbol);
 }

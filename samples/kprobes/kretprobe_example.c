@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe on the return of a function: how long did each call take, and what
- * did it return?
+ * A probe on the return of a function: prints how long each call took, and what it
+ * returned.
  *
  *	insmod kretprobe_example.ko [func=NAME] [maxactive=N]
  *
- * The entry handler notes the time in the private data of the call, the return
- * handler of the same call finds it there, however many calls overlap.
+ * The entry handler stores the time in the private data of the call, where the return
+ * handler of the same call finds it, even if calls overlap.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,17 +24,17 @@ static int maxactive;
 module_param(maxactive, int, 0444);
 MODULE_PARM_DESC(maxactive, "calls to follow at one time from the start, 0 for the default");
 
-/* One of these exists for each call under way. */
+/* Private data of one call. */
 struct call {
 	u64 entered;
 };
 
-/* A result other than 0 would say: do not follow this call. */
+/* A return value other than 0 would mean: do not follow this call. */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
 
-	/* The clock that can be read in an NMI, which a breakpoint counts as. */
+	/* The handler may run in NMI context, where this clock can be read. */
 	call->entered = ktime_get_mono_fast_ns();
 	return 0;
 }
@@ -73,7 +73,7 @@ static int __init kretprobe_example_init(void)
 static void __exit kretprobe_example_exit(void)
 {
 	unregister_kretprobe(&probe);
-	/* More calls came at once than maxactive, and faster than room for more. */
+	/* Calls are missed if there are more at once than instances have been allocated. */
 	pr_info("return probe on %s removed, %d calls missed\n", func, probe.nmissed);
 }
 

@@ -9,14 +9,17 @@
 
 #include <asm-generic/kprobes.h>
 
-/* Offset in struct kprobe, for entry.S. */
+/* Offset of addr in struct kprobe, for entry.S; detour_hit.c asserts it. */
 #define KPROBE_ADDR		16
 
-/* Offsets in a detour, see struct detour. */
+/* Offsets of copy and behind in struct detour; detour_hit.c asserts them. */
 #define DETOUR_COPY		20
 #define DETOUR_BEHIND		68
 
-/* Offset of its breakpoint in kprobe_detour_leave(). */
+/* Offset of behind in struct slot; copy.c asserts it. */
+#define SLOT_BEHIND		40
+
+/* Offset of the breakpoint from the start of kprobe_detour_leave(). */
 #define DETOUR_LEAVE_BRK	8
 
 #ifndef __ASSEMBLY__
@@ -36,39 +39,39 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 struct kprobe;
 struct optimized_kprobe;
 
-/* A function has one address, that of its symbol. */
+/* A symbol's address is its function's entry: there are no function descriptors. */
 #define ARCH_KPROBES_PLAIN_NAMES	true
 
-/* BRK and its like cannot be probed. */
+/* The port refuses to probe BRK and other trapping instructions. */
 #define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
-/* preempt_count(), of which only the contexts are of interest. */
+/* The core compares only the context bits of preempt_count(). */
 #define arch_hit_context()	preempt_count()
 
-/* What the exception of a breakpoint adds to preempt_count(): no context. */
+/* The exception of a breakpoint adds no context to preempt_count(). */
 #define KPROBE_TRAP_COUNT	0
 
-/* Instructions of one kprobe_opcode_t each. */
+/* Every instruction is one kprobe_opcode_t. */
 #define MAX_INSN_SIZE		1
 
-/* The probed address, two copies that go on elsewhere, and a literal. */
-#define KPROBE_INSN_SLOT_SIZE	40
+/* struct slot: the probed address, two copies with their exits, a literal, and @behind. */
+#define KPROBE_INSN_SLOT_SIZE	56
 
 #ifdef CONFIG_OPTPROBES
 
 /* A jump is one instruction. */
 #define MAX_OPTIMIZED_LENGTH	4
 
-/* Instructions of a detour, and what it begins with. */
+/* Size of struct detour in kprobe_opcode_t. */
 #define MAX_OPTINSN_SIZE	20
 
 /**
- * struct arch_optimized_insn - how to reach one probe by a jump
+ * struct arch_optimized_insn - the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
- * @why: an enum detour_obstacle, when there is none
+ * @why: the enum detour_obstacle that prevents a detour
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
@@ -97,7 +100,7 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
- * @saved_daif: exception mask of the probed code, whose copy runs with another
+ * @saved_daif: exception mask of the probed code; the second copy runs with another
  */
 struct kprobe_ctlblk {
 	unsigned int context;
@@ -108,7 +111,14 @@ extern const int kretprobe_blacklist_size;
 
 void arch_remove_kprobe(struct kprobe *p);
 
-int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
+/*
+ * A fault in a handler needs nothing here: the exception table has its fixup, if any.
+ * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
+ */
+static inline int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
+{
+	return 0;
+}
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);

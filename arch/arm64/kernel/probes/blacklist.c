@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a breakpoint of this architecture must not be.
+ * Blacklist: code that must not be probed on arm64.
  */
 #include <linux/array_size.h>
 #include <linux/ftrace.h>
@@ -9,30 +9,50 @@
 #include <linux/kprobes_port.h>
 #include <asm/sections.h>
 
-/* What ftrace sites call has inner symbols that look like functions, and is rewritten. */
-static int __init blacklist_ftrace(void)
-{
+static const struct kprobe_area areas[] __initconst = {
+	/* An exception in the entry code would overwrite the state of another. */
+	{ __entry_text_start, __entry_text_end },
+	{ __irqentry_text_start, __irqentry_text_end },
+	/* The hypervisor's exception vectors do not handle breakpoints of kprobes. */
+	{ __hyp_idmap_text_start, __hyp_idmap_text_end },
+	{ __hyp_text_start, __hyp_text_end },
 #ifdef CONFIG_DYNAMIC_FTRACE
-	return kprobe_add_area_blacklist((unsigned long)ftrace_caller,
-					 (unsigned long)ftrace_stub);
-#else
-	return 0;
+	/* ftrace patches this trampoline; symbols inside it look like functions. */
+	{ ftrace_caller, ftrace_stub },
 #endif
-}
+};
 
 /*
- * A trap calls these when it begins or ends, so a hit would recurse without end. A trap
- * that interrupts lockdep leaves lockdep's state as it is. To count preemption, a trap may
- * walk the stack for its caller's caller.
+ * The trap's entry and exit code calls these, so a hit would recurse without end. What it
+ * calls of lockdep is in the core's list. __memset() is here because counting preemption
+ * may walk the stack for the caller's caller.
  */
 static const char * const traps_call[] __initconst = {
-#ifdef CONFIG_PROVE_LOCKING
-	"rcu_is_watching",
-	"lockdep_hardirqs_on_prepare",
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	/* Entry code, but not in its section. The second is a symbol inside the first. */
+	"__swpan_entry_el1",
+	"__swpan_entry_el0",
+	"__swpan_exit_el1",
+	"__swpan_exit_el0",
+	/* Inline, but not always; a detour calls them. */
+	"uaccess_ttbr0_disable",
+	"uaccess_ttbr0_enable",
+	"__uaccess_ttbr0_disable",
+	"__uaccess_ttbr0_enable",
 #endif
 #if defined(CONFIG_DEBUG_PREEMPT) || defined(CONFIG_TRACE_PREEMPT_TOGGLE)
 	"__memset",
 #endif
+	/* These are inline, but compilers may leave them out of line; the core has others. */
+	"__kern_my_cpu_offset",
+	"__percpu_read_32",
+	"__percpu_read_64",
+	"__percpu_write_32",
+	"__percpu_write_64",
+	"stackinfo_get_irq",
+	"stackinfo_get_task",
+	"unwind_init_common",
+	"unwind_next_frame_record",
 };
 
 /*
@@ -82,10 +102,12 @@ static const char * const without_vectors[] __initconst = {
 	"kvm_hyp_handle_mops",
 	"kvm_hyp_handle_sysreg_vhe",
 	"kvm_auth_eretax",
+	"kvm_vcpu_sanitise_vncr_reg",
+	"__activate_cptr_traps",
 	"__kvm_tlbi_s1e2",
 	"__vgic_v2_perform_cpuif_access",
 	"__vgic_v3_perform_cpuif_access",
-	/* where the interrupt controller traps for want of a feature: */
+	/* emulation of an interrupt controller whose accesses trap: */
 	"__gic_v3_get_lr", "__gic_v3_set_lr", "__vgic_v3_read_ap0rn",
 	"__vgic_v3_read_ap1rn", "__vgic_v3_read_vmcr", "__vgic_v3_write_ap0rn",
 	"__vgic_v3_write_ap1rn", "__vgic_v3_write_vmcr", "__vgic_v3_bpr_min",
@@ -102,39 +124,16 @@ static const char * const without_vectors[] __initconst = {
 	"__vgic_v3_write_apxr2", "__vgic_v3_write_apxr3", "__vgic_v3_read_hppir",
 	"__vgic_v3_read_pmr", "__vgic_v3_write_pmr", "__vgic_v3_read_rpr",
 	"__vgic_v3_read_ctlr", "__vgic_v3_write_ctlr", "__vgic_v3_check_trap_forwarding",
-	/* the state of registers */
+	/* saving and restoring FP registers: */
 	"__fpsimd_save_state",
 	"__fpsimd_restore_state",
 	"__sve_save_state",
 	"__sve_restore_state",
 };
 
-/*
- * The hypervisor's code runs where nobody knows of probes, and in the entry code
- * an exception would overwrite the state of another.
- */
 int __init arch_populate_kprobe_blacklist(void)
 {
-	int ret;
-
-	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
-					(unsigned long)__entry_text_end);
-	if (!ret)
-		ret = kprobe_add_area_blacklist((unsigned long)__irqentry_text_start,
-						(unsigned long)__irqentry_text_end);
-	if (!ret)
-		ret = kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
-						(unsigned long)__hyp_idmap_text_end);
-	if (!ret)
-		ret = kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
-						(unsigned long)__hyp_text_end);
-	if (!ret)
-		ret = blacklist_ftrace();
-	if (!ret)
-		ret = kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors));
-
-	if (!ret)
-		ret = kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
-
-	return ret;
+	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
+	       kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors)) ?:
+	       kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
 }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copies of probed instructions, and the ways out of them.
+ * Out-of-line copies of probed instructions, and the return from them.
  *
- * A slot holds two copies of one instruction. Behind the first is a branch back
- * to the original code: once there, the hit is over. Text too far away for that
- * is reached by a breakpoint, which needs to know nothing but the slot. Behind
- * the second copy is a breakpoint whose trap calls the post_handler.
+ * A slot holds two copies of one instruction. A branch back to the original code
+ * follows the first, and a branch to what calls the post_handler follows the second.
+ * If a branch does not reach that far, a breakpoint follows instead. Its trap goes on
+ * behind the original, whose address is in the slot, or calls the post_handler.
  *
- * The first copy runs with nothing held: the task may be preempted in it, even
- * migrate, and an RCU-tasks grace period keeps the slot until it has left. The
- * second runs with interrupts off and the probe current, so that the hit stays
- * on its CPU and is the only one there between the handlers, but for those of
- * an NMI that comes meanwhile.
+ * The first copy runs after the hit has ended: the task may be preempted in it
+ * and migrate, and the slot is not freed before an RCU-tasks grace period has
+ * ended. The second copy runs with interrupts off and the probe current, so
+ * that the hit stays on its CPU, and only NMIs can hit other probes there
+ * between its handlers.
  *
- * An instruction that faults in a copy is moved to the original place before
- * the fault is handled, since the kernel has its fixups for that address, and
- * since a task that sleeps until the page is there must not do so in a copy.
- * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ * A fault in a copy is reported at the original address, because the exception
+ * table lists that one, and because a task must not sleep in a copy until a page
+ * arrives. If the fault is retried, the task hits the breakpoint again.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -31,6 +30,7 @@
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
@@ -43,26 +43,33 @@
 
 /**
  * struct slot - contents of an instruction slot
- * @addr: the original instruction
- * @back: copy, and the way behind the original
- * @post: copy, and a breakpoint
- * @literal: what the instruction loads, if it is a SIMD register from where it is
+ * @addr: address of the original instruction
+ * @back: the copy, and the branch behind the original or a breakpoint
+ * @post: the copy, and the branch to kprobe_slot_post_entry() or a breakpoint
+ * @literal: the literal of an instruction that loads one into a SIMD register
+ * @behind: where kprobe_slot_post_entry() returns to: restores the link register, releases
+ *	the struct pt_regs on the stack, and branches to back[1]; the same in all slots, so
+ *	written once per page
  */
 struct slot {
 	unsigned long addr;
 	__le32 back[2];
 	__le32 post[2];
 	u8 literal[16];
+	__le32 behind[UNFRAME + 1];
 };
 
 static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+/* detour_hit.c relies on it. */
+static_assert(offsetof(struct slot, behind) == SLOT_BEHIND);
 
 static __always_inline struct slot *slot_of(struct kprobe *p)
 {
 	return (struct slot *)p->ainsn.api.insn;
 }
 
-/* Executable memory can be had from core_initcall() on. */
+/* execmem_alloc() works from core_initcall() on. */
 static bool execmem_ready __ro_after_init;
 
 static int __init note_execmem(void)
@@ -73,7 +80,50 @@ static int __init note_execmem(void)
 }
 core_initcall_sync(note_execmem);
 
-/* Near the kernel, if there is room, for the sake of the branches back. */
+/* Largest distance of a branch. A test lowers it. */
+long copy_reach = SZ_128M;
+
+/* Encode a B from @from to @to, or a breakpoint if that is out of reach. */
+static __le32 way_back(const __le32 *from, unsigned long to)
+{
+	long distance = to - (unsigned long)from;
+
+	if (distance < -copy_reach || distance >= copy_reach)
+		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
+
+	return cpu_to_le32(insn_branch((unsigned long)from, to));
+}
+
+static void fill_behind(struct slot *image)
+{
+	kprobe_fill_unframe(image->behind);
+	image->behind[UNFRAME] =
+		cpu_to_le32(insn_branch(offsetof(struct slot, behind[UNFRAME]),
+					offsetof(struct slot, back[1])));
+}
+
+/*
+ * Write what is the same in all slots, and breakpoints elsewhere. Detours, which get their
+ * pages here too, overwrite it.
+ */
+static bool fill_page(void *page)
+{
+	struct slot *image __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	unsigned int i;
+
+	if (!image)
+		return false;
+
+	memset32((u32 *)image, (__force u32)cpu_to_le32(AARCH64_BREAK_FAULT),
+		 PAGE_SIZE / AARCH64_INSN_SIZE);
+	for (i = 0; i < PAGE_SIZE / sizeof(*image); i++)
+		fill_behind(&image[i]);
+	aarch64_insn_copy(page, image, PAGE_SIZE);
+
+	return true;
+}
+
+/* Prefer a page near the kernel, so that branches back to the text reach. */
 void *alloc_insn_page(void)
 {
 	void *page;
@@ -87,30 +137,24 @@ void *alloc_insn_page(void)
 	if (!page)
 		return NULL;
 
-	if (set_memory_rox((unsigned long)page, 1)) {
+	if (set_memory_rox((unsigned long)page, 1) || !fill_page(page)) {
 		execmem_free(page);
 		return NULL;
 	}
-	aarch64_insn_set(page, AARCH64_BREAK_FAULT, PAGE_SIZE);
 
 	return page;
 }
 
-/* How far a branch may go. A test makes it less. */
-long copy_reach = SZ_128M;
-
-/* B from @from to @to, or a breakpoint where that does not reach. */
-static __le32 way_back(const __le32 *from, unsigned long to)
+/* kprobe_slot_post_entry() uses code of detours. */
+static __le32 way_to_post(const struct slot *slot)
 {
-	long distance = to - (unsigned long)from;
-
-	if (distance < -copy_reach || distance >= copy_reach)
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
 
-	return cpu_to_le32(aarch64_insn_get_b_value() | ((distance >> 2) & GENMASK(25, 0)));
+	return way_back(slot->post + 1, (unsigned long)kprobe_slot_post_entry);
 }
 
-/* The instruction at @dest in @slot; a SIMD literal is loaded from the slot. */
+/* Encode the copy at @dest in @slot; a SIMD load takes its literal from the slot. */
 static __le32 copied(struct kprobe *p, const struct slot *slot, const __le32 *dest)
 {
 	long distance = (long)slot->literal - (long)dest;
@@ -133,7 +177,7 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 	image->back[0] = copied(p, slot, &slot->back[0]);
 	image->back[1] = way_back(&slot->back[1], pc_behind(p));
 	image->post[0] = copied(p, slot, &slot->post[0]);
-	image->post[1] = cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
+	image->post[1] = way_to_post(slot);
 
 	if (!kprobe_insn_is_simd_literal(p->opcode))
 		return 0;
@@ -143,7 +187,10 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 					4 << (p->opcode >> 30));
 }
 
-/* A CPU comes to a slot by the return from an exception, so it will fetch this. */
+/*
+ * CPUs need no further synchronization: they enter a slot by an exception return, and
+ * return to @behind only in a page that all of them have synchronized with.
+ */
 static int write_slot(struct slot *slot, struct kprobe *p)
 {
 	size_t i, len = offsetof(struct slot, literal);
@@ -151,14 +198,14 @@ static int write_slot(struct slot *slot, struct kprobe *p)
 	int ret;
 
 	if (kprobe_insn_is_simd_literal(p->opcode))
-		len = sizeof(image);
+		len = offsetof(struct slot, behind);
 
 	ret = fill_slot(&image, slot, p);
 	for (i = 0; !ret && i < len / sizeof(u64); i++)
 		ret = aarch64_insn_write_literal_u64((u64 *)slot + i, ((u64 *)&image)[i]);
 	caches_clean_inval_pou((unsigned long)slot, (unsigned long)(slot + 1));
 	if (!ret)
-		perf_event_text_poke(slot, NULL, 0, &image, len);
+		perf_event_text_poke(slot, NULL, 0, slot, sizeof(*slot));
 
 	return ret;
 }
@@ -198,23 +245,14 @@ void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_enter_copy);
 
-/* Leave the trap for the second copy; @p stays current. */
+/* Continue at the second copy; @p stays current until its post_handler has run. */
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
-	__this_cpu_write(kprobe_ctlblk.saved_daif, regs->pstate & DAIF_MASK);
-	regs->pstate |= PSR_I_BIT | PSR_F_BIT;
+	mask_daif(regs);
 	regs->pc = (unsigned long)slot_of(p)->post;
 }
 
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
-
-static void restore_daif(struct pt_regs *regs)
-{
-	regs->pstate &= ~DAIF_MASK;
-	regs->pstate |= __this_cpu_read(kprobe_ctlblk.saved_daif);
-}
-
-NOKPROBE_SYMBOL(restore_daif);
 
 static void finish_post_copy(struct pt_regs *regs)
 {
@@ -229,7 +267,7 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /**
- * kprobe_ss_brk_handler() - the breakpoint behind a copy, or of a detour
+ * kprobe_ss_brk_handler() - handle the breakpoint behind a copy, or of a detour
  * @regs: registers at the trap
  * @esr: syndrome of the exception
  *
@@ -258,6 +296,33 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
+/*
+ * Marks the registers of a fault that has ended a hit at @pc, in a word that is used in
+ * exceptions of user space only.
+ */
+static unsigned long fault_mark(const struct pt_regs *regs, unsigned long pc)
+{
+	return (unsigned long)regs ^ pc;
+}
+
+NOKPROBE_SYMBOL(fault_mark);
+
+/*
+ * A fault ends the hit whose second copy runs, at regs->pc. The exception's entry has
+ * inherited the copy's mask; inherit the probed code's. local_daif_mask() comes first since the
+ * copy masked interrupts by DAIF, while lockdep looks at the priority mask where there is one.
+ */
+void kprobe_leave_post_copy(struct pt_regs *regs)
+{
+	restore_daif(regs);
+	hit_end(true);
+	regs->orig_x0 = fault_mark(regs, regs->pc);
+	local_daif_mask();
+	local_daif_inherit(regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_leave_post_copy);
+
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
@@ -273,31 +338,24 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (likely(!is_kprobe_insn_slot(pc)))
 		return;
 
-	/* What is behind a copy does not fault. */
+	/* The branch and the breakpoints behind a copy do not fault. */
 	if (pc != (unsigned long)slot->back && pc != (unsigned long)slot->post)
 		return;
 
 	regs->pc = slot->addr;
-	if (pc == (unsigned long)slot->post) {
-		restore_daif(regs);
-		hit_end(true);
-		/*
-		 * The exception began with the copy's mask, not the code's. That was not
-		 * by priority, which is what lockdep looks at where there is one.
-		 */
-		local_daif_mask();
-		local_daif_inherit(regs);
-	}
+	if (pc == (unsigned long)slot->post)
+		kprobe_leave_post_copy(regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
 /**
- * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up
  * @regs: registers after the fixup
  * @pc: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler.
+ * The fixup ends the instruction as far as the probed code is concerned. Not every fault
+ * there was a hit: the task may have slept in it while the breakpoint was written.
  *
  * Context: An exception.
  */
@@ -305,9 +363,13 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 {
 	struct kprobe *p;
 
+	if (likely(regs->orig_x0 != fault_mark(regs, pc)))
+		return;
+
+	regs->orig_x0 = 0;
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (unlikely(p) && kprobe_is_armed(p))
+	if (p)
 		kprobe_hit_fixed_up(p, regs, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What probes of the kernel and of user space have in common: can an instruction
- * be probed, and does it have to be simulated?
+ * Instruction decoding for kprobes and uprobes: can an instruction be probed, and
+ * must it be simulated?
  */
 #ifndef _ARM_KERNEL_PROBES_DECODE_INSN_H
 #define _ARM_KERNEL_PROBES_DECODE_INSN_H
@@ -11,7 +11,7 @@
 enum probe_insn {
 	INSN_REJECTED,		/* must not be probed */
 	INSN_GOOD_NO_SLOT,	/* simulated by arch_probe_insn::handler */
-	INSN_GOOD,		/* does the same wherever it runs */
+	INSN_GOOD,		/* does the same at any address */
 };
 
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kind of instruction is it? Most do the same wherever they run. Those that
- * look at their own address, or say where to go on, are simulated, and some can
- * neither be moved nor simulated.
+ * Classifying instructions. Most do the same at any address and are copied. Those
+ * that read or write the PC are simulated. Some can be neither copied nor
+ * simulated, and are refused.
  *
  * The names are those of the A64 instruction set in the Arm Architecture
  * Reference Manual.
@@ -15,7 +15,7 @@
 
 #include "common.h"
 
-/* An instruction is of a kind if it has @value under @mask. */
+/* An instruction matches if it has @value under @mask. */
 struct insn_pattern {
 	u32 mask;
 	u32 value;
@@ -26,7 +26,7 @@ static bool matches(const struct insn_pattern *p, u32 insn)
 	return (insn & p->mask) == p->value;
 }
 
-/* How those are simulated that must be. */
+/* Instructions that are simulated for kprobes and for uprobes. */
 static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
@@ -44,7 +44,7 @@ static const struct {
 	{ { 0xff000000, 0xd8000000 }, kprobe_simulate_nop },		/* PRFM (literal) */
 };
 
-/* The same, but what they look at is there for the kernel's own code only. */
+/* Simulated for kprobes only: they use the kernel's text, keys or exception mask. */
 static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
@@ -59,7 +59,7 @@ static const struct {
 };
 
 static const char refused_trap[] = "traps, and would report its copy";
-/* It may stop the CPU, or resume it elsewhere: the hit would have no end. */
+/* The call may stop the CPU or resume it elsewhere, and the hit would never end. */
 static const char refused_call[] = "calls firmware or a hypervisor, which need not return";
 static const char refused_switch[] = "switches between contexts";
 static const char refused_auth[] = "signs or checks a pointer by its own address";
@@ -78,36 +78,36 @@ static const struct {
 	{ { 0xffe0001f, 0xd4000002 }, refused_call },		/* HVC */
 	{ { 0xffe0001f, 0xd4000003 }, refused_call },		/* SMC */
 	{ { 0xff000000, 0xd4000000 }, refused_trap },		/* SVC, BRK, HLT, DCPS */
-	{ { 0xff800000, 0xd6800000 }, refused_switch },		/* ERET and its like, DRPS */
+	{ { 0xff800000, 0xd6800000 }, refused_switch },		/* ERET and the like, DRPS */
 	{ { 0xfe000000, 0xd6000000 }, refused_unknown },	/* other branches to registers */
 	{ { 0xff000000, 0x55000000 }, refused_auth },		/* RETAASPPC, RETABSPPC */
 	{ { 0xff800000, 0xf3800000 }, refused_auth },		/* AUTIASPPC, AUTIBSPPC */
-	{ { 0xffff8000, 0xdac18000 }, refused_auth },		/* PACIASPPC and its like */
+	{ { 0xffff8000, 0xdac18000 }, refused_auth },		/* PACIASPPC and the like */
 	{ { 0xffffffff, 0xd50324ff }, refused_auth },		/* PACM */
 	{ { 0x7e000000, 0x74000000 }, refused_unknown },	/* CB<cc> */
 	{ { 0x3b200c00, 0x19000400 }, refused_mops },		/* CPY*, SET* */
 	{ { 0x3f000000, 0x1c000000 }, refused_literal },	/* LDR (literal, SIMD&FP) */
 };
 
-/* System instructions: what their op0, op1, CRn, CRm and op2 must be, under a mask. */
+/* Masks for the op0, op1, CRn, CRm and op2 of a system instruction. */
 #define SYS_ALL		sys_reg(3, 7, 15, 15, 7)
 #define SYS_UP_TO_CRN	sys_reg(3, 7, 15, 0, 0)
 #define SYS_UP_TO_CRM	sys_reg(3, 7, 15, 15, 0)
 
 /*
- * Registers that an exception writes: by the time that a copy reads one, it does
- * not have what the probed code would have found there.
+ * Registers that an exception writes. The trap of the probe overwrites them before a
+ * copy can read the value that the probed code would have read.
  */
 static const struct insn_pattern mrs_refused[] = {
 	{ SYS_UP_TO_CRM, sys_reg(3, 0, 4, 0, 0) },	/* SPSR_EL1, ELR_EL1 */
 	{ SYS_UP_TO_CRN, sys_reg(3, 0, 5, 0, 0) },	/* ESR_EL1, AFSRn_EL1, ... */
 	{ SYS_UP_TO_CRN, sys_reg(3, 0, 6, 0, 0) },	/* FAR_EL1 */
-	{ SYS_UP_TO_CRM, sys_reg(3, 4, 4, 0, 0) },	/* the same of EL2 */
+	{ SYS_UP_TO_CRM, sys_reg(3, 4, 4, 0, 0) },	/* the same registers of EL2 */
 	{ SYS_UP_TO_CRN, sys_reg(3, 4, 5, 0, 0) },
 	{ SYS_UP_TO_CRN, sys_reg(3, 4, 6, 0, 0) },
 };
 
-/* Only these may be written: a trap between them and what follows does no harm. */
+/* Only these may be written: a trap right after the write does no harm. */
 static const struct insn_pattern msr_allowed[] = {
 	{ SYS_ALL, sys_reg(3, 3, 4, 2, 0) },		/* NZCV */
 	{ SYS_UP_TO_CRM, sys_reg(3, 3, 4, 4, 0) },	/* FPCR, FPSR */
@@ -118,7 +118,7 @@ static const struct insn_pattern msr_allowed[] = {
 	{ sys_reg(3, 7, 15, 8, 0), sys_reg(3, 0, 12, 8, 0) },	/* ICC_*_EL1 */
 };
 
-/* Fields of PSTATE that the exception keeps, by op1 and op2. */
+/* PSTATE fields that an exception saves and restores, selected by op1 and op2. */
 static const struct insn_pattern pstate_allowed[] = {
 	{ 0xffffffff, 0xd500401f },			/* CFINV */
 	{ 0xffffffff, 0xd500403f },			/* XAFLAG */
@@ -142,7 +142,7 @@ static bool matches_any(const struct insn_pattern *patterns, unsigned int nr, u3
 	return false;
 }
 
-/* Cache and TLB maintenance and address translation, which take no notice of the PC. */
+/* Cache and TLB maintenance and address translation do not depend on the PC. */
 static bool sys_may_move(u32 insn)
 {
 	u32 crn = (insn >> 12) & 15;
@@ -156,7 +156,7 @@ static const char *system_refusal(u32 insn)
 	static const char why[] = "belongs to the context that it runs in";
 	u32 reg = insn & SYS_ALL;
 
-	/* Hints, barriers, and waiting. */
+	/* Hints, barriers, WFET and WFIT. */
 	if ((insn & 0xfffff000) == 0xd5032000 || (insn & 0xfffff000) == 0xd5033000 ||
 	    (insn & 0xfffff000) == 0xd5031000)
 		return NULL;
@@ -179,7 +179,7 @@ static const char *system_refusal(u32 insn)
 	}
 }
 
-/* Loads and stores with an exclusive monitor, but not CASP, which looks like them. */
+/* Loads and stores with an exclusive monitor. CASP is not one, but has their encoding. */
 bool kprobe_insn_is_exclusive(u32 insn)
 {
 	if ((insn & 0x3e800000) != 0x08000000)
@@ -194,10 +194,10 @@ bool kprobe_insn_is_load_exclusive(u32 insn)
 }
 
 /**
- * kprobe_insn_refusal() - why an instruction can neither be moved nor simulated
- * @insn: one for which there is no simulation
+ * kprobe_insn_refusal() - tell why an instruction can neither be copied nor simulated
+ * @insn: an instruction that has no simulation
  *
- * Return: the reason, NULL when it can be moved.
+ * Return: the reason, NULL when it can be copied.
  */
 const char *kprobe_insn_refusal(u32 insn)
 {
@@ -214,13 +214,13 @@ const char *kprobe_insn_refusal(u32 insn)
 	return kprobe_insn_is_exclusive(insn) ? refused_exclusive : NULL;
 }
 
-/* A load of a literal into a register that struct pt_regs does not have. */
+/* struct pt_regs has no SIMD registers, so such a load of a literal cannot be simulated. */
 bool kprobe_insn_is_simd_literal(u32 insn)
 {
 	return (insn & 0x3f000000) == 0x1c000000 && insn >> 30 != 3;
 }
 
-/* A simulation that serves both kinds of probes. */
+/* Find a simulation that serves kprobes and uprobes. */
 static probes_handler_t *find_simulation(u32 insn)
 {
 	unsigned int i;
@@ -233,7 +233,7 @@ static probes_handler_t *find_simulation(u32 insn)
 	return NULL;
 }
 
-/* One that looks at the kernel's registers, keys or text. */
+/* Find a simulation that uses the kernel's registers, keys or text. */
 probes_handler_t *kprobe_find_kernel_simulation(u32 insn)
 {
 	unsigned int i;
@@ -247,12 +247,12 @@ probes_handler_t *kprobe_find_kernel_simulation(u32 insn)
 }
 
 /**
- * arm_probe_decode_insn() - how to run an instruction that has a probe
+ * arm_probe_decode_insn() - decide how a hit executes the probed instruction
  * @insn: the instruction
- * @api: its handler is set when it is to be simulated
+ * @api: gets the handler that simulates @insn, or NULL
  *
  * Context: Any.
- * Return: whether it can be probed, and how it is run.
+ * Return: whether it can be probed, and whether it is simulated.
  */
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
 {
@@ -262,10 +262,10 @@ enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_ins
 	if (api->handler)
 		return INSN_GOOD_NO_SLOT;
 
-	/* Literals and keys of user space cannot be had from here. */
+	/* The kernel cannot use the literals and keys of user space. */
 	if (kprobe_find_kernel_simulation(insn))
 		return INSN_REJECTED;
 
-	/* Users may name any place of a file. What is no code traps as it would there. */
+	/* Users may name any offset of a file: uprobes accept data, whose copy traps as well. */
 	return why && why != refused_data ? INSN_REJECTED : INSN_GOOD;
 }

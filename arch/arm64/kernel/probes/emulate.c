@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instructions that look at their own address, at where they are to return to, or
- * at the exception mask: done to the registers instead.
+ * Simulating instructions that use the PC, set the link register, or access the
+ * exception mask.
  */
 #include <linux/bitops.h>
 #include <linux/kprobes.h>
@@ -18,7 +18,7 @@ static __always_inline unsigned int field(u32 insn, unsigned int shift, unsigned
 	return (insn >> shift) & (BIT(bits) - 1);
 }
 
-/* Registers by their number, 31 being the one that is always zero. */
+/* Register 31 is the zero register here. */
 static __always_inline u64 get_reg(struct pt_regs *regs, unsigned int n)
 {
 	return n == 31 ? 0 : regs->regs[n];
@@ -30,7 +30,7 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int n, u64 va
 		regs->regs[n] = value;
 }
 
-/* The branch that came here has been obeyed, and what comes next need not be a target. */
+/* The simulated instruction consumes BTYPE, as executing it would. */
 static __always_inline void go_behind(struct pt_regs *regs, long addr)
 {
 	clear_btype(regs);
@@ -96,10 +96,10 @@ void kprobe_simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_simulate_adr_adrp);
 
-/* Of BR, BLR and RET, by the two bits in which they differ. */
+/* BR, BLR and RET differ in two bits. */
 enum { BRANCH_BR, BRANCH_BLR, BRANCH_RET };
 
-/* What the instruction at a branch's target may have to be. */
+/* Return the BTYPE that the branch sets, by which BTI checks the target. */
 static unsigned long btype_of(unsigned int kind, unsigned int n)
 {
 	if (!IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) || !system_supports_bti_kernel())
@@ -130,13 +130,13 @@ NOKPROBE_SYMBOL(branch_to);
 
 void kprobe_simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
 {
-	/* The target may be in the register that BLR writes. */
+	/* Read the target first: BLR may overwrite its register. */
 	branch_to(get_reg(regs, field(insn, 5, 5)), insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret);
 
-/* The keys of the probed code are in place. A bad pointer may fault, but here. */
+/* The probed code's keys are still loaded. A bad pointer may fault here. */
 static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 {
 	if (!IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL))
@@ -152,7 +152,7 @@ static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 
 NOKPROBE_SYMBOL(authenticate);
 
-/* BRAA and its like name a register with the modifier; BRAAZ means 0, RETAA the sp. */
+/* BRAA and the like take the modifier from a register, BRAAZ uses 0, RETAA the sp. */
 void kprobe_simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 {
 	bool is_ret = field(insn, 21, 2) == BRANCH_RET;
@@ -172,7 +172,7 @@ void kprobe_simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret_auth);
 
-/* The literals were found to be readable when the probe was prepared. */
+/* prepare_simulation() has checked that the literal can be read. */
 void kprobe_simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const void *literal = (const void *)(addr + insn_literal_offset(insn));
@@ -197,7 +197,8 @@ void kprobe_simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_simulate_ldrsw_literal);
 
 /*
- * The exception mask: a copy may run with one that is not the probed code's.
+ * Instructions that access the exception mask are simulated, since the second copy
+ * runs with another mask than the probed code.
  */
 void kprobe_simulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
 {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where detours and diverted returns arrive. Nothing is saved when they do, but for
- * the link register of a detour.
+ * Entry code of detours, of copies with a post_handler, and of diverted returns. No register
+ * has been saved yet, except that a detour has saved the link register.
  */
 #include <linux/linkage.h>
 #include <asm/alternative.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 #include <asm/brk-imm.h>
+#include <asm/insn-def.h>
 #include <asm/kprobes.h>
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
-	.text
+/* No probe may enter this section, not even at a symbol inside of a function. */
+	.section .kprobes.text, "ax"
 
-	/* x0 to x29, into the struct pt_regs at sp. */
+	/* Save x0 to x29 in the struct pt_regs at sp. */
 	.macro	save_gprs
 	stp	x0, x1, [sp, #S_X0]
 	stp	x2, x3, [sp, #S_X2]
@@ -56,7 +58,7 @@
 	ldp	x28, x29, [sp, #S_X28]
 	.endm
 
-	/* Put PSTATE together in x2, as an exception saves it. Overwrites x3. */
+	/* Assemble PSTATE in x2, as an exception saves it. Overwrites x3. */
 	.macro	read_pstate
 	mrs	x2, nzcv
 	mrs	x3, daif
@@ -67,7 +69,7 @@
 	orr	x2, x2, x3
 	.endm
 
-	/* Leaves PSTATE as it is to be in x2. Overwrites x3. */
+	/* Restore NZCV. Leaves the saved PSTATE in x2. Overwrites x3. */
 	.macro	restore_flags
 	ldr	x2, [sp, #S_PSTATE]
 	and	x3, x2, #0xf0000000
@@ -75,24 +77,11 @@
 	.endm
 
 #ifdef CONFIG_OPTPROBES
-	/*
-	 * Complete the struct pt_regs of a detour, which has made room for it and saved
-	 * x30 there. x30 points \offset bytes into the detour, behind the call. The pc to
-	 * save is \behind bytes behind the probed instruction; the frame record shows it to
-	 * unwinders. Leaves the detour's address in x19.
-	 */
-	.macro	detour_begin, offset, behind
+	/* Save the registers but x30 and pc. */
+	.macro	save_regs
 	save_gprs
-	sub	x19, x30, #\offset
-	ldr	x0, [x19]
-	ldr	x1, [x0, #KPROBE_ADDR]
-	.if	\behind
-	add	x1, x1, #\behind
-	.endif
 	add	x0, sp, #PT_REGS_SIZE
 	str	x0, [sp, #S_SP]
-	stp	x29, x1, [sp, #S_STACKFRAME]
-	add	x29, sp, #S_STACKFRAME
 	read_pstate
 	/* The handlers must not be able to access user space by mistake. */
 alternative_if ARM64_HAS_PAN
@@ -100,20 +89,34 @@ alternative_if ARM64_HAS_PAN
 	orr	x2, x2, x3
 	SET_PSTATE_PAN(1)
 alternative_else_nop_endif
+	.endm
+
+	/*
+	 * Save the pc, in x1, which the frame record shows to unwinders, and call \function
+	 * with x19 and the struct pt_regs.
+	 */
+	.macro	call_handler, function
+	stp	x29, x1, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
 	stp	x1, x2, [sp, #S_PC]
 	mov	x0, x19
 	mov	x1, sp
+	bl	\function
 	.endm
 
 /*
- * From the start of a detour. kprobe_detour_hit() says at which part of it to go on;
- * that part takes back x30 and the room.
+ * The start of a detour makes room for a struct pt_regs, saves x30 there, and calls this.
+ * kprobe_detour_hit() returns the part of the detour to continue at; that part restores x30
+ * and releases the room.
  */
 SYM_CODE_START(kprobe_detour_entry)
-	detour_begin DETOUR_COPY, 0
-	bl	kprobe_detour_hit
+	save_regs
+	sub	x19, x30, #DETOUR_COPY
+	ldr	x0, [x19]
+	ldr	x1, [x0, #KPROBE_ADDR]
+	call_handler kprobe_detour_hit
 
-.Ldetour_end:
+.Lrestore_regs:
 	mov	x30, x0
 	restore_flags
 alternative_if ARM64_HAS_PAN
@@ -122,34 +125,50 @@ alternative_else_nop_endif
 	restore_gprs
 	ret
 SYM_CODE_END(kprobe_detour_entry)
-NOKPROBE(kprobe_detour_entry)
 
 /*
- * Instead of to a part of the detour, interrupts off. No register is free for a branch to
- * elsewhere, so the return from the trap does it. See leave_detour() and kprobe_detour_load().
+ * Leave a detour or slot for an address outside of it, with interrupts off. No register is
+ * free for the branch, so a trap returns there. See leave_detour() and kprobe_detour_load().
  */
 SYM_CODE_START(kprobe_detour_leave)
 	ldr	x30, [sp, #S_LR]
 	add	sp, sp, #PT_REGS_SIZE
 	brk	#KPROBES_BRK_SS_IMM
 SYM_CODE_END(kprobe_detour_leave)
-NOKPROBE(kprobe_detour_leave)
 
-/* The same from behind the second copy of the instruction. */
+/* The detour calls this behind the second copy of the instruction. */
 SYM_CODE_START(kprobe_detour_post_entry)
-	detour_begin DETOUR_BEHIND, 4
-	bl	kprobe_detour_post
-	b	.Ldetour_end
+	save_regs
+	sub	x19, x30, #DETOUR_BEHIND
+	ldr	x0, [x19]
+	ldr	x1, [x0, #KPROBE_ADDR]
+	add	x1, x1, #AARCH64_INSN_SIZE
+	call_handler kprobe_detour_post
+	b	.Lrestore_regs
 SYM_CODE_END(kprobe_detour_post_entry)
-NOKPROBE(kprobe_detour_post_entry)
+
+/*
+ * The second copy in the slot of a breakpoint branches here, with interrupts masked. The
+ * probe is the current one. kprobe_slot_post() returns where in the slot to continue.
+ */
+SYM_CODE_START(kprobe_slot_post_entry)
+	sub	sp, sp, #PT_REGS_SIZE
+	str	x30, [sp, #S_LR]
+	save_regs
+	ldr_this_cpu x19, current_kprobe, x1
+	ldr	x1, [x19, #KPROBE_ADDR]
+	add	x1, x1, #AARCH64_INSN_SIZE
+	call_handler kprobe_slot_post
+	b	.Lrestore_regs
+SYM_CODE_END(kprobe_slot_post_entry)
 #endif
 
 #ifdef CONFIG_KRETPROBES
 /*
- * From the RET of a function whose return address was diverted. The registers
- * are saved as by an exception. The frame record that goes with them says that
- * the trampoline is where to return to: unwinders recognise that, and look up
- * the real address with the caller's frame.
+ * A function whose return address was diverted returns here. The registers are
+ * saved as by an exception. The frame record beside them names the trampoline as
+ * the return address: unwinders recognise that, and look up the real address by
+ * the caller's frame.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	sub	sp, sp, #PT_REGS_SIZE
@@ -171,5 +190,4 @@ SYM_CODE_START(__kretprobe_trampoline)
 	add	sp, sp, #PT_REGS_SIZE
 	ret
 SYM_CODE_END(__kretprobe_trampoline)
-NOKPROBE(__kretprobe_trampoline)
 #endif

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pieces of code that insn_test.c probes, and the one way into and out of
- * them.
+ * Snippets: pieces of code that insn_test.c probes, and their common entry and exit.
  *
- * A snippet starts with random registers, flags, stack and memory, and ends
- * where it runs off its end. It may change anything but the direction to its
- * end, under these rules:
+ * A snippet starts with random registers, flags, stack and memory, and ends where
+ * execution reaches its end. It may change any register, under these rules:
  *
  *	x17	is the address of the snippet
  *	x18	is not touched if it is the shadow call stack's
  *	x19	points into the middle of insn_test_mem
  *	x20	is 0 to 7
- *	sp	points to INSN_TEST_STACK bytes of stack; what a snippet leaves
- *		below is lost at the next interrupt, and not compared
+ *	sp	points to INSN_TEST_STACK bytes of stack; the stack below sp is
+ *		overwritten by interrupts, and not compared
  *	others	are random, as are NZCV and whether interrupts are on
  *
- * All local labels are .L labels or numbers: a snippet must be one symbol, as a
- * function is. A branch that must not be missed has a STEP in its way: it counts
- * in x22 without touching the flags.
+ * All local labels are .L labels or numbers, because a snippet must be one symbol, as
+ * a function is. A STEP counts in x22 without changing the flags, so that a wrong
+ * branch changes the result.
  */
 #include <linux/linkage.h>
 #include <asm/asm-extable.h>
@@ -260,7 +258,7 @@ SNIPPET test_bit
 9:	nop
 END test_bit
 
-/* Failure A8: a probe on a landing pad is one itself. */
+/* Failure A8: a probe on a landing pad must be a landing pad itself. */
 SNIPPET indirect
 	adr	x9, 1f
 	br	x9
@@ -289,7 +287,7 @@ SNIPPET indirect
 7:	STEP(64)
 END indirect
 
-/* Failure A6: what is signed before a probe is authenticated behind it. */
+/* Failure A6: a pointer that is signed before a probe must authenticate behind it. */
 SNIPPET pauth, SNIPPET_PAUTH
 	paciasp
 	autiasp
@@ -325,7 +323,7 @@ SNIPPET pauth, SNIPPET_PAUTH
 	pacga	x0, x1, x2
 END pauth
 
-/* -- its own address -- */
+/* -- dependent on their own address -- */
 
 	.balign	16
 .Lliteral:
@@ -342,7 +340,7 @@ SNIPPET addresses
 	.inst	0x90800006		/* adrp x6, . - 4G */
 END addresses
 
-/* Failure A1: the width of each, from addresses of the kernel. */
+/* Failure A1: each load has its own width, and the literals have kernel addresses. */
 SNIPPET literals
 	ldr	x0, .Lliteral
 	ldr	w1, .Lliteral
@@ -417,7 +415,7 @@ END simd
 
 /* -- exceptions -- */
 
-/* Failure A5: a fault that is the copy's, and goes to its instruction's fixup. */
+/* Failure A5: a fault of the copy must find the fixup of the original instruction. */
 SNIPPET fault, SNIPPET_FAULTS
 	mov	x0, #UNMAPPED
 1:	ldr	x1, [x0]
@@ -442,7 +440,7 @@ END room
 SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)
 .popsection
 
-/* -- in and out -- */
+/* -- entry and exit -- */
 
 #define FRAME_MACHINE	96
 #define FRAME_SIZE	112
@@ -452,7 +450,7 @@ SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)
 SYM_DATA_LOCAL(insn_test_frame, .quad 0)
 .popsection
 
-/* void insn_test_run(struct machine *m): start where x17 of the machine says. */
+/* void insn_test_run(struct machine *m): load the machine and branch to its x17. */
 SYM_FUNC_START(insn_test_run)
 	stp	x29, x30, [sp, #-FRAME_SIZE]!
 	mov	x29, sp

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a probe change what the probed code does?
+ * Test that a probe does not change what the probed code does.
  *
- * Each snippet of insn_snippets.S runs from random states, first as it is and
- * then with a probe on every one of its instructions. What comes out must be
- * the same: registers, flags, stack and memory. The handlers keep a log, which
- * must be a gapless account of the way through the snippet: each instruction
- * is announced by its pre_handler, its post_handler tells which one is next,
- * and between the two calls at that place no register changes. All of this is done
- * with breakpoints first, and then with jumps.
+ * Each snippet of insn_snippets.S runs from random states, first without probes and
+ * then with a probe on every one of its instructions. The results must be the same:
+ * registers, flags, stack and memory. The handlers keep a log, which must follow the
+ * path through the snippet without gaps: each instruction calls its pre_handler, the
+ * pc in its post_handler is that of the next pre_handler, and no register changes
+ * between those two calls. All of this is done with breakpoints first, and then with
+ * jumps.
  *
  * The states depend on the snippet and on the seed, which the kernel parameter
- * insn_test.seed sets: the run that failed can be repeated.
+ * insn_test.seed sets, so that a failed run can be repeated.
  */
 #define pr_fmt(fmt) "kprobes_arm64_insn: " fmt
 
@@ -43,7 +43,7 @@
 #define MAX_EVENTS	256
 #define MEM_WORDS	128
 
-/* The registers that a snippet finds something in, see insn_snippets.S. */
+/* Registers with defined contents at the start of a snippet, see insn_snippets.S. */
 #define GPR_START	17
 #define GPR_PLATFORM	18
 #define GPR_MEM		19
@@ -63,13 +63,13 @@ MODULE_PARM_DESC(seed, "where the random states start from");
 /* The memory that the snippets work on. */
 u64 insn_test_mem[MEM_WORDS] __aligned(16);
 
-/* Everything that a run starts from, and that is left of it. */
+/* The state that a run starts from, and the one that it leaves. */
 struct world {
 	struct machine machine;
 	u64 mem[MEM_WORDS];
 };
 
-/* What the first run from a state has shown. */
+/* Results of the first run from a state. */
 struct result {
 	struct world after;
 	unsigned int nr_hits;	/* known after the run with both handlers */
@@ -86,13 +86,13 @@ struct event {
 	unsigned long flags;
 };
 
-/* One test at a time, one run at a time, on one CPU. */
+/* Needs no lock: one test at a time does one run at a time, on one CPU. */
 static struct {
 	const struct snippet *snippet;
 	struct kprobe probe[MAX_INSNS];
 	struct kprobe *array[MAX_INSNS];
 	unsigned int nr_probes;
-	bool jump;		/* so probes are to be reached, where they can be */
+	bool jump;		/* probes should have jumps where possible */
 	unsigned int nr_jumps;	/* how many of all there have been are */
 	unsigned int nr_tried;
 	struct event event[MAX_EVENTS];
@@ -141,7 +141,7 @@ static bool same_regs(const struct event *a, const struct event *b)
 	return a->flags == b->flags && a->sp == b->sp && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
 }
 
-/* Registers that differ from run to run say nothing about the way. */
+/* Leave out registers that differ from run to run. */
 static u32 digest_event(const struct event *e, u32 digest)
 {
 	digest = jhash(&e->index, sizeof(e->index), digest);
@@ -155,7 +155,7 @@ static u32 digest_event(const struct event *e, u32 digest)
 
 /* -- the probes -- */
 
-/* Every @stride'th instruction of the snippet, but for those that are refused. */
+/* Probe every @stride'th instruction of the snippet, except those that are refused. */
 static void place_probes(struct kunit *test, bool post, unsigned int first, unsigned int stride)
 {
 	unsigned int i, nr = lab.snippet->size / AARCH64_INSN_SIZE;
@@ -180,7 +180,7 @@ static void remove_probes(void *unused)
 	unregister_kprobes(lab.array, lab.nr_probes);
 }
 
-/* No probe gets a jump while no branch reaches anything. */
+/* No probe gets a jump while the reach of branches is zero. */
 static void forbid_jumps(bool forbid)
 {
 	detour_reach = forbid ? 0 : SZ_128M;
@@ -191,7 +191,7 @@ static void allow_jumps(void *unused)
 	forbid_jumps(false);
 }
 
-/* The flag of a probe says what is in the text. */
+/* The flag of a probe must agree with the text. */
 static void count_jump(struct kunit *test, kprobe_opcode_t *addr)
 {
 	bool jump = get_kprobe(addr)->flags & KPROBE_FLAG_OPTIMIZED;
@@ -215,7 +215,7 @@ static void register_placed(struct kunit *test)
 			    "the probes of %s", lab.snippet->name);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
 
-	/* Until then it is open what they become. */
+	/* The optimizer decides which of them get a jump. */
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < lab.nr_probes; i++)
 		count_jump(test, lab.probe[i].addr);
@@ -230,7 +230,7 @@ static void add_probes(struct kunit *test, bool post)
 
 /* -- a run -- */
 
-/* All 16 cases of the flags that conditions test, with interrupts on and off. */
+/* Go through all 16 combinations of NZCV, with interrupts on and off. */
 static void make_world(unsigned int state)
 {
 	struct machine *m = &lab.world.machine;
@@ -244,14 +244,14 @@ static void make_world(unsigned int state)
 	m->gpr[GPR_MEM] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
 	m->gpr[GPR_SMALL] &= 7;
 	m->flags = (unsigned long)(state & 15) << 28;
-	/* Where nothing may come in between, an interrupt would lead to other hits. */
+	/* An interrupt would break the reservation and change the sequence of hits. */
 	if (state & 16 || lab.snippet->refused)
 		m->flags |= PSR_I_BIT;
 }
 
 /*
- * From lab.world into lab.world. Always called from the same place of the same
- * function, so that the stack of the snippet is at the same address each time.
+ * Run lab.world and store the result there. Always called from the same place of the
+ * same function, so that the stack of the snippet is at the same address each time.
  */
 static noinline void run_world(void)
 {
@@ -262,8 +262,8 @@ static noinline void run_world(void)
 }
 
 /*
- * Lockdep must know when the snippet starts with interrupts off. That is by PSTATE, even
- * where interrupts are masked by their priority.
+ * Lockdep must know when the snippet starts with interrupts off. The snippet masks them by
+ * PSTATE, even where the kernel masks interrupts by priority.
  */
 static noinline void run_in_task(void)
 {
@@ -279,7 +279,7 @@ static noinline void run_in_task(void)
 	kernel_neon_end();
 }
 
-/* -- the checks: each returns what is wrong, or NULL -- */
+/* -- the checks: each returns a description of the error, or NULL -- */
 
 static const char *differing_reg(const unsigned long *want, const unsigned long *have)
 {
@@ -340,7 +340,7 @@ static const char *check_pre(const struct event *e)
 	return NULL;
 }
 
-/* @next is NULL at the end of the log; where something is refused the log has gaps. */
+/* @next is NULL at the end of the log; refused instructions leave gaps in the log. */
 static const char *check_post(const struct event *e, const struct event *pre,
 			      const struct event *next)
 {
@@ -403,10 +403,10 @@ static u32 digest_log(unsigned int *nr_hits)
 /* -- the modes in which a snippet runs -- */
 
 enum mode {
-	BARE,		/* no probes: the measure for the others */
+	BARE,		/* no probes: the others must have its results */
 	BOTH,		/* pre_handlers and post_handlers */
 	PRE,		/* pre_handlers only */
-	SOME,		/* either, not at every instruction */
+	SOME,		/* some instructions, with or without post_handlers */
 };
 
 static const char *judge_both(struct result *result)
@@ -442,7 +442,7 @@ static const char *judge(struct result *result, enum mode mode)
 	return mode == BOTH ? judge_both(result) : judge_pre(result);
 }
 
-/* Called by the tests themselves, so that the stack is as deep in each mode. */
+/* Not inlined or cloned, so that the stack has the same depth in each mode. */
 static noinline __noclone void run_states(struct kunit *test, enum mode mode)
 {
 	static const char * const names[] = { "bare", "pre+post", "pre", "some" };
@@ -494,7 +494,7 @@ static void release_cpu(void *unused)
 	migrate_enable();
 }
 
-/* Where system registers are the same in each run. */
+/* System registers differ between CPUs. */
 static void stay_on_cpu(struct kunit *test)
 {
 	migrate_disable();
@@ -510,8 +510,8 @@ static void insn_same_with_probes(struct kunit *test)
 }
 
 /*
- * Where the target of a branch has no breakpoint, which would be as good a landing
- * pad as any, it must be come to in the way that the original branch does.
+ * Probe some instructions only: a breakpoint at the target of a branch passes for a landing
+ * pad, but without one the simulated branch must set BTYPE as the original does.
  */
 static void insn_same_with_some(struct kunit *test)
 {
@@ -533,7 +533,7 @@ static void insn_same_with_some(struct kunit *test)
 	}
 }
 
-/* Copies that are too far away to branch back. */
+/* The test sets copy_reach so that no copy can branch back. */
 static void restore_reach(void *unused)
 {
 	copy_reach = SZ_128M;
@@ -550,12 +550,12 @@ static void insn_same_from_afar(struct kunit *test)
 	run_states(test, SOME);
 }
 
-/* -- the same with instructions that the kernel consists of -- */
+/* -- the same with instructions taken from the kernel -- */
 
 #define NR_FOUND	512
 #define MAX_TRIES	100000
 
-/* What works on registers and flags, and is there on every CPU. */
+/* Instructions that use only registers and flags, and exist on every CPU. */
 static const struct {
 	u32 mask;
 	u32 value;
@@ -580,7 +580,7 @@ static bool is_plain(u32 insn)
 {
 	unsigned int i, rd = insn & 31;
 
-	/* 31 is the stack pointer, but for what only compares. */
+	/* Register 31 is the stack pointer, unless the instruction sets the flags. */
 	if (rd == GPR_PLATFORM || (rd == 31 && (insn >> 29 & 3) != 3))
 		return false;
 
@@ -600,7 +600,7 @@ static bool is_among(u32 insn, const u32 *insns, unsigned int nr)
 	return false;
 }
 
-/* Assembly may have data in its text, which no CPU can execute. */
+/* Assembly code may have data in its text, which cannot be executed. */
 static bool is_compiled(unsigned long addr)
 {
 	unsigned long offset;
@@ -665,7 +665,7 @@ static void insn_same_as_found(struct kunit *test)
 
 /* -- the same as a hit within a hit: no handlers, but the instruction runs; Failures A4, A5 -- */
 
-/* Interrupts stay off here, and a fault within a hit is another matter. */
+/* Snippets in a handler run with interrupts off, and must not fault. */
 #define NOT_NESTED	(SNIPPET_SETS_DAIF | SNIPPET_FAULTS)
 
 static noinline notrace void hit_me(void)
@@ -673,7 +673,7 @@ static noinline notrace void hit_me(void)
 	barrier();
 }
 
-/* By jump it is called with interrupts on, one of which would break a reservation. */
+/* A detour calls this with interrupts on, and an interrupt would break a reservation. */
 static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	guard(irqsave)();
@@ -730,7 +730,7 @@ static const char *judge_missed(const struct world *after, unsigned long hits,
 	return NULL;
 }
 
-/* How many hits there are is known from a run that is not nested. */
+/* Count the hits in a run that is not nested. */
 static void count_hits(struct kunit *test)
 {
 	unsigned int i;
@@ -744,7 +744,7 @@ static void count_hits(struct kunit *test)
 	kunit_release_action(test, remove_probes, NULL);
 }
 
-/* Part of its caller, so that the stack is as deep in each run. */
+/* Inlined into its caller, so that the stack has the same depth in each run. */
 static __always_inline void run_missed(struct kunit *test, bool jump)
 {
 	unsigned long missed;
@@ -776,7 +776,7 @@ static void insn_same_when_missed(struct kunit *test)
 	stay_on_cpu(test);
 	count_hits(test);
 	add_outer(test);
-	/* The stack has to be as deep each time. */
+	/* Breakpoints and jumps differ in stack depth, which must be the same in all runs. */
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < NR_STATES; i++) {
 		run_nested(i);
@@ -786,7 +786,7 @@ static void insn_same_when_missed(struct kunit *test)
 	run_missed(test, true);
 }
 
-/* -- what must be refused -- */
+/* -- refused instructions and addresses -- */
 
 static void expect_refused(struct kunit *test, void *addr, int err)
 {
@@ -798,7 +798,7 @@ static void expect_refused(struct kunit *test, void *addr, int err)
 		unregister_kprobe(&kp);
 }
 
-/* Whether or not the instructions around have probes. */
+/* They must be refused whether or not the instructions around have probes. */
 static void refuse_all(struct kunit *test)
 {
 	unsigned int i;
@@ -853,7 +853,7 @@ static void insn_refused_without_vectors(struct kunit *test)
 	}
 }
 
-/* A program's branch to a uprobe is over when the instruction has been simulated. */
+/* For a uprobe too, the simulated instruction must consume the BTYPE of a branch to it. */
 static void insn_clears_btype(struct kunit *test)
 {
 	static const struct {
@@ -876,12 +876,12 @@ static void insn_clears_btype(struct kunit *test)
 	}
 }
 
-/* How instructions are to be decoded, some that this CPU need not have among them. */
+/* Expected results of decoding; this CPU need not have all of the instructions. */
 static const struct decoded {
 	u32 insn;
 	enum probe_insn user;
-	probes_handler_t *kernel;	/* NULL when the kernel's own is not simulated */
-	bool copied;			/* when it is not */
+	probes_handler_t *kernel;	/* simulation for kprobes, or NULL */
+	bool copied;			/* kprobes copy it */
 	const char *name;
 } decoded[] = {
 	{ 0xd503201f, INSN_GOOD_NO_SLOT, kprobe_simulate_nop, false, "nop" },
@@ -992,7 +992,7 @@ static const struct {
 	{ 0xd503207f, NULL },							/* wfi */
 };
 
-/* What the log tells of a refusal. */
+/* The log must have the right reason for a refusal. */
 static void insn_refusal_reasons(struct kunit *test)
 {
 	unsigned int i;
@@ -1004,7 +1004,7 @@ static void insn_refusal_reasons(struct kunit *test)
 
 /* -- jumps -- */
 
-/* In percent; fewer if branches need landing pads. The log names each that has none. */
+/* In percent; BTI allows fewer. The log names each probe that has no jump. */
 #define MIN_JUMPS	98
 #define MIN_JUMPS_BTI	95
 
@@ -1072,7 +1072,7 @@ static void check_text(void *context)
 			    "text left changed");
 }
 
-/* The first action to be added is the last to run: when all probes are gone. */
+/* The first action to be added runs last, after all probes have been removed. */
 static int insn_test_init(struct kunit *test)
 {
 	return kunit_add_action(test, check_text, test);

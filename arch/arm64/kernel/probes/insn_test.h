@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
- * snippet is written and what it may use.
+ * Declarations shared by insn_test.c and insn_snippets.S. insn_snippets.S has the
+ * rules for writing a snippet.
  */
 #ifndef _ARM64_KERNEL_PROBES_INSN_TEST_H
 #define _ARM64_KERNEL_PROBES_INSN_TEST_H
@@ -11,7 +11,7 @@
 
 #define INSN_TEST_GPRS		31
 
-/* Instructions in the last snippet, which a test overwrites. */
+/* Number of instructions in the last snippet, which a test overwrites. */
 #define INSN_TEST_ROOM		16
 
 /* Offsets in struct machine. */
@@ -20,9 +20,9 @@
 #define MACHINE_VREG		272
 #define MACHINE_STACK		336
 
-/* What a snippet needs or does. */
+/* Properties of a snippet, and CPU features that it needs. */
 #define SNIPPET_VOLATILE	0x01	/* leaves values that differ from run to run */
-#define SNIPPET_SETS_DAIF	0x02	/* may not run where interrupts must stay off */
+#define SNIPPET_SETS_DAIF	0x02	/* must not run where interrupts have to stay off */
 #define SNIPPET_FAULTS		0x04	/* takes an exception on purpose */
 #define SNIPPET_LSE		0x08	/* CPU features */
 #define SNIPPET_PAUTH		0x10
@@ -39,7 +39,7 @@ struct snippet {
 	unsigned long refused;		/* bit N: instruction N must not be probed */
 };
 
-/* All that a snippet can read or write, but for the global memory. */
+/* Everything that a snippet can read or write, except the global memory. */
 struct machine {
 	unsigned long gpr[INSN_TEST_GPRS];
 	unsigned long sp;

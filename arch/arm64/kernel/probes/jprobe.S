@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls a jprobe's handler as its function was called.
+ * Calling a jprobe's handler with the arguments of the probed function.
  */
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 #include <asm/kprobes.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
 /*
  * void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *stack)
  *
- * The arguments are in x0 to x7 and in the words at sp; x8 says where a result goes
- * that is larger than two registers, and which the handler must not write.
+ * The arguments are in x0 to x7 and in the words at sp. x8 is the address for a result
+ * larger than two registers; the handler must not write such a result.
  */
 SYM_FUNC_START(arch_call_jprobe)
 	stp	x29, x30, [sp, #-16]!

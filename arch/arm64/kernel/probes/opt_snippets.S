@@ -35,7 +35,15 @@ SYM_INNER_LABEL(opt_add_elsewhere, SYM_L_GLOBAL)
 	ret
 SYM_FUNC_END(opt_add)
 
-	/* With a frame record of its own. */
+	/* Stores what it has loaded, with a probe in between. */
+SYM_FUNC_START(opt_store)
+	ldr	w1, [x0]
+SYM_INNER_LABEL(opt_store_at, SYM_L_GLOBAL)
+	str	w1, [x0]
+	ret
+SYM_FUNC_END(opt_store)
+
+	/* Has a frame record of its own. */
 SYM_FUNC_START(opt_frame)
 	stp	x29, x30, [sp, #-16]!
 	mov	x29, sp

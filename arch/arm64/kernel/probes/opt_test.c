@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of jumps beyond those of insn_test.c: instructions encoded anew at the limits
- * of reach, the places without a jump and the reasons for that, the state that handlers
- * find in a detour, and the changes that they can make there.
+ * Tests of optimized probes beyond insn_test.c: re-encoding instructions at the limits
+ * of reach, probes that get no jump and the reported reasons, the state that handlers see
+ * in a detour, and the changes that they can make there.
  */
 #define pr_fmt(fmt) "kprobes_arm64_opt: " fmt
 
@@ -11,6 +11,8 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/mman.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
@@ -20,16 +22,19 @@
 #include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
+#include <asm/mmu.h>
+#include <asm/sysreg.h>
+#include <asm/uaccess.h>
 
 #include "common.h"
 #include "opt_test.h"
 
-/* -- instructions in another place -- */
+/* -- instructions encoded for another address -- */
 
-/* Where the instructions are; 4G in either direction are addresses, too. */
+/* Address of the instructions; 4G in either direction must be valid addresses. */
 #define ADDR	0xffff800181234560UL
 
-/* The literal of a load that is so far behind its instruction. */
+/* The literal of the loads, and its distance from them. */
 static u64 literal = 0x8badf00dcafef00d;
 
 #define LITERAL_OFFSET	0xffffc
@@ -38,11 +43,11 @@ static u64 literal = 0x8badf00dcafef00d;
 #define IMM26(offset)	(((offset) >> 2) & 0x3ffffff)
 
 /**
- * struct place - an instruction, and a place that it is moved to
+ * struct place - an instruction, and the address that it is encoded for
  * @name: for the log
  * @insn: the instruction
- * @away: how far behind its own place the other one is
- * @obstacle: why it cannot be done, or %DETOUR_POSSIBLE
+ * @away: distance from its address to the other one
+ * @obstacle: expected result
  */
 struct place {
 	const char *name;
@@ -123,7 +128,7 @@ static probes_handler_t *simulation_of(u32 insn)
 	return kprobe_find_kernel_simulation(insn);
 }
 
-/* One instruction at regs->pc. Returns false if it is none of those that are made. */
+/* Execute @insn at regs->pc. Returns false unless relocate.c generates such instructions. */
 static bool step(u32 insn, struct pt_regs *regs)
 {
 	probes_handler_t *simulate = simulation_of(insn);
@@ -135,7 +140,7 @@ static bool step(u32 insn, struct pt_regs *regs)
 	}
 
 	switch (insn & 0xffc00000) {
-	case 0x91000000:	/* ADD (immediate), no shift; also what is moved as it is */
+	case 0x91000000:	/* ADD (immediate), no shift; also as an unchanged instruction */
 		*rd = *rn + (insn >> 10 & 0xfff);
 		break;
 	case 0xb9400000:	/* LDR (immediate), W */
@@ -169,7 +174,7 @@ static bool run_relocated(const struct relocation *r, struct pt_regs *regs)
 	return true;
 }
 
-/* All ways that a condition can go: in the flags, and in the register it looks at. */
+/* Vary NZCV and the registers, so that each condition is both true and false. */
 static void make_regs(struct pt_regs *regs, unsigned int i)
 {
 	static const u64 values[] = { 0, 8, 1UL << 63, 1UL << 32 };
@@ -194,7 +199,7 @@ static void expect_same(struct kunit *test, const struct place *place,
 		want.pc = r->addr;
 		KUNIT_ASSERT_TRUE(test, step(place->insn, &want));
 		KUNIT_ASSERT_TRUE(test, run_relocated(r, &have));
-		/* BLR Xn has become BR Xn, which is for other landing pads. */
+		/* BLR Xn has become BR Xn, which sets another BTYPE. */
 		want.pstate &= ~PSR_BTYPE_MASK;
 		have.pstate &= ~PSR_BTYPE_MASK;
 		KUNIT_ASSERT_EQ_MSG(test, memcmp(&want, &have, sizeof(want)), 0, "case %u", i);
@@ -225,7 +230,7 @@ static const void *next_place(const void *prev, char *desc)
 	return place;
 }
 
-/* -- one probe, and what its handlers see and do -- */
+/* -- one probe, and its handlers -- */
 
 static struct {
 	struct kprobe kp;
@@ -234,9 +239,15 @@ static struct {
 	unsigned long pstate;
 	bool watching;
 	bool interrupts;
+	bool open;
 	unsigned long entries[32];
 	unsigned int nr_entries;
 } seen;
+
+static bool user_memory_is_open(void)
+{
+	return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+}
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -252,6 +263,16 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	seen.posts++;
+	seen.watching = rcu_is_watching();
+	seen.interrupts = !irqs_disabled();
+}
+
+/* As an access to user memory ends; tells whether it was open before. */
+static void close_user_memory(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	seen.posts++;
+	seen.open = user_memory_is_open();
+	uaccess_ttbr0_disable();
 }
 
 static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
@@ -283,7 +304,7 @@ static int count_only(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* The condition is looked at again if the instruction is run again. */
+/* Changes the condition, in case the branch is executed again after the post_handler. */
 static void turn_flags(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	seen.posts++;
@@ -312,7 +333,7 @@ static void expect_jump(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, aarch64_insn_is_b(*seen.kp.addr));
 }
 
-/* With a jump. */
+/* Add a probe, and expect it to get a jump. */
 static void add_jump(struct kunit *test, u32 *addr, kprobe_pre_handler_t pre,
 		     kprobe_post_handler_t post)
 {
@@ -393,6 +414,24 @@ static void opt_goes_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.posts, 2);
 }
 
+/* The second copy in the slot of a breakpoint ends in code that detours have, too. */
+static void opt_slot_goes_elsewhere(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
+	detour_reach = 0;
+	add_probe(test, opt_add_at, count_only, go_elsewhere_behind);
+	KUNIT_EXPECT_EQ(test, opt_add(1), 1000);
+	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	end_probe(test);
+
+	add_probe(test, opt_add_at, on_pre, on_post);
+	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
+	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+	KUNIT_EXPECT_FALSE(test, seen.interrupts);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+}
+
 static void opt_masks_interrupts(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, opt_daif() & PSR_I_BIT);
@@ -406,7 +445,7 @@ static void opt_masks_interrupts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 }
 
-/* A branch that has been taken is not decided a second time. */
+/* A branch must not be executed again after the post_handler. */
 static void opt_turns_flags(struct kunit *test)
 {
 	add_jump(test, opt_branch_at, count_only, turn_flags);
@@ -415,7 +454,7 @@ static void opt_turns_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.posts, 2);
 }
 
-/* -- what they find -- */
+/* -- the state that handlers see -- */
 
 /* The bits that entry.S saves. */
 #define PSR_KNOWN	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT | DAIF_MASK | \
@@ -469,13 +508,25 @@ static void opt_unwinds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_traced(opt_unwinds, 512));
 }
 
-/* A handler may always read under RCU. */
-static void opt_rcu_watches(struct kunit *test)
+/* preempt_count is changed by a load and a store: a hit between them must not lose a count. */
+static void opt_stores_preempt_count(struct kunit *test)
+{
+	int before = preempt_count(), after;
+
+	add_jump(test, opt_store_at, count_only, on_post);
+	opt_store(&current_thread_info()->preempt.count);
+	after = preempt_count();
+	preempt_count_set(before);
+	KUNIT_EXPECT_EQ(test, after, before);
+	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+}
+
+/* RCU must watch while a handler runs, also when the CPU is idle. */
+static void expect_rcu_watches(struct kunit *test)
 {
 	unsigned long flags;
 	bool watched;
 
-	add_jump(test, opt_add_at, on_pre, on_post);
 	local_irq_save(flags);
 	ct_idle_enter();
 	opt_add(1);
@@ -484,7 +535,95 @@ static void opt_rcu_watches(struct kunit *test)
 	local_irq_restore(flags);
 	KUNIT_EXPECT_FALSE(test, watched);
 	KUNIT_EXPECT_TRUE(test, seen.watching);
+}
+
+static void opt_rcu_watches(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
+	add_jump(test, opt_add_at, on_pre, NULL);
+	expect_rcu_watches(test);
+	end_probe(test);
+
+	add_jump(test, opt_add_at, on_pre, on_post);
+	expect_rcu_watches(test);
 	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+	end_probe(test);
+
+	detour_reach = 0;
+	add_probe(test, opt_add_at, on_pre, on_post);
+	expect_rcu_watches(test);
+	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+}
+
+static void expect_user_memory_stays_open(struct kunit *test)
+{
+	bool open;
+
+	uaccess_ttbr0_enable();
+	opt_add(1);
+	open = user_memory_is_open();
+	uaccess_ttbr0_disable();
+	KUNIT_EXPECT_TRUE(test, open);
+	KUNIT_EXPECT_FALSE(test, seen.open);
+	KUNIT_EXPECT_EQ(test, seen.posts, 1);
+}
+
+/* User memory is closed to handlers, and open again when the probed code goes on. */
+static void opt_user_memory_stays_open(struct kunit *test)
+{
+	if (!system_uses_ttbr0_pan())
+		kunit_skip(test, "this CPU has PAN, or the kernel does without");
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
+	KUNIT_ASSERT_NE(test, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
+					    MAP_ANONYMOUS | MAP_PRIVATE, 0), 0);
+	add_jump(test, opt_add_at, on_pre, close_user_memory);
+	expect_user_memory_stays_open(test);
+	end_probe(test);
+
+	detour_reach = 0;
+	add_probe(test, opt_add_at, on_pre, close_user_memory);
+	expect_user_memory_stays_open(test);
+}
+
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	seen.hits++;
+	seen.open = user_memory_is_open();
+
+	return 0;
+}
+
+static void end_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+/* The same for a function that returns while user memory is open. */
+static void opt_return_closes_user_memory(struct kunit *test)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	bool open;
+
+	if (!system_uses_ttbr0_pan())
+		kunit_skip(test, "this CPU has PAN, or the kernel does without");
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	KUNIT_ASSERT_NE(test, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
+					    MAP_ANONYMOUS | MAP_PRIVATE, 0), 0);
+	rp->kp.addr = (kprobe_opcode_t *)may_be_called_by_pointer;
+	rp->handler = on_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, end_return_probe, rp), 0);
+
+	seen.hits = 0;
+	uaccess_ttbr0_enable();
+	READ_ONCE(pointer)(1);
+	open = user_memory_is_open();
+	uaccess_ttbr0_disable();
+	KUNIT_EXPECT_TRUE(test, open);
+	KUNIT_EXPECT_EQ(test, seen.hits, 1);
+	KUNIT_EXPECT_FALSE(test, seen.open);
 }
 
 static struct kunit_case opt_cases[] = {
@@ -492,11 +631,15 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_far_away),
 	KUNIT_CASE(opt_landing_pad),
 	KUNIT_CASE(opt_goes_elsewhere),
+	KUNIT_CASE(opt_slot_goes_elsewhere),
 	KUNIT_CASE(opt_masks_interrupts),
 	KUNIT_CASE(opt_turns_flags),
 	KUNIT_CASE(opt_same_pstate),
 	KUNIT_CASE(opt_unwinds),
+	KUNIT_CASE(opt_stores_preempt_count),
 	KUNIT_CASE(opt_rcu_watches),
+	KUNIT_CASE(opt_user_memory_stays_open),
+	KUNIT_CASE(opt_return_closes_user_memory),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Preparing a probe: may the instruction at its address be probed, and how will
- * a hit get it done?
+ * a hit execute it?
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -20,7 +20,7 @@
 
 #include "common.h"
 
-/* Read the instruction at @addr as it is without a probe. */
+/* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
 static int read_original(u32 *insn, unsigned long addr)
 {
 	struct kprobe *p;
@@ -38,19 +38,19 @@ static int read_original(u32 *insn, unsigned long addr)
 }
 
 /*
- * A load exclusive and the store that goes with it must have no trap in between:
- * the return from it ends the exclusive access, and the store fails for ever. A
- * place from which some path leads to a store, and not to a load before, is in
- * between. Such a path has no calls and is short, but it may lead anywhere.
+ * No trap may hit between a load exclusive and its store exclusive: the exception
+ * return ends the exclusive access, so the store would fail for ever. An address
+ * lies between them if some path from it meets a store exclusive before a load
+ * exclusive. Such a path has no calls and is short, but may branch anywhere.
  */
 #define MAX_PATHS	32
 #define MAX_STEPS	512
 
 /**
- * struct exclusive_search - the paths that lead on from a place
- * @starts: where they begin
- * @nr: how many there are
- * @steps: instructions that may still be looked at
+ * struct exclusive_search - paths to follow from an address
+ * @starts: addresses where paths begin
+ * @nr: number of @starts
+ * @steps: number of instructions that may still be read
  */
 struct exclusive_search {
 	unsigned long starts[MAX_PATHS];
@@ -70,7 +70,7 @@ static void add_path(struct exclusive_search *search, unsigned long start)
 		search->starts[search->nr++] = start;
 }
 
-/* Nothing behind it belongs to an exclusive access that is under way before it. */
+/* An exclusive access does not continue behind such an instruction. */
 static bool ends_path(u32 insn)
 {
 	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
@@ -104,7 +104,7 @@ static bool in_exclusive_access(unsigned long addr, u32 insn)
 	struct exclusive_search search = { .steps = MAX_STEPS };
 	unsigned int i;
 
-	/* A load may stand alone, to wait for an event. */
+	/* Begin behind a load: it needs no store if it only waits for an event. */
 	add_path(&search, kprobe_insn_is_load_exclusive(insn) ? addr + AARCH64_INSN_SIZE : addr);
 	for (i = 0; i < search.nr; i++) {
 		if (path_meets_store(&search, search.starts[i]))
@@ -114,7 +114,7 @@ static bool in_exclusive_access(unsigned long addr, u32 insn)
 	return false;
 }
 
-/* Why the instruction cannot be copied, or NULL. */
+/* Return why the instruction cannot be copied, or NULL. */
 static const char *copy_refusal(u32 insn)
 {
 	if (kprobe_insn_is_load_exclusive(insn) || kprobe_insn_is_simd_literal(insn))
@@ -131,7 +131,7 @@ static bool literal_is_readable(unsigned long addr, u32 insn)
 					 4 << (insn >> 30 & 1));
 }
 
-/* Find out how @p is simulated, if it is. */
+/* Set the handler that simulates the instruction of @p, if it has to be simulated. */
 static int prepare_simulation(struct kprobe *p)
 {
 	struct arch_probe_insn *api = &p->ainsn.api;
@@ -151,9 +151,9 @@ static int prepare_simulation(struct kprobe *p)
 }
 
 /*
- * In front of a function that ftrace can attach to may be two words which tell
- * the code that its site calls what to do, and in front of one that is called by
- * pointers one with its type. To kallsyms they are the end of what lies before.
+ * Two words for ftrace's trampoline may precede a function that ftrace can attach
+ * to, and one word with its type a function that is called by pointers. kallsyms
+ * counts them to the symbol before.
  */
 bool kprobe_is_before_function(unsigned long addr)
 {
@@ -171,7 +171,7 @@ bool kprobe_is_before_function(unsigned long addr)
 	return false;
 }
 
-/* A symbol is at most two words away; to ask for more of them takes its time. */
+/* Avoid slow lookups of symbols unless the function ends within two words. */
 static bool is_near_symbol(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An instruction, encoded anew for another place: for a detour, where nothing is
- * simulated.
+ * Re-encoding instructions for the copy in a detour, which simulates nothing.
  *
  * An instruction that depends on its address becomes a few that need no register but
- * those that the original writes. A call in particular sets the link register to the
- * address behind the original and branches, so that no task sleeps with the address of
- * a detour in a register or on the stack.
+ * those that the original writes. A call becomes instructions that set the link register
+ * to the address behind the original and branch, so that no task sleeps with the address
+ * of a detour in a register or on the stack.
  */
 #include <linux/align.h>
 #include <linux/array_size.h>
@@ -21,7 +20,7 @@
 #define LINK_REGISTER	30
 #define NO_REGISTER	31	/* reads as zero, and is not written */
 
-/* In the encodings of BR, BLR, RET and their like. */
+/* Bits in the encodings of BR, BLR, RET and the like. */
 #define INSN_LINKS		BIT(21)
 #define INSN_AUTHENTICATES	BIT(11)
 
@@ -35,7 +34,7 @@ static void emit(struct relocation *r, u32 insn)
 	r->insns[r->nr++] = insn;
 }
 
-/* How far a branch of a detour may go. A test makes it less. */
+/* Largest distance of a branch of a detour. A test lowers it. */
 long detour_reach = SZ_128M;
 
 bool kprobe_branch_reaches(unsigned long from, unsigned long to)
@@ -45,18 +44,11 @@ bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 	return distance >= -detour_reach && distance < detour_reach;
 }
 
-u32 kprobe_branch_insn(unsigned long from, unsigned long to)
-{
-	long distance = to - from;
-
-	return aarch64_insn_get_b_value() | (distance >> 2 & GENMASK(25, 0));
-}
-
 static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)
 {
 	if (!kprobe_branch_reaches(here(r), to))
 		return DETOUR_OUT_OF_REACH;
-	emit(r, kprobe_branch_insn(here(r), to));
+	emit(r, insn_branch(here(r), to));
 
 	return DETOUR_POSSIBLE;
 }
@@ -97,7 +89,7 @@ static enum detour_obstacle relocate_b_bl(struct relocation *r, u32 insn)
 	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
 }
 
-/* A branch over the way back, to one that reaches farther. */
+/* A short branch skips the branch back and lands on a B that reaches farther. */
 static enum detour_obstacle relocate_short_branch(struct relocation *r, u32 insn, u32 mask)
 {
 	enum detour_obstacle obstacle;
@@ -131,7 +123,7 @@ static enum detour_obstacle relocate_adr_adrp(struct relocation *r, u32 insn)
 	return obstacle ?: emit_way_back(r);
 }
 
-/* From its address in the register itself; bits 31 and 30 say which of three. */
+/* The target register itself holds the literal's address; bits 31 and 30 select the load. */
 static enum detour_obstacle relocate_literal(struct relocation *r, u32 insn)
 {
 	static const u32 loads[] = { 0xb9400000, 0xf9400000, 0xb9800000 };
@@ -147,8 +139,8 @@ static enum detour_obstacle relocate_literal(struct relocation *r, u32 insn)
 }
 
 /*
- * BLR Xn sets x30 and does BR Xn. Where branches need landing pads, the two do not fit
- * the same ones, unless they are through x16 or x17.
+ * BLR Xn is re-encoded as setting x30 and BR Xn. With BTI, BR and BLR need different
+ * landing pads, except that BR through x16 or x17 may use those of BLR.
  */
 static bool can_be_jump(u32 insn)
 {
@@ -178,8 +170,8 @@ static enum detour_obstacle relocate_br_blr_ret(struct relocation *r, u32 insn)
 }
 
 /*
- * The instructions that a breakpoint's trap simulates, but for those that read or write
- * the exception mask: in a detour that is the one of the probed code.
+ * Instructions that a breakpoint's trap simulates. Those that access the exception mask
+ * are missing: a detour runs with the mask of the probed code, so it can execute them.
  */
 static const struct {
 	probes_handler_t *simulate;
@@ -198,15 +190,15 @@ static const struct {
 };
 
 /**
- * kprobe_relocate_insn() - encode an instruction for another place
- * @r: at is where, addr is where it is; gets the instructions that do the same
+ * kprobe_relocate_insn() - encode an instruction for another address
+ * @r: has both addresses; gets the instructions
  * @insn: the instruction
- * @simulate: how it is simulated, or NULL
+ * @simulate: the function that simulates it, or NULL
  *
- * The last of the instructions goes on where the original does.
+ * The last of the instructions branches to where the original continues.
  *
  * Context: Process context.
- * Return: %DETOUR_POSSIBLE, or why it cannot be done.
+ * Return: %DETOUR_POSSIBLE, or the obstacle.
  */
 enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
 					  probes_handler_t *simulate)

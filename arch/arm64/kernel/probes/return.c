@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes: diverting a function's return, and what happens when it comes
- * in at __kretprobe_trampoline, see entry.S.
+ * Return probes: diverting a function's return to __kretprobe_trampoline in entry.S,
+ * and handling it there.
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -13,8 +13,8 @@
 #include "common.h"
 
 /*
- * Returns twice: when it has saved the state, and when the CPU has woken up. The others
- * do not return then, or do so while the CPU is idle to RCU.
+ * __cpu_suspend_enter() returns twice: after it has saved the state, and after the CPU has
+ * woken up. The others do not return in that case, or return while RCU does not watch.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 #ifdef CONFIG_CPU_PM
@@ -33,8 +33,8 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /*
- * At a function's entry the return address is in the link register, not signed
- * yet, and the frame record is the caller's; unwinders tell frames by that.
+ * At a function's entry the link register holds the return address, not signed yet,
+ * and x29 points to the caller's frame record, by which unwinders identify a frame.
  */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -45,13 +45,39 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_prepare_kretprobe);
 
-/* The trampoline has saved the registers. */
+/* Put the address into the trampoline's frame record. */
+void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
+{
+	regs->stackframe[1] = (unsigned long)correct_ret_addr;
+}
+
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
+
+/*
+ * User memory may be open where TTBR0 emulates PAN, as in __arch_copy_from_user(). Close it to
+ * handlers and to other tasks, as kprobe_detour_hit() does.
+ */
+static noinline unsigned long return_without_pan(struct pt_regs *regs)
+{
+	bool open = kprobe_close_user_memory(regs);
+	unsigned long ret = kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
+
+	kprobe_reopen_user_memory(open);
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(return_without_pan);
+
+/* The trampoline calls this after it has saved the registers. */
 asmlinkage unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 {
 	regs->orig_x0 = ~0UL;
 	regs->syscallno = NO_SYSCALL;
 	if (system_uses_irq_prio_masking())
 		regs->pmr_save = read_sysreg_s(SYS_ICC_PMR_EL1);
+	if (system_uses_ttbr0_pan())
+		return return_without_pan(regs);
 
 	return kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
 }
@@ -66,7 +92,7 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 
 NOKPROBE_SYMBOL(kretprobe_brk_handler);
 
-/* Nor is it a probe. */
+/* The trampoline has no probe. */
 int arch_trampoline_kprobe(struct kprobe *p)
 {
 	return 0;

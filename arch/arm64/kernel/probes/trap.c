@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints: writing them, and what happens when one is hit.
+ * Breakpoints: writing them, and handling their hits.
  *
- * A hit calls the pre_handler and then has the instruction done in one of three
- * ways, all chosen when the probe was prepared or from what its users want:
- * simulated here; run as a copy that branches back behind the original, which
- * needs no second trap; or, when a post_handler wants to see the result, run as
- * a copy with a second breakpoint behind it. No instruction is single-stepped.
+ * A hit calls the pre_handler and then executes the instruction in one of three
+ * ways: it simulates it; it runs a copy that branches back behind the original;
+ * or, if there is a post_handler, it runs a copy with a call behind it, or a second
+ * breakpoint where a call does not reach. The preparation of the probe and the
+ * members' handlers decide which. No instruction is single-stepped.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
@@ -37,11 +37,11 @@ DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /**
- * struct text_round - breakpoints that are written, or removed, in one go
+ * struct text_round - breakpoints that are written, or removed, together
  * @kps: the probes, linked by their list
  * @arm: write breakpoints, not the original instructions
- * @missing: CPUs that have not stopped yet
- * @written: all is done
+ * @missing: number of CPUs that have not stopped yet
+ * @written: the text has been written
  */
 struct text_round {
 	struct list_head *kps;
@@ -55,7 +55,7 @@ static void write_text(struct kprobe *p, bool arm)
 	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
 }
 
-/* Not while the machine is stopped. */
+/* Must not be called while the machine is stopped. */
 static void tell_perf(struct kprobe *p, bool arm)
 {
 	__le32 brk = cpu_to_le32(BRK64_OPCODE_KPROBES), insn = cpu_to_le32(p->opcode);
@@ -65,8 +65,8 @@ static void tell_perf(struct kprobe *p, bool arm)
 }
 
 /*
- * The instructions for which the architecture promises that a CPU executes
- * either the old or the new one, if both are among them. BRK is.
+ * If the old and the new instruction are both among these, the architecture
+ * promises that a CPU executes one or the other. BRK is among them.
  */
 static bool changes_live(u32 insn)
 {
@@ -74,14 +74,14 @@ static bool changes_live(u32 insn)
 	       aarch64_insn_is_isb(insn) || insn == aarch64_insn_gen_nop();
 }
 
-/* For all others no CPU may be near while they change, and each fetches anew. */
+/* Any other instruction may change only while all CPUs are stopped; each runs isb() after. */
 static int write_stopped(void *data)
 {
 	struct text_round *round = data;
 	struct kprobe *p;
 
 	if (!atomic_dec_and_test(&round->missing)) {
-		/* Pairs with the release by the CPU that writes. */
+		/* Pairs with smp_store_release() below, by the last CPU to stop. */
 		while (!smp_load_acquire(&round->written))
 			cpu_relax();
 		isb();
@@ -92,7 +92,7 @@ static int write_stopped(void *data)
 		if (!changes_live(p->opcode))
 			write_text(p, round->arm);
 	}
-	/* Pairs with the acquire by those that wait. */
+	/* Pairs with smp_load_acquire() above, by the waiting CPUs. */
 	smp_store_release(&round->written, true);
 
 	return 0;
@@ -152,10 +152,24 @@ void arch_disarm_kprobes(struct list_head *kps)
 	write_round(kps, false);
 }
 
-static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
+/* The handler's target was not reached by an indirect branch. */
+static __always_inline void arch_hit_redirected(struct pt_regs *regs)
+{
+	clear_btype(regs);
+}
+
+/* The region of a jump is one instruction, so no other breakpoint can be in it. */
+static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
+{
+	return false;
+}
+
+/* BTI lets an indirect branch land on the breakpoint, which thus consumes BTYPE. */
+static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	probes_handler_t *simulate = p->ainsn.api.handler;
 
+	clear_btype(regs);
 	if (!simulate)
 		return false;
 	simulate(p->opcode, (long)p->addr, regs);
@@ -163,49 +177,9 @@ static __always_inline bool try_simulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* A hit, once @p is current. @aside: another hit was put aside for this one. */
-static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
-{
-	kprobe_post_handler_t post;
+#include <linux/kprobes_hit.h>
 
-	if (hit_pre_handler(p, regs)) {
-		/* No branch has led to where the handler wants to go. */
-		clear_btype(regs);
-		hit_end(aside);
-		return;
-	}
-
-	/* The breakpoint was as good a target of an indirect branch as any. */
-	clear_btype(regs);
-
-	/* A user may add or remove the last post_handler at any time. */
-	post = READ_ONCE(p->post_handler);
-	if (try_simulate(p, regs)) {
-		hit_finish(p, regs, aside);
-	} else if (post) {
-		kprobe_enter_post_copy(p, regs);
-	} else {
-		hit_end(aside);
-		kprobe_enter_copy(p, regs);
-	}
-}
-
-/* A hit while this CPU handles another. */
-static void nested_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT)) {
-		do_hit(p, regs, true);
-		return;
-	}
-
-	clear_btype(regs);
-	if (!try_simulate(p, regs))
-		kprobe_enter_copy(p, regs);
-}
-
-NOKPROBE_SYMBOL(nested_hit);
-
-/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+/* @addr is kernel text, but its module may be unloaded concurrently. */
 static bool text_is(unsigned long addr, u32 expected)
 {
 	__le32 insn;
@@ -225,18 +199,10 @@ static bool text_is_brk(unsigned long addr)
 
 NOKPROBE_SYMBOL(text_is_brk);
 
-/* Is there a breakpoint, or a jump? */
-bool kprobe_is_armed(const struct kprobe *p)
-{
-	return !text_is((unsigned long)p->addr, p->opcode);
-}
-
-NOKPROBE_SYMBOL(kprobe_is_armed);
-
 /*
- * No probe was found at @addr. If its breakpoint was removed after this CPU
- * fetched it, or another came since, the text is to be executed as it is now. They
- * may come and go between the two looks as well, but hardly so each time.
+ * No probe was found at @addr. If its breakpoint was removed after this CPU fetched
+ * it, or a probe came since, execute the text as it is now. A probe may also come and
+ * go between the two checks, but hardly in every try.
  */
 static bool text_has_changed(unsigned long addr)
 {
@@ -245,7 +211,7 @@ static bool text_has_changed(unsigned long addr)
 	for (tries = 0; tries < 10; tries++) {
 		if (!text_is_brk(addr))
 			return true;
-		/* A probe can be found before its breakpoint is written. */
+		/* Read text before the table: a probe is in the table before it is armed. */
 		smp_rmb();
 		if (get_kprobe((kprobe_opcode_t *)addr))
 			return true;
@@ -257,12 +223,12 @@ static bool text_has_changed(unsigned long addr)
 NOKPROBE_SYMBOL(text_has_changed);
 
 /**
- * kprobe_brk_handler() - a breakpoint trap may be the hit of a probe
+ * kprobe_brk_handler() - handle a breakpoint that may be a probe's
  * @regs: registers at the trap, pc at the breakpoint
  * @esr: syndrome of the exception
  *
  * Context: The exception, as in an NMI.
- * Return: %DBG_HOOK_HANDLED, or %DBG_HOOK_ERROR when it has to do with no probe.
+ * Return: %DBG_HOOK_HANDLED, or %DBG_HOOK_ERROR when it belongs to no probe.
  */
 int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
@@ -271,31 +237,9 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return text_has_changed(regs->pc) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
-	if (unlikely(kprobe_running())) {
-		nested_hit(p, regs);
-		return DBG_HOOK_HANDLED;
-	}
-
-	hit_begin(p);
-	do_hit(p, regs, false);
+	hit_breakpoint(p, regs);
 
 	return DBG_HOOK_HANDLED;
 }
 
 NOKPROBE_SYMBOL(kprobe_brk_handler);
-
-/*
- * A handler has faulted: the exception tables have the fixup, if there is one.
- * Faults of copies were moved to their instruction before.
- */
-int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kprobe_fault_handler);
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on RISC-V: types that the core embeds, and the hooks of traps, of
- * exception fixups and of ftrace. How to run one probed instruction is told by
- * struct arch_specific_insn in <asm/probes.h>, which uprobes share. What the
- * files of the port share is in its common.h.
+ * exception fixups and of ftrace. The files of the port share
+ * arch/riscv/kernel/probes/common.h; struct arch_specific_insn is in
+ * <asm/probes.h>, shared with uprobes.
  */
 #ifndef _ASM_RISCV_KPROBES_H
 #define _ASM_RISCV_KPROBES_H
 
 #include <asm-generic/kprobes.h>
 
-/* Offset in struct kprobe, for entry.S. */
+/* Offset of addr in struct kprobe, for entry.S; opt.c asserts it. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 
-/* Bytes of the code that a detour begins with, and of that up to the end of its call. */
+/* Size in bytes of a detour's entry code, and of its part up to the end of the call. */
 #define DETOUR_ENTRY		24
 #define DETOUR_CALL		16
 
@@ -31,58 +31,58 @@ struct pt_regs;
 
 struct kprobe;
 
-/* A function has one address, that of its symbol. */
+/* A symbol's address is its function's entry: there are no function descriptors. */
 #define ARCH_KPROBES_PLAIN_NAMES	true
 
-/* EBREAK and its like cannot be probed. */
+/* The port refuses to probe EBREAK and other trapping instructions. */
 #define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
-/* preempt_count(), of which only the contexts are of interest. */
+/* The core compares only the context bits of preempt_count(). */
 #define arch_hit_context()	preempt_count()
 
-/* What the exception of a breakpoint adds to preempt_count(). */
+/* The exception of a breakpoint adds this to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
-/* Units of kprobe_opcode_t: the longest instruction, and an ebreak behind it. */
+/* Length of the longest instruction and an ebreak behind it, in kprobe_opcode_t. */
 #define MAX_INSN_SIZE		2
 
-/* The probed address, and two copies of its instruction with ebreaks behind. */
+/* struct slot: the probed address, and two copies with an ebreak behind each. */
 #define KPROBE_INSN_SLOT_SIZE	\
 	(sizeof(long) + 2 * MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
 
-/* A probe and ftrace can both have the site at a function's entry. */
+/* A probe and ftrace can share the ftrace site at a function's entry. */
 #define ARCH_KPROBES_SHARE_FTRACE_SITE	1
 
 #ifdef CONFIG_OPTPROBES
 
-/* Where instructions can start. */
+/* Alignment of instructions. */
 #define KPROBE_INSN_ALIGN	(IS_ENABLED(CONFIG_RISCV_ISA_C) ? 2 : 4)
 
-/* AUIPC and JALR. */
+/* A jump is AUIPC and JALR. */
 #define MAX_OPTIMIZED_LENGTH	8
 
 /*
- * Units of kprobe_opcode_t of a detour: the probe, the entry, copies of four branches
- * of 2 bytes, which become 12 bytes each, and the jump back.
+ * Size of struct detour in kprobe_opcode_t: the probe, the entry, the copies of four
+ * 2-byte branches, which grow to 12 bytes each, and the jump back.
  */
 #define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_ENTRY + 4 * 12 + 8) / 4)
 
 /**
- * struct arch_optimized_insn - how to reach one probe by a jump
+ * struct arch_optimized_insn - the jump and the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
  * @original: the bytes that the jump replaces
- * @copy_at: for each parcel of these where in the detour the copy of the
- *	instruction is that starts there, 0 when none does
+ * @copy_at: for each parcel of @original, the offset in the detour of the copy of
+ *	the instruction that starts there, 0 when none does
  * @reg: number of the register that the jump overwrites
- * @jump: the jump stands in the text
- * @guarded: hits of the breakpoint go on in the detour
+ * @jump: the jump is in the text
+ * @guarded: hits of the breakpoint continue in the detour
  * @extable: the probed instruction has an exception table entry
- * @site: it is an ftrace site
- * @why: an enum detour_obstacle, when there is no detour
- * @why_at: at which offset it is
+ * @site: the probed instruction is an ftrace site
+ * @why: the enum detour_obstacle that prevents a detour
+ * @why_at: offset of the obstacle from the probe
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
@@ -102,7 +102,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 	return !!optinsn->insn;
 }
 
-/* It is not, but without preemption no task can be inside: see region.c. */
+/* A jump is two instructions, but without preemption no task is inside: see region.c. */
 #define arch_jump_is_single arch_jump_is_single
 static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
 {
@@ -114,7 +114,7 @@ static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
- * @saved_pie: SR_PIE of the probed code, which its copy runs without
+ * @saved_pie: SR_PIE of the probed code; the second copy runs with SR_PIE clear
  */
 struct kprobe_ctlblk {
 	unsigned int context;
@@ -127,7 +127,15 @@ void arch_remove_kprobe(struct kprobe *p);
 
 bool kprobe_breakpoint_handler(struct pt_regs *regs);
 bool kprobe_single_step_handler(struct pt_regs *regs);
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+
+/*
+ * A fault in a handler needs nothing here: the exception table has its fixup, if any.
+ * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
+ */
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who branches where: what of a function is come to in another way than by running
- * on from the instruction before it.
+ * Branch targets: the instructions of a function that control reaches other than
+ * from the instruction before.
  *
- * A branch may come from the function itself, from the part of it that the
- * compiler has moved to the section of cold code, and from assembly code nearby
- * that has several symbols in one piece: as far as a branch reaches all is
- * looked at, unless the function begins with an ftrace site, which assembly code
- * has none of. An exception fixup may lead anywhere, and so may a static key,
- * whether it is a branch at the moment or not.
+ * A branch may come from the function itself, from its part in the section of
+ * cold code, and from assembly code nearby that has several symbols in one piece.
+ * All text within reach of a branch is scanned, unless the function begins with an
+ * ftrace site, which assembly code never has. Exception fixups may lead anywhere,
+ * and so may static keys, whether or not they are branches at the moment.
  */
 #include <linux/bitmap.h>
 #include <linux/extable.h>
@@ -24,10 +23,10 @@
 #include "function_map.h"
 #include "window.h"
 
-/* How far a conditional branch reaches. */
+/* Reach of a conditional branch in bytes. */
 #define BRANCH_REACH	4096
 
-/* The symbol that @addr is in. Its name is of no use to anybody here. */
+/* Find the symbol of @addr. The name is only a buffer that the lookup needs. */
 static bool find_symbol(unsigned long addr, struct kprobe_function *fn)
 {
 	static char name[KSYM_NAME_LEN];
@@ -35,7 +34,7 @@ static bool find_symbol(unsigned long addr, struct kprobe_function *fn)
 	return kprobe_find_symbol(addr, fn, name);
 }
 
-/* NULL is the kernel. With preemption disabled it stays. */
+/* Return NULL for the kernel. Disabled preemption keeps the module loaded. */
 static const struct module *module_of(unsigned long addr)
 {
 	return core_kernel_text(addr) ? NULL : __module_text_address(addr);
@@ -47,7 +46,7 @@ static void note_target(const struct function_map *map, unsigned long addr)
 		__set_bit(parcel_of(map, addr), map->targets);
 }
 
-/* The CPU may go from @from to @to although the instruction does not say so. */
+/* A fixup or a static key may lead from @from to @to. */
 static void note_other(void *data, unsigned long from, unsigned long to)
 {
 	const struct function_map *map = data;
@@ -58,7 +57,7 @@ static void note_other(void *data, unsigned long from, unsigned long to)
 									ELSEWHERE;
 }
 
-/* Is @insn one of those that lead elsewhere, or make the address for them? */
+/* Return whether @insn may branch, or compute the address for a branch. */
 static bool may_branch(u32 insn)
 {
 	switch (insn & 3) {
@@ -66,14 +65,14 @@ static bool may_branch(u32 insn)
 		return false;
 	case 1:			/* c.j, c.beqz, c.bnez; c.jal */
 		return (insn >> 13 & 7) >= 5 || (insn >> 13 & 7) == 1;
-	case 2:			/* c.jr and its like */
+	case 2:			/* c.jr and the like */
 		return (insn >> 13 & 7) == 4;
-	default:		/* beq and its like, jalr, jal, auipc */
+	default:		/* beq and the like, jalr, jal, auipc */
 		return (insn & 0x70) == 0x60 || (insn & 0x7f) == 0x17;
 	}
 }
 
-/* Have @note called for each address that the code in [start, end) branches to. */
+/* Call @note for each address that the code in [start, end) branches to. */
 static int each_branch(unsigned long start, unsigned long end,
 		       void (*note)(void *data, unsigned long target), void *data)
 {
@@ -105,13 +104,13 @@ static void note_branch(void *map, unsigned long target)
 	note_target(map, target);
 }
 
-/* Note where the code in [start, end) branches to in the function. */
+/* Note branches from [start, end) into the function. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
 	return each_branch(start, end, note_branch, map);
 }
 
-/* The same for the function itself, whose instructions are kept. */
+/* Note the branches of the function itself, and keep its instructions. */
 static int read_function(struct function_map *map)
 {
 	struct walk walk = { .addr = map->start };
@@ -126,7 +125,7 @@ static int read_function(struct function_map *map)
 		if (walk.addr + insn_len(insn) > map->end)
 			return -EILSEQ;
 		map->insns[parcel_of(map, walk.addr)] = insn;
-		/* Filling, which nobody comes to. */
+		/* Padding is never executed. */
 		if (!insn)
 			map->live[parcel_of(map, walk.addr)] = ALL_REGS;
 		walk_on(&walk, insn);
@@ -140,7 +139,7 @@ static int read_function(struct function_map *map)
 	return 0;
 }
 
-/* Have @note called for all that fixups and static keys of @mod, or of the kernel, may do. */
+/* Call @note for each fixup and static key of @mod, or of the kernel. */
 static void each_other(const struct module *mod,
 		       void (*note)(void *data, unsigned long from, unsigned long to), void *data)
 {
@@ -171,10 +170,10 @@ static void collect_others(struct kprobe_addrs *list, const struct module *mod)
 	each_other(mod, list_other, list);
 }
 
-/* Where they are, and where they lead. */
+/* An index of the addresses and the targets of fixups and static keys. */
 static struct kprobe_index others = { .collect = collect_others };
 
-/* Few functions have any. */
+/* Use the index first: few functions have fixups or static keys. */
 static int find_others(struct function_map *map)
 {
 	const unsigned long *first;
@@ -196,16 +195,17 @@ static int find_branches_from(void *data, unsigned long addr)
 }
 
 /**
- * struct surroundings - where the functions in a piece of text branch to
- * @generation: of modules when it was looked at
- * @start: where it begins
- * @end: where it ends, and another function begins
- * @symbol: the function that is being looked at
- * @symbol_end: its end
- * @nr: how many branches lead out of their function
- * @targets: where these lead to
+ * struct surroundings - branches that leave their function in a range of text
+ * @generation: kprobe_index_generation() when the range was scanned
+ * @start: start of the range
+ * @end: end of the range; another function begins there
+ * @symbol: start of the function that is being scanned
+ * @symbol_end: end of that function
+ * @nr: number of branches that lead out of their function
+ * @targets: targets of these branches
  *
- * Functions are asked for in the order of their addresses, mostly.
+ * Kept between calls, since callers mostly ask for functions in the order of
+ * their addresses.
  */
 static struct surroundings {
 	unsigned long generation;
@@ -217,7 +217,7 @@ static struct surroundings {
 	unsigned long targets[1024];
 } surroundings;
 
-/* Nearly all lead to the start of a function, or into their own. */
+/* Skip branches within their own function: these are nearly all. */
 static void note_leaving(void *data, unsigned long target)
 {
 	struct surroundings *s = data;
@@ -229,7 +229,7 @@ static void note_leaving(void *data, unsigned long target)
 	s->nr++;
 }
 
-/* Look at one more function, behind the others. */
+/* Scan the function at the end of the range. */
 static int extend(struct surroundings *s)
 {
 	struct kprobe_function fn;
@@ -261,7 +261,7 @@ static int begin_at(struct surroundings *s, unsigned long addr)
 	return 0;
 }
 
-/* The text from @first to @last, and more of it. */
+/* Make the range cover at least [first, last). */
 static int look_around(struct surroundings *s, unsigned long first, unsigned long last)
 {
 	int ret = 0;
@@ -277,7 +277,7 @@ static int look_around(struct surroundings *s, unsigned long first, unsigned lon
 	return ret;
 }
 
-/* Whatever is within the reach of a branch before and behind the function. */
+/* Scan all functions within the reach of a branch before and behind the function. */
 static int find_branches_around(struct function_map *map)
 {
 	unsigned long start = map->start, end = map->end;
@@ -297,7 +297,7 @@ static int find_branches_around(struct function_map *map)
 	return ret;
 }
 
-/* Set @start and @end to those of the text that @addr is in. */
+/* Set @start and @end to the text section that @addr is in. */
 static bool find_text(unsigned long addr, unsigned long *start, unsigned long *end)
 {
 	const struct module *mod;
@@ -317,7 +317,7 @@ static bool find_text(unsigned long addr, unsigned long *start, unsigned long *e
 	return addr >= *start && addr < *end;
 }
 
-/* The same from what is known of the text. */
+/* Do as find_branches_around(), if possible with the cached range of text. */
 static int find_branches_nearby(struct function_map *map)
 {
 	struct surroundings *s = &surroundings;

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the RISC-V port share.
+ * Declarations that the files of the RISC-V port share.
  *
- * A hit, in the order in which it passes through the files:
+ * Breakpoints and return probes:
  *
- *	text.c		breakpoints written
- *	trap.c		breakpoints hit, handlers called
- *	blacklist.c	where no breakpoint may be
- *	decode.c	at registration: is this an instruction, may it be probed?
- *	emulate.c	instructions that must not or need not run elsewhere
- *	copy.c		all others: the out-of-line copy, and the way out of it
- *	ftrace.c	the instruction that a probe shares with ftrace
- *	return.c	diverted returns
- *	entry.S		where those arrive, and detours
+ *	text.c		writing breakpoints
+ *	trap.c		handling their hits
+ *	blacklist.c	code that must not be probed
+ *	prepare.c	checking an address and preparing its probe
+ *	decode.c	refusing instructions, for kprobes and uprobes
+ *	emulate.c	emulating instructions instead of copying them, for both
+ *	emulate_c.c	emulating compressed instructions
+ *	copy.c		out-of-line copies, and the return from them
+ *	ftrace.c	sharing the ftrace site of a function
+ *	return.c	return probes
+ *	entry.S		the entry code of detours and diverted returns
  *
- * In place of the breakpoint there may be a jump:
+ * Optimized probes, which have a jump in place of the breakpoint:
  *
- *	facts.c		what instructions read and write, and where they go
- *	branches.c	who branches where in a function?
- *	liveness.c	which registers are free in it
- *	region.c	may a jump cover what follows the probe?
- *	detour.c	the code that the jump leads to
- *	opt.c		jumps written, and detours taken
- *	preempt.c	nobody is preempted where a jump is to be written
+ *	facts.c		which registers instructions use, and where they branch
+ *	branches.c	branch targets in a function
+ *	liveness.c	free registers in a function
+ *	region.c	the instructions that a jump covers
+ *	detour.c	generating the code that the jump leads to
+ *	opt.c		writing jumps and running detours
+ *	preempt.c	keeping preempted tasks out of regions
  */
 #ifndef _RISCV_KPROBES_COMMON_H
 #define _RISCV_KPROBES_COMMON_H
@@ -41,14 +43,16 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 /* trap.c */
 bool kprobe_text_is_ebreak(unsigned long addr);
 
-/* decode.c */
+/* prepare.c */
 int kprobe_read_original(u32 *insn, unsigned long addr);
 
-/* emulate.c */
-const char *kprobe_refusal_reason(u32 insn);
+/* decode.c */
 bool kprobe_insn_is_lr(u32 insn);
 bool kprobe_insn_is_sc(u32 insn);
 bool kprobe_insn_is_wrs(u32 insn);
+const char *kprobe_refusal_reason(u32 insn);
+
+/* emulate.c */
 probes_handler_t *kprobe_find_emulation(u32 insn);
 probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
 
@@ -69,29 +73,32 @@ bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
 #define REG_T0		BIT(5)
 #define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
 #define A_REGS		GENMASK(17, 10)
+
+/* LLVM passes the ninth argument of a static function, and those behind it, in t2 to t6. */
+#define T_ARGS		(IS_ENABLED(CONFIG_CC_IS_CLANG) ? BIT(7) | GENMASK(31, 28) : 0)
 #define ALL_REGS	GENMASK(31, 1)
 
 enum insn_flow {
-	FLOW_ON,		/* to the next instruction, nothing depends on the place */
-	FLOW_ADDRESS,		/* AUIPC */
-	FLOW_BRANCH,		/* on a condition */
-	FLOW_JUMP,		/* always */
+	FLOW_ON,		/* to the next instruction; does not use its own address */
+	FLOW_ADDRESS,		/* AUIPC: to the next instruction */
+	FLOW_BRANCH,		/* conditional branch */
+	FLOW_JUMP,		/* unconditional jump */
 	FLOW_CALL,
-	FLOW_JUMP_REGISTER,	/* a return is one */
+	FLOW_JUMP_REGISTER,	/* includes returns */
 	FLOW_CALL_REGISTER,
-	FLOW_UNKNOWN,		/* not known */
+	FLOW_UNKNOWN,
 };
 
 /**
- * struct insn_facts - what has to be known of an instruction to move it
- * @reads: registers that it reads
- * @writes: registers that it writes, for sure
- * @disp: from the instruction to where it goes, or to the address it makes; from
- *	the register @base if there is one
- * @flow: where the CPU goes
- * @len: bytes
- * @link: number of the register that a call links in
- * @base: number of the register with the address that it goes to
+ * struct insn_facts - properties of an instruction that moving it depends on
+ * @reads: registers that it may read
+ * @writes: registers that it always writes
+ * @disp: distance from the instruction, or from the contents of @base if there is
+ *	one, to the branch target or the computed address
+ * @flow: where the CPU continues
+ * @len: length in bytes
+ * @link: number of the link register of a call
+ * @base: number of the register that holds the target address
  */
 struct insn_facts {
 	u32 reads;
@@ -108,7 +115,7 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 
 struct function_map;
 
-/* The linker's; nobody declares them for others. */
+/* The linker script defines these; no header declares them. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
@@ -124,7 +131,7 @@ u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
  * struct region_insn - one instruction that a jump covers
  * @insn: the instruction
  * @at: offset from the probe
- * @reg: number of a register that is free where it branches, jumps or calls to
+ * @reg: number of a register that is free at the target of its branch, jump or call
  */
 struct region_insn {
 	u32 insn;
@@ -132,19 +139,19 @@ struct region_insn {
 	u8 reg;
 };
 
-/* In a jump of two instructions. */
+/* Largest number of instructions in a region. */
 #define REGION_INSNS	(MAX_OPTIMIZED_LENGTH / 2)
 
 /**
- * struct region - what a jump covers
- * @addr: the probe
+ * struct region - the instructions that a jump covers
+ * @addr: address of the probe
  * @insns: the instructions
- * @nr: how many there are
- * @len: bytes of all of them
+ * @nr: number of instructions
+ * @len: length in bytes
  * @in: number of the register that the jump overwrites
- * @out: number of the one that the jump back overwrites, 0 when there is none
+ * @out: number of the register that the jump back overwrites, 0 without a jump back
  * @extable: the first instruction may fault and have a fixup
- * @site: it is an ftrace site
+ * @site: the region is an ftrace site
  * @why_at: the offset of the obstacle, if it has one
  */
 struct region {
@@ -162,7 +169,7 @@ struct region {
 /* region.c */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
-/* Bytes of the code that a detour consists of. */
+/* Size of the code of a detour in bytes. */
 #define DETOUR_CODE	(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) - sizeof(long))
 
 /**
@@ -185,7 +192,7 @@ static __always_inline struct detour *detour_of(const struct arch_optimized_insn
 	return (struct detour *)optinsn->insn;
 }
 
-/* Where the copies of the instructions begin that the jump covers. */
+/* Return the address of the copies in the detour. */
 static __always_inline unsigned long detour_copies(const struct arch_optimized_insn *optinsn)
 {
 	return (unsigned long)detour_of(optinsn)->code + DETOUR_ENTRY;
@@ -210,7 +217,7 @@ asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
-/* preempt.c guards: a hit of the breakpoint goes on in the detour. */
+/* While preempt.c guards the region, a hit of the breakpoint continues in the detour. */
 static __always_inline bool kprobe_enter_guarded(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->guarded))
@@ -262,7 +269,7 @@ static inline bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 
 #endif /* CONFIG_OPTPROBES */
 
-/* Does the kernel use vector registers in this task, which an exception has to keep? */
+/* Return whether the kernel uses vector registers in this task; only exceptions save them. */
 static __always_inline bool kprobe_vectors_in_use(void)
 {
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
@@ -275,7 +282,7 @@ static __always_inline bool kprobe_vectors_in_use(void)
 /* return.c */
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 
-/* An instruction of 2 bytes leaves the upper half of its u32 clear. */
+/* The upper half of a 2-byte instruction's u32 is zero. */
 static __always_inline unsigned int insn_len(u32 insn)
 {
 	return GET_INSN_LENGTH(insn);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copies of probed instructions, and the ways out of them.
+ * Out-of-line copies of probed instructions, and the return from them.
  *
  * A slot holds two copies of one instruction, each with an ebreak behind it. The
- * trap of the first is the end of the hit, that of the second calls the
- * post_handler.
+ * trap of the first returns behind the original; the trap of the second calls the
+ * post_handler before that.
  *
- * The first copy runs with nothing held: the task may be preempted in it, even
- * migrate, and an RCU-tasks grace period keeps the slot until it has left. All
- * that the trap needs is in the slot. The second runs with interrupts off and
- * the probe current, so that the hit stays on its CPU and is the only one there
- * between the handlers.
+ * The first copy runs after the hit has ended: the task may be preempted in it
+ * and migrate, and the slot is not freed before an RCU-tasks grace period has
+ * ended. The trap finds all that it needs in the slot. The second copy runs with
+ * interrupts off and the probe current, so that the hit stays on its CPU and no
+ * other hit there comes between its handlers.
  *
- * An instruction that faults in a copy is moved to the original place before
- * the fault is handled, since the kernel has its fixups for that address, and
- * since a task that sleeps until the page is there must not do so in a copy.
- * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ * A fault in a copy is reported at the original address, because the exception
+ * table lists that one, and because a task must not sleep in a copy until a page
+ * arrives. If the fault is retried, the task hits the breakpoint again.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -37,9 +36,9 @@
 
 /**
  * struct slot - contents of an instruction slot
- * @addr: the original instruction
- * @back: copy, and an ebreak that leads behind the original
- * @post: copy, and an ebreak that leads to the post_handler
+ * @addr: address of the original instruction
+ * @back: the copy, and an ebreak whose trap returns behind the original
+ * @post: the copy, and an ebreak whose trap calls the post_handler
  */
 struct slot {
 	unsigned long addr;
@@ -68,8 +67,8 @@ static void fill_copy(u16 *copy, u32 insn)
 }
 
 /*
- * Make the copies of an instruction that is not emulated. Other CPUs see them
- * when they get to see the breakpoint.
+ * Make the copies of an instruction that is not emulated. Writing the breakpoint
+ * flushes the instruction caches of all CPUs, for the copies as well.
  */
 int kprobe_prepare_copy(struct kprobe *p)
 {
@@ -100,7 +99,7 @@ void kprobe_remove_copy(struct kprobe *p)
 	p->ainsn.api.insn = NULL;
 }
 
-/* Leave the trap for the first copy. */
+/* Continue at the first copy. */
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->epc = (unsigned long)p->ainsn.api.insn;
@@ -108,7 +107,7 @@ void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_enter_copy);
 
-/* Leave the trap for the second copy; @p stays current. */
+/* Continue at the second copy; @p stays current until finish_post_copy(). */
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
@@ -118,7 +117,7 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
-/* The code at @pc has just run, so all of its page can be read. */
+/* The CPU has just executed the code at @pc, so its page can be read. */
 static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)slot->addr);
@@ -126,7 +125,7 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 	if (likely(p && p->ainsn.api.insn == (probe_opcode_t *)slot->back))
 		return true;
 
-	/* The probe may have gone while a task was preempted in the copy. */
+	/* The probe may have been removed while a task was preempted in the copy. */
 	return is_kprobe_insn_slot(pc);
 }
 
@@ -146,11 +145,11 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /**
- * kprobe_single_step_handler() - a breakpoint trap may be the end of a copy
+ * kprobe_single_step_handler() - handle a breakpoint that may be the end of a copy
  * @regs: registers at the trap, epc at the breakpoint
  *
  * Context: The breakpoint exception in the kernel, as in an NMI.
- * Return: true when it is, and the hit is over.
+ * Return: whether it is the end of a copy.
  */
 bool kprobe_single_step_handler(struct pt_regs *regs)
 {
@@ -175,6 +174,17 @@ bool kprobe_single_step_handler(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_single_step_handler);
 
+/*
+ * Marks the registers of a fault that has ended a hit at @addr, in a word that is used in
+ * system calls only.
+ */
+static unsigned long fault_mark(const struct pt_regs *regs, unsigned long addr)
+{
+	return (unsigned long)regs ^ addr;
+}
+
+NOKPROBE_SYMBOL(fault_mark);
+
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
@@ -194,6 +204,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
 		hit_end(true);
+		regs->orig_a0 = fault_mark(regs, slot->addr);
 	} else if (pc != (unsigned long)slot->back) {
 		return;
 	}
@@ -203,14 +214,14 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
 /**
- * arch_kprobe_insn_pc() - which probed instruction an address stands for
+ * arch_kprobe_insn_pc() - translate an address in a copy to the original
  * @pc: an address
  *
- * A stale one may be in a page of slots that goes away meanwhile.
+ * A stale @pc may lie in a page of slots that is freed concurrently.
  *
  * Context: Any.
- * Return: the original of the copy at @pc, or of what a detour does there; @pc itself
- * when it is neither.
+ * Return: the address whose instruction the copy or detour at @pc executes, @pc itself
+ * elsewhere.
  */
 unsigned long arch_kprobe_insn_pc(unsigned long pc)
 {
@@ -228,7 +239,7 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
 
-/* The one kind of exception with a fixup that is not entered as an NMI is. */
+/* Of the exceptions that may have a fixup, only page faults are not entered as NMIs. */
 static bool is_page_fault(const struct pt_regs *regs)
 {
 	return regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
@@ -238,11 +249,12 @@ static bool is_page_fault(const struct pt_regs *regs)
 NOKPROBE_SYMBOL(is_page_fault);
 
 /**
- * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up
  * @regs: registers after the fixup
  * @addr: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler.
+ * The fixup ends the instruction as far as the probed code is concerned. Not every fault
+ * there was a hit: the task may have slept in it while the breakpoint was written.
  *
  * Context: An exception.
  */
@@ -250,9 +262,13 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 {
 	struct kprobe *p;
 
+	if (likely(regs->orig_a0 != fault_mark(regs, addr)))
+		return;
+
+	regs->orig_a0 = 0;
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (unlikely(p) && kprobe_text_is_ebreak(addr))
+	if (p)
 		kprobe_hit_fixed_up(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
 }
 

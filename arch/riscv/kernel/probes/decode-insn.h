@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How an instruction is to be run when there is a probe on it: what kprobes and
- * uprobes have in common.
+ * Instruction decoding for uprobes: can an instruction be probed, and must it be
+ * emulated?
  */
 #ifndef _RISCV_PROBES_DECODE_INSN_H
 #define _RISCV_PROBES_DECODE_INSN_H
@@ -12,9 +12,9 @@
 #include <asm/probes.h>
 
 enum probe_insn {
-	INSN_REJECTED,		/* it must not be probed */
-	INSN_GOOD_NO_SLOT,	/* arch_probe_insn::handler does it */
-	INSN_GOOD,		/* a copy does it */
+	INSN_REJECTED,		/* must not be probed */
+	INSN_GOOD_NO_SLOT,	/* emulated by arch_probe_insn::handler */
+	INSN_GOOD,		/* executed as a copy */
 };
 
 enum probe_insn riscv_probe_decode_insn(probe_opcode_t *addr, struct arch_probe_insn *asi);

@@ -1,195 +1,134 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing a probe: is its address the start of an instruction, may that be
- * probed, and how will a hit get it done?
+ * Decoding instructions for kprobes and uprobes: which must not be probed, and how
+ * uprobes execute the others.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
-#include <linux/cleanup.h>
-#include <linux/kallsyms.h>
+#include <linux/array_size.h>
+#include <linux/bits.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/lockdep.h>
-#include <linux/memory.h>
-#include <linux/preempt.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
+#include <asm/bug.h>
+#include <asm/csr.h>
+#include <asm/insn.h>
 
-#include "common.h"
-#include "window.h"
+#include "emulate.h"
 
-/* What a point without a breakpoint has as opcode is what the text has as well. */
-static bool read_from_probe(u32 *insn, unsigned long addr)
+#define OPCODE_AMO	0x2f
+#define FUNCT5_LR	2
+#define FUNCT5_SC	3
+
+static bool insn_is_amo(u32 insn, unsigned int funct5)
 {
-	struct kprobe *p;
-
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)addr);
-	if (p)
-		*insn = p->opcode;
-
-	return p;
+	return (insn & RV_INSN_OPCODE_MASK) == OPCODE_AMO && insn >> 27 == funct5;
 }
 
-/*
- * Read an instruction as it is without its probe. It may be the last on a page
- * with nothing behind that, so what is not part of it must not be read.
- */
-int kprobe_read_original(u32 *insn, unsigned long addr)
+bool kprobe_insn_is_lr(u32 insn)
 {
-	u16 first, second = 0;
-
-	if (read_from_probe(insn, addr) || kprobe_read_covered(insn, addr))
-		return 0;
-
-	if (get_kernel_nofault(first, (u16 *)addr))
-		return -EFAULT;
-	/* It may be half of what is there without it. */
-	if (first == __BUG_INSN_16 && kprobe_on_debuggers_breakpoint(addr))
-		return -EBUSY;
-	if (GET_INSN_LENGTH(first) == 4 && get_kernel_nofault(second, (u16 *)addr + 1))
-		return -EFAULT;
-	*insn = second << 16 | first;
-
-	return 0;
+	return insn_is_amo(insn, FUNCT5_LR);
 }
 
-/* How far a load-reserved reaches that has nothing behind it which ends that. */
-#define RESERVATION_INSNS	16
-
-/**
- * struct scan - the instructions of a function up to a probe
- * @insn: the last one read
- * @reserved: how many from it on may have a reservation that a trap would break
- */
-struct scan {
-	u32 insn;
-	unsigned int reserved;
-};
-
-static __always_inline int scan_insn(struct scan *scan, struct window *window, unsigned long addr,
-				     unsigned long end)
+bool kprobe_insn_is_sc(u32 insn)
 {
-	/* Once the store-conditional is done nothing is reserved, or of use. */
-	if (kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn))
-		scan->reserved = 0;
-	else if (scan->reserved)
-		scan->reserved--;
-
-	if (read_next(&scan->insn, window, addr, end)) {
-		pr_debug("%pS: cannot be read\n", (void *)addr);
-		return -EILSEQ;
-	}
-	if (kprobe_insn_is_lr(scan->insn))
-		scan->reserved = RESERVATION_INSNS;
-
-	return 0;
+	return insn_is_amo(insn, FUNCT5_SC);
 }
 
-/* The last probe: the next one may be behind it in its function. */
-static struct {
-	unsigned long serial;
-	unsigned long addr;
-	struct scan before;
-} last_scan;
-
-/* Read what is at @addr, if an instruction of its function starts there. */
-static int scan_to(struct scan *scan, unsigned long addr)
+/* wrs.nto and wrs.sto wait for another CPU's store to the reserved address. */
+bool kprobe_insn_is_wrs(u32 insn)
 {
-	const struct kprobe_function *fn = kprobe_function_of(addr);
-	struct window window = {};
-	unsigned long at, end;
-	int ret;
-
-	if (!fn) {
-		pr_debug("%pS: not in a function\n", (void *)addr);
-		return -EILSEQ;
-	}
-
-	at = fn->start;
-	end = min(fn->end, addr + sizeof(u32));
-	if (last_scan.serial == fn->serial && last_scan.addr <= addr) {
-		at = last_scan.addr;
-		*scan = last_scan.before;
-	}
-	for (; at < addr; at += insn_len(scan->insn)) {
-		ret = scan_insn(scan, &window, at, end);
-		if (ret)
-			return ret;
-	}
-	if (at > addr) {
-		pr_debug("%pS: inside an instruction\n", (void *)addr);
-		return -EILSEQ;
-	}
-
-	last_scan.serial = fn->serial;
-	last_scan.addr = addr;
-	last_scan.before = *scan;
-
-	return scan_insn(scan, &window, addr, end);
+	return insn == 0x00d00073 || insn == 0x01d00073;
 }
 
-static int check_insn(struct kprobe *p, struct scan *scan)
+/* Every trap writes these CSRs, or depends on them. */
+static bool csr_belongs_to_traps(unsigned int csr)
 {
-	const char *why = kprobe_refusal_reason(scan->insn);
+	static const u16 csrs[] = {
+		CSR_TVEC, CSR_SCRATCH, CSR_EPC, CSR_CAUSE, CSR_TVAL, CSR_SATP,
+		CSR_HSTATUS, CSR_HTVAL, CSR_HTINST,
+	};
+	unsigned int i;
 
-	if (!why && scan->reserved)
-		why = "between load-reserved and store-conditional";
-	if (!why)
-		return 0;
-
-	pr_debug("%pS: %s\n", p->addr, why);
-
-	return -EOPNOTSUPP;
-}
-
-/* In front of a function that is called by pointers is a word with its type. */
-static bool is_type_hash(unsigned long addr)
-{
-	unsigned long offset, end = addr + sizeof(u32);
-
-	if (!IS_ENABLED(CONFIG_CFI_CLANG))
-		return false;
-
-	while ((addr += sizeof(u16)) <= end) {
-		if (kallsyms_lookup_size_offset(addr, NULL, &offset) && !offset)
+	for (i = 0; i < ARRAY_SIZE(csrs); i++) {
+		if (csrs[i] == csr)
 			return true;
 	}
 
 	return false;
 }
 
-int arch_prepare_kprobe(struct kprobe *p)
+/* Fences without a result are recognized by their funct7. */
+static bool insn_is_memory_fence(u32 insn)
 {
-	struct scan scan = {};
-	int ret;
+	static const u8 funct7s[] = {
+		0x09, 0x0b, 0x0c, 0x11, 0x13, 0x31, 0x33,	/* [sh]fence, [sh]inval */
+	};
+	unsigned int i;
 
-	lockdep_assert_held(&text_mutex);
-
-	if (is_type_hash((unsigned long)p->addr)) {
-		pr_debug("%pS: in the data before a function\n", p->addr);
-		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(funct7s); i++) {
+		if (funct7s[i] == insn >> 25)
+			return true;
 	}
 
-	ret = scan_to(&scan, (unsigned long)p->addr);
-	if (ret)
-		return ret;
-
-	ret = check_insn(p, &scan);
-	if (ret)
-		return ret;
-
-	p->opcode = scan.insn;
-	memset(&p->ainsn, 0, sizeof(p->ainsn));
-	if (kprobe_is_ftrace_site((unsigned long)p->addr))
-		p->ainsn.api.handler = kprobe_emulate_site;
-	else
-		p->ainsn.api.handler = kprobe_find_kernel_emulation(p->opcode);
-
-	return p->ainsn.api.handler ? 0 : kprobe_prepare_copy(p);
+	return false;
 }
 
-void arch_remove_kprobe(struct kprobe *p)
+#define INSN_ECALL	0x00000073
+#define INSN_EBREAK	0x00100073
+#define INSN_WFI	0x10500073
+
+static const char *system_refusal_reason(u32 insn)
 {
-	kprobe_remove_copy(p);
+	if (insn_is_csr(insn))
+		return csr_belongs_to_traps(insn >> 20) ? "accesses a register of traps" : NULL;
+	if (field(insn, 12, 3) || insn_is_memory_fence(insn))
+		return NULL;
+
+	switch (insn) {
+	case INSN_ECALL:
+		/* The firmware may stop the CPU or resume it elsewhere: the hit would not end. */
+		return "calls the firmware, which need not return";
+	case INSN_EBREAK:
+		return "traps";
+	case INSN_WFI:
+		/* WFI does the same in a copy. */
+		return NULL;
+	default:
+		return "returns from a trap, or is unknown";
+	}
+}
+
+/* Return why @insn must not be probed, or NULL. */
+const char *kprobe_refusal_reason(u32 insn)
+{
+	if ((insn & 0x1f) == 0x1f)
+		return "longer than 4 bytes";
+	if (!insn || riscv_insn_is_c_ebreak(insn))
+		return "traps";
+	if (kprobe_insn_is_lr(insn) || kprobe_insn_is_sc(insn) || kprobe_insn_is_wrs(insn))
+		return "the probe would break the reservation";
+	if (riscv_insn_is_system(insn))
+		return system_refusal_reason(insn);
+
+	return NULL;
+}
+
+/**
+ * riscv_probe_decode_insn() - decide how a uprobe executes an instruction
+ * @addr: the instruction, and the bytes behind it
+ * @asi: gets the handler that emulates it, or NULL
+ *
+ * Context: Any.
+ * Return: whether it can be probed, and whether it is emulated.
+ */
+enum probe_insn riscv_probe_decode_insn(probe_opcode_t *addr, struct arch_probe_insn *asi)
+{
+	u32 insn = *addr;
+
+	if (insn_len(insn) == 2)
+		insn = (u16)insn;
+	asi->handler = NULL;
+	if (kprobe_refusal_reason(insn))
+		return INSN_REJECTED;
+
+	asi->handler = kprobe_find_emulation(insn);
+
+	return asi->handler ? INSN_GOOD_NO_SLOT : INSN_GOOD;
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the jump at a probe leads to.
+ * Generating detours, the code that the jump at a probe leads to.
  *
- * A detour makes room on the stack, calls kprobe_detour_entry(), which has the
- * handlers called, and takes the room back. Behind that are the instructions
- * that the jump covers, and a jump behind the last of them. To these nothing
- * shows that they are elsewhere: an address is made of two instructions, and a
- * branch is one over a jump. A call in particular links behind the original, so
- * nobody sleeps with the address of a detour in a frame.
+ * A detour makes room on the stack, calls kprobe_detour_entry(), which calls the
+ * handlers, and releases the room. Behind that are copies of the region and a
+ * jump behind the region. The copies compute what the originals would: AUIPC
+ * becomes two instructions that yield the original's value, and a branch becomes
+ * one over a jump. A call links behind the original, so that no task sleeps with
+ * the address of a detour in a frame.
  *
- * All jumps are AUIPC and JALR, and so overwrite a register that is free where
- * they go.
+ * All jumps are AUIPC and JALR, and overwrite a register that is free at their
+ * target.
  */
 #include <linux/align.h>
 #include <linux/bits.h>
@@ -26,7 +26,7 @@
 #define SP	2
 #define T0	5
 
-/* As in entry.S: the registers, and a frame record above them. */
+/* Must match entry.S: the registers, and a frame record above them. */
 #define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
 			 ALIGN(sizeof(struct stackframe), STACK_ALIGN))
 
@@ -62,7 +62,7 @@ static u32 insn_auipc(unsigned int rd, u32 upper)
 	return 0x00000017 | rd << 7 | upper;
 }
 
-/* BNE for BEQ and so on, over the jump behind it. */
+/* Negate the branch, BEQ to BNE and so on, to skip the jump behind it. */
 static u32 insn_branch_over(u32 branch)
 {
 	const u32 over = sizeof(u32) + 2 * sizeof(u32);
@@ -70,7 +70,7 @@ static u32 insn_branch_over(u32 branch)
 	return ((branch ^ BIT(12)) & 0x01fff07f) | (over & 0x1e) << 7;
 }
 
-/* BEQ and BNE of x0 for C.BEQZ and C.BNEZ. */
+/* Expand C.BEQZ and C.BNEZ to BEQ and BNE with x0. */
 static u32 insn_expand_branch(u32 insn)
 {
 	u32 rs1 = 8 + (insn >> 7 & 7);
@@ -78,7 +78,7 @@ static u32 insn_expand_branch(u32 insn)
 	return 0x00000063 | (insn & BIT(13) ? BIT(12) : 0) | rs1 << 15;
 }
 
-/* AUIPC adds @upper, and what follows it adds the lower 12 bits, which have a sign. */
+/* AUIPC adds @upper, the next instruction adds @lower, which is 12 bits and signed. */
 static bool split_distance(long distance, u32 *upper, u32 *lower)
 {
 	long rounded = distance + BIT(11);
@@ -90,14 +90,14 @@ static bool split_distance(long distance, u32 *upper, u32 *lower)
 }
 
 /**
- * kprobe_make_jump() - make the two instructions of a jump
- * @jump: where to
+ * kprobe_make_jump() - encode the two instructions of a jump
+ * @jump: gets the instructions
  * @reg: number of the register that the jump overwrites
- * @from: where it will be
- * @to: where it goes
+ * @from: address of the jump
+ * @to: its target
  *
  * Context: Any.
- * Return: whether it can reach that.
+ * Return: whether the target is in reach.
  */
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to)
 {
@@ -114,10 +114,10 @@ NOKPROBE_SYMBOL(kprobe_make_jump);
 
 /**
  * struct emitter - code under construction
- * @code: what will be there
- * @at: where that will be
- * @pos: bytes of it
- * @failed: there is no room for more, or a jump does not reach
+ * @code: buffer for the code
+ * @at: address that the code will have
+ * @pos: length of the code so far in bytes
+ * @failed: the buffer is full, or a target is out of reach
  */
 struct emitter {
 	u8 *code;
@@ -163,7 +163,7 @@ static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr
 	emit(e, insn_addi(reg, reg, lower));
 }
 
-/* @reg takes over what @facts say is in the register that is to be the link. */
+/* If the target is in the link register, move it to @reg before that is overwritten. */
 static void emit_call_register(struct emitter *e, const struct insn_facts *facts,
 			       unsigned int reg, unsigned long behind)
 {
@@ -221,16 +221,17 @@ static void emit_entry(struct emitter *e)
 }
 
 /**
- * kprobe_make_site_jump() - make what a detour ends in that is at an ftrace site
- * @jump: where to
- * @from: where it will be
+ * kprobe_make_site_jump() - encode the final jump of a detour at an ftrace site
+ * @jump: gets the instructions
+ * @from: address of the jump
  * @site: address of the site
- * @insns: what ftrace has there: two NOPs, or a call that links in t0
+ * @insns: ftrace's instructions at the site: two NOPs, or a call that links in t0
  *
- * In front of it t0 has been set to behind the site. ftrace_caller() uses t1.
+ * The detour has set t0 to the address behind the site. A jump to ftrace's target may
+ * overwrite t1, since ftrace_caller() does.
  *
  * Context: Any.
- * Return: whether it can reach that.
+ * Return: whether the target is in reach.
  */
 bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns)
 {
@@ -271,15 +272,15 @@ static void emit_region(struct emitter *e, u8 *copy_at, const struct region *reg
 }
 
 /**
- * kprobe_make_detour() - make what the jump of a probe leads to
- * @image: where to, the probe is filled in
- * @copy_at: set for each parcel that an instruction starts at to where in the
- *	code its copy is
- * @region: what the jump covers
- * @slot: where the detour will be
+ * kprobe_make_detour() - generate the code of a detour
+ * @image: gets the code; its probe is filled in
+ * @copy_at: gets, for each parcel where an instruction starts, the offset of its
+ *	copy in the code
+ * @region: the instructions that the jump covers
+ * @slot: address that the detour will have
  *
  * Context: Process context.
- * Return: whether there is room, and all that it refers to is in reach.
+ * Return: whether the code fits, and all its targets are in reach.
  */
 bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
 			unsigned long slot)

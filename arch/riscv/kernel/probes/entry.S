@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where detours and diverted returns arrive. Nothing is saved when they do, and the
- * stack is that of the probed code.
+ * Entry code of detours and of diverted returns, on the stack of the probed code.
+ * Neither has saved any register yet, except that a detour has saved t0.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -9,17 +9,18 @@
 #include <asm/csr.h>
 #include <asm/kprobes.h>
 
-	.text
+/* No probe may enter this section, not even at a symbol inside of a function. */
+	.section .kprobes.text, "ax"
 
-/* The registers, and above them what a function has that keeps a frame pointer. */
+/* The registers, and a frame record above them. */
 #define FRAME_SIZE	(PT_SIZE_ON_STACK + STACKFRAME_SIZE_ON_STACK)
 #define FRAME_RA	(FRAME_SIZE - SZREG)
 #define FRAME_FP	(FRAME_SIZE - 2 * SZREG)
 
-/* From SR_IE to SR_PIE. */
+/* Shifts SR_IE to SR_PIE. */
 #define PIE_SHIFT	4
 
-/* What a trap would have saved of the status register \status, in \saved. */
+/* Compute in \saved how a trap would have saved the status register \status. */
 .macro trap_status saved, status, tmp
 	andi	\tmp, \status, SR_IE
 	slli	\tmp, \tmp, PIE_SHIFT
@@ -32,8 +33,8 @@
 
 #ifdef CONFIG_OPTPROBES
 /*
- * What a trap takes away, and its return gives back. Where vector registers are kept for
- * a task that is preempted, they are only if its status says that it uses them.
+ * Status bits that a trap clears and its return restores. With preemptive vector code, SR_VS
+ * must stay: a preempted task's vector registers are saved only if its status has SR_VS set.
  */
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 #define SR_OFF		(SR_SUM | SR_FS)
@@ -42,12 +43,12 @@
 #endif
 
 /*
- * Called from the start of a detour, which links in t0, after saving that in the
- * frame that it has made room for. In front of its code is the probe. To unwinders
- * the frame belongs to the probed function, as that of a trap does.
+ * The start of a detour calls this and links in t0, after it has made room for the
+ * frame and saved t0 there. A pointer to the probe precedes the detour's code. The
+ * frame looks to unwinders as if a trap had hit the probed function.
  *
- * Returned to, the detour takes the frame from the stack. Otherwise a trap loads
- * all registers from it.
+ * On return the detour releases the frame. When the hit cannot continue in the detour,
+ * a trap loads all registers from the frame instead.
  */
 SYM_CODE_START(kprobe_detour_entry)
 	REG_S	x1, PT_RA(sp)
@@ -65,7 +66,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	REG_S	s0, FRAME_FP(sp)
 	mv	s0, s2
 
-	/* What the handlers must not be able to do. */
+	/* The handlers must not be able to access user memory or FP registers by mistake. */
 	li	t1, SR_OFF
 	csrrc	s3, CSR_STATUS, t1
 	trap_status s4, s3, t2
@@ -77,7 +78,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	mv	a1, sp
 	call	kprobe_detour_hit
 
-	/* The detour goes on behind the probe, with the stack and the status as they were. */
+	/* The detour can be continued only with the stack pointer and the status unchanged. */
 	REG_L	t1, PT_SP(sp)
 	REG_L	t2, PT_STATUS(sp)
 	bnez	a0, .Lelsewhere
@@ -99,18 +100,16 @@ SYM_CODE_START(kprobe_detour_entry)
 SYM_INNER_LABEL(kprobe_detour_trap, SYM_L_GLOBAL)
 	ebreak
 SYM_CODE_END(kprobe_detour_entry)
-ASM_NOKPROBE(kprobe_detour_entry)
-ASM_NOKPROBE(kprobe_detour_trap)
 #endif
 
 #ifdef CONFIG_KRETPROBES
 /*
- * From the return of a function whose return address was diverted. To unwinders
- * this is a function called by the one returned to: its frame has the address of
- * the trampoline, for which they look up the real one.
+ * A function whose return address was diverted returns here. Unwinders take this
+ * for a function called by the real return address's function: its frame has the
+ * address of the trampoline, for which they look up the real one.
  *
- * All registers are as the function left them when the real address is jumped
- * to, and that is in ra, as after a return of the function itself.
+ * At the real return address all registers are as the function left them, except
+ * that ra holds that address, as after a return of the function itself.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	addi	sp, sp, -FRAME_SIZE
@@ -127,7 +126,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	addi	s0, sp, FRAME_SIZE
 	REG_S	s0, PT_SP(sp)
 
-	/* What a trap in the caller would have saved. */
+	/* Save the status as a trap in the caller would have. */
 	csrr	t0, CSR_STATUS
 	trap_status t2, t0, t1
 	REG_S	t2, PT_STATUS(sp)
@@ -144,5 +143,4 @@ SYM_CODE_START(__kretprobe_trampoline)
 	addi	sp, sp, FRAME_SIZE
 	ret
 SYM_CODE_END(__kretprobe_trampoline)
-ASM_NOKPROBE(__kretprobe_trampoline)
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an instruction reads and writes, and where the CPU goes from it.
+ * Instruction properties: the registers read and written, and the flow of control.
  *
- * An instruction that is not known here counts as one that reads every register. In
- * a set of registers, bit N stands for register N; x0 is in no set.
+ * An unknown instruction is taken to read every register. In a set of registers,
+ * bit N stands for register N; x0 is in no set.
  */
 #include <linux/bits.h>
 #include <linux/kprobes.h>
@@ -17,7 +17,7 @@ static u32 field(u32 insn, unsigned int shift, unsigned int bits)
 	return insn >> shift & (BIT(bits) - 1);
 }
 
-/* The register whose number is in the field at @shift. */
+/* Return the set of the register whose number is in the field at @shift. */
 static u32 reg_at(u32 insn, unsigned int shift)
 {
 	return BIT(field(insn, shift, 5)) & ~1U;
@@ -77,7 +77,7 @@ static void set_branch(struct insn_facts *facts, u32 reads, long disp)
 	facts->disp = disp;
 }
 
-/* CSR instructions have a result; they move a CSR to and from a register, or change its bits. */
+/* CSR instructions read rs1, or have an immediate there if bit 2 of funct3 is set. */
 static void get_system_facts(u32 insn, struct insn_facts *facts)
 {
 	unsigned int funct3 = field(insn, 12, 3);
@@ -94,7 +94,7 @@ static void get_system_facts(u32 insn, struct insn_facts *facts)
 
 #define FUNCT5_AMOCAS	5
 
-/* Compare and swap has three operands, or pairs of them. */
+/* Compare and swap is not decoded: it has three operands, or pairs of them. */
 static void get_amo_facts(u32 insn, struct insn_facts *facts)
 {
 	if (insn >> 27 == FUNCT5_AMOCAS) {
@@ -105,7 +105,7 @@ static void get_amo_facts(u32 insn, struct insn_facts *facts)
 	facts->writes = rd_of(insn);
 }
 
-/* The major opcodes that do nothing but compute, or access memory. */
+/* Major opcodes that only compute or access memory. */
 static void get_operand_facts(u32 insn, struct insn_facts *facts)
 {
 	switch (insn & 0x7f) {
@@ -117,12 +117,12 @@ static void get_operand_facts(u32 insn, struct insn_facts *facts)
 		facts->writes = rd_of(insn);
 		break;
 	case 0x03:		/* loads */
-	case 0x13:		/* addi and its like */
+	case 0x13:		/* addi and the like */
 	case 0x1b:
 		facts->reads = rs1_of(insn);
 		facts->writes = rd_of(insn);
 		break;
-	case 0x33:		/* add and its like */
+	case 0x33:		/* add and the like */
 	case 0x3b:
 		facts->reads = rs1_of(insn) | rs2_of(insn);
 		facts->writes = rd_of(insn);
@@ -149,7 +149,7 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 	case 0x67:		/* jalr */
 		set_jump_register(facts, field(insn, 7, 5), field(insn, 15, 5), (s32)insn >> 20);
 		break;
-	case 0x63:		/* beq and its like */
+	case 0x63:		/* beq and the like */
 		set_branch(facts, rs1_of(insn) | rs2_of(insn), RV_EXTRACT_BTYPE_IMM((s32)insn));
 		break;
 	case 0x2f:
@@ -163,7 +163,7 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 	}
 }
 
-/* A load or store of an integer register is wider the larger the registers are. */
+/* Width 3 is c.ld or c.sd on RV64, but c.flw or c.fsw on RV32. */
 static bool c_is_float(unsigned int funct3)
 {
 	unsigned int width = funct3 & 3;
@@ -271,7 +271,7 @@ static void get_c2_facts(u32 insn, struct insn_facts *facts)
 	}
 }
 
-/* Fill in @facts for @insn, which probes do not refuse. */
+/* Fill in @facts for any @insn, also one that must not be probed. */
 void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 {
 	*facts = (struct insn_facts){ .flow = FLOW_ON };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fault handlers know the probed code, and nothing of its copies in a detour.
+ * Fault handlers: they see addresses of the probed code, not those of its copies in
+ * a detour.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 
 #include "common.h"
 
-/* Unlike arch_kprobe_leave_copy(), whether or not there is a fixup. */
+/* Unlike arch_kprobe_leave_copy(), do so whether or not there is a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)
 {
 	regs->epc = kprobe_detour_insn_pc(regs->epc);
@@ -15,7 +16,7 @@ void arch_kprobe_leave_detour(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
 
-/* One has named the instruction to go on at. */
+/* A fault handler has set the address to continue at, perhaps inside a region. */
 void arch_kprobe_resume(struct pt_regs *regs)
 {
 	kprobe_detour_follow(regs);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The instruction that a probe shares with ftrace.
+ * Sharing the ftrace site of a function with ftrace.
  *
  * An ftrace site is the first 8 bytes of a function, two instructions: nops, or
  * auipc and jalr, which call ftrace with t0 as the link register. ftrace always
- * writes both of them. A probe on the entry has its breakpoint on the first,
- * which is then in the probe's opcode: ftrace reads and writes it there, and the
- * second instruction in the text, all with the CPUs standing still. A hit does
- * the first instruction as it is at that time, nop or auipc, and goes on at the
- * second. So each of the two can come and go while the other is there.
+ * writes both of them. A probe on the entry has its breakpoint on the first. Its
+ * opcode then holds ftrace's first instruction: ftrace reads and writes the first
+ * there and the second in the text, while all CPUs are stopped. A hit emulates the
+ * opcode, nop or auipc, and continues at the second instruction. So the probe and
+ * ftrace can each come and go while the other is there.
  *
- * What writes text may be probed itself, and then it is hit while it does that. Half
- * of the call that was there must not meet half of the one to come: in between the
- * second instruction is a nop.
+ * Functions that write text may be probed themselves, at their own sites, and be hit
+ * while they write. The halves of the old and the new call must not be combined, so the
+ * second instruction is a nop in the meantime.
  *
- * A probe's jump takes both. Then both are kept with its detour, which ends in
- * what ftrace wants there.
+ * The jump of an optimized probe covers both instructions. Its optinsn keeps them then,
+ * and its detour ends with ftrace's call, or with a jump behind the site.
  */
 #include <linux/cleanup.h>
 #include <linux/compiler.h>
@@ -27,11 +27,11 @@
 #include "common.h"
 
 /**
- * arch_kprobe_site_read() - what ftrace would find at a site without the probe
+ * arch_kprobe_site_read() - hide the probe at a site from ftrace
  * @site: address of the site
- * @insns: its two instructions, as read from the text
+ * @insns: its two instructions as read from the text; gets ftrace's
  *
- * Context: text_mutex held, or all other CPUs stopped by who holds it.
+ * Context: text_mutex held, or all other CPUs stopped by its holder.
  */
 notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 {
@@ -48,7 +48,7 @@ notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 
 NOKPROBE_SYMBOL(arch_kprobe_site_read);
 
-/* Leave the second instruction of a site without effect. */
+/* Overwrite the second instruction of a site with a nop. */
 static notrace void clear_second(unsigned long site)
 {
 	const u32 nop = 0x00000013;
@@ -59,12 +59,12 @@ static notrace void clear_second(unsigned long site)
 NOKPROBE_SYMBOL(clear_second);
 
 /**
- * arch_kprobe_site_write() - what ftrace is to write to a site with the probe
+ * arch_kprobe_site_write() - keep the probe at a site while ftrace writes it
  * @site: address of the site
  * @insns: the two instructions that ftrace wants there; the first is replaced by
- *	a breakpoint when the probe has one there, and both by a jump
+ *	a breakpoint if the probe has one there, or both by a jump
  *
- * Context: text_mutex held, or all other CPUs stopped by who holds it.
+ * Context: text_mutex held, or all other CPUs stopped by its holder.
  */
 notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 {
@@ -80,13 +80,13 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 		clear_second(site);
 		insns[0] = __BUG_INSN_32;
 	}
-	/* Hits see it from here on. */
+	/* Pairs with READ_ONCE() in arch_hit_emulate(). */
 	WRITE_ONCE(p->opcode, first);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_write);
 
-/* The first instruction of the site, of which a hit sees what it is by then. */
+/* Look up the emulation at each hit: ftrace may have changed the instruction. */
 bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	return kprobe_find_kernel_emulation(insn)(insn, addr, regs);
@@ -95,8 +95,8 @@ bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_emulate_site);
 
 /*
- * Is @addr the first instruction of a site? ftrace_location() would look for a symbol as
- * well, among all those of a module.
+ * Return whether @addr is the first instruction of a site. ftrace_location() would be slow:
+ * it also looks up a symbol, among all those of a module.
  */
 bool kprobe_is_ftrace_site(unsigned long addr)
 {

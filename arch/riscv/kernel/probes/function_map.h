@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is known of a function, and how its instructions are read one after the other:
- * branches.c fills in where it is branched to, liveness.c which registers are free.
+ * The map of a function, and reading its instructions one after the other: branches.c
+ * fills in the branch targets, liveness.c the free registers.
  */
 #ifndef _RISCV_KPROBES_FUNCTION_MAP_H
 #define _RISCV_KPROBES_FUNCTION_MAP_H
@@ -12,19 +12,19 @@
 #include "common.h"
 
 /**
- * struct function_map - what has been found out about the last function
- * @serial: which one that is, see struct kprobe_function
+ * struct function_map - branch targets and live registers of a function
+ * @serial: serial number of the function, see struct kprobe_function
  * @start: its first byte
  * @end: the byte behind it
- * @parcels: how many units of 2 bytes it has
- * @room: bytes that there are for the following
+ * @parcels: its length in parcels, units of 2 bytes
+ * @room: bytes allocated for the arrays below
  * @insns: the instruction that starts at each parcel, 0 when none does
  * @live: the registers that are not free at each parcel
  * @other: for each parcel the one that a fixup or a static key may lead to from
  *	there: its number plus 1, or %ELSEWHERE, or 0
- * @targets: a bit for each parcel that is branched to
+ * @targets: a bit for each parcel that is a branch target
  * @indirect: a branch may lead anywhere
- * @err: that it could not be found out
+ * @err: why the map could not be made, or 0
  */
 struct function_map {
 	unsigned long serial;
@@ -40,7 +40,7 @@ struct function_map {
 	int err;
 };
 
-/* Out of the function, where all registers may be read. */
+/* A target outside the function, where all registers may be read. */
 #define ELSEWHERE	U32_MAX
 
 static inline bool map_holds(const struct function_map *map, unsigned long addr)
@@ -54,12 +54,12 @@ static inline unsigned long parcel_of(const struct function_map *map, unsigned l
 }
 
 /**
- * struct walk - instructions one after the other
- * @addr: the next one
- * @insn: the last one
- * @at: where that is
- * @facts: what is known of it; a jump to an address that the instruction before has
- *	made, as is made where a jump alone does not reach, is one to that address
+ * struct walk - reading instructions one after the other
+ * @addr: address of the next instruction
+ * @insn: the last instruction
+ * @at: address of @insn
+ * @facts: properties of @insn; AUIPC and JALR in a row count as a jump or a call to
+ *	the address that they compute together
  */
 struct walk {
 	unsigned long addr;
@@ -82,7 +82,7 @@ static inline void join_pair(struct insn_facts *facts, const struct insn_facts *
 	facts->disp += before->disp - (s32)sizeof(u32);
 }
 
-/* @insn is the one at @walk->addr. */
+/* Advance over @insn, which is at @walk->addr. */
 static __always_inline void walk_on(struct walk *walk, u32 insn)
 {
 	struct insn_facts before = walk->facts;
@@ -99,7 +99,7 @@ static inline unsigned long walk_target(const struct walk *walk)
 	return walk->at + walk->facts.disp;
 }
 
-/* Assembly code may call a part of its own, of which nothing is known. */
+/* Assembly code may call a part of itself, which need not keep to the calling convention. */
 static inline bool calls_inside(const struct function_map *map, const struct walk *walk)
 {
 	unsigned long target = walk_target(walk);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pieces of code that insn_test.c probes, and the one way into and out of
- * them.
+ * Snippets: pieces of code that insn_test.c probes, and their common entry and exit.
  *
- * A snippet starts with random registers, stack and memory, and ends where it
- * runs off its end. It may change anything but gp and tp, under these rules:
+ * A snippet starts with random registers, stack and memory, and ends where
+ * execution reaches its end. It may change any register but gp and tp, under these
+ * rules:
  *
  *	s1	points into the middle of the memory of the test
- *	sp	points to INSN_TEST_STACK bytes of stack, which it must not come to
- *		point behind; what a snippet leaves below it is lost at the next
- *		interrupt, and not compared
- *	a2, a3	are 0 to 3, so that they are equal now and then
+ *	sp	points to INSN_TEST_STACK bytes of stack, and must not be moved above
+ *		them; the stack below sp is overwritten by interrupts, and not compared
+ *	a2, a3	are 0 to 3, so that they are sometimes equal
  *	a4, a5	are equal in every second state
  *	t6	is the start of the snippet
  *	others	are random
  *
- * All local labels are .L or numeric labels: a snippet must be one symbol, as a
- * function is. A branch that must not be missed has a STEP in its way.
+ * All local labels are .L or numeric labels, because a snippet must be one symbol, as
+ * a function is. A STEP counts in s11, so that a wrong branch changes the result.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -28,7 +27,7 @@
 #define STEP(n)		addi	s11, s11, n
 #define GPR(n)		((n) * SZREG)
 
-/* -- in and out -- */
+/* -- entry and exit -- */
 
 .pushsection .bss
 .balign 8
@@ -52,7 +51,7 @@
 	.endr
 .endm
 
-/* All but sp, gp, tp and t0. */
+/* All registers but sp, gp, tp and t0. */
 .macro for_most insn
 	.irp	n, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18
 	\insn	x\n, GPR(\n)(t0)
@@ -65,8 +64,8 @@
 /*
  * void insn_test_run(struct machine *m, void *code)
  *
- * The stack of the snippet lies below that of the caller, on the same stack: an
- * exception in the snippet needs one that the kernel knows.
+ * The snippet runs on the caller's stack, below its frame: an exception in the snippet
+ * needs a stack that the kernel knows.
  */
 SYM_FUNC_START(insn_test_run)
 	addi	sp, sp, -MACHINE_STACK
@@ -93,8 +92,8 @@ SYM_FUNC_START(insn_test_run)
 SYM_FUNC_END(insn_test_run)
 
 /*
- * From the end of a snippet. It is the inside of a function that is jumped to, so
- * that all registers are taken to be read there: they are.
+ * The end of a snippet jumps here, into the middle of a function, so that kprobes takes
+ * all registers to be read here: they are.
  */
 SYM_CODE_START(insn_test_exit)
 	nop
@@ -111,7 +110,7 @@ SYM_CODE_START(insn_test_exit)
 	REG_S	gp, GPR(3)(t0)
 	REG_S	tp, GPR(4)(t0)
 
-	/* An interrupt overwrites what is below sp. */
+	/* An interrupt may have overwritten the stack below sp. */
 	la	t1, .Lhost_sp
 	REG_L	t5, 0(t1)
 	addi	t2, t0, MACHINE_STACK
@@ -125,7 +124,7 @@ SYM_CODE_START(insn_test_exit)
 	ret
 SYM_CODE_END(insn_test_exit)
 
-/* Where the test puts instructions, under the same rules. */
+/* Places for instructions that the test picks, under the same rules. */
 	.option	push
 	.option	norvc
 	.balign	8
@@ -157,7 +156,7 @@ insn_\name:
 	.popsection
 .endm
 
-/* Not probed, and never compressed. Up to there t5 is free, if nobody reads it. */
+/* Not probed, and never compressed. Sets t5, which makes it free before, unless it is read. */
 .macro END name
 .Lend_\name:
 	.option	push
@@ -168,7 +167,7 @@ insn_\name:
 	.size	insn_\name, . - insn_\name
 .endm
 
-/* -- 4 bytes: relative to the instruction -- */
+/* -- 4 bytes: dependent on their own address -- */
 
 	.option	push
 	.option	norvc
@@ -269,7 +268,7 @@ SNIPPET loop
 	bge	t3, zero, 1b
 END loop
 
-/* -- 4 bytes: all else -- */
+/* -- 4 bytes: all others -- */
 
 SNIPPET addi
 	addi	a0, a1, 2047
@@ -376,7 +375,7 @@ SNIPPET fences
 	fence	w, o
 END fences
 
-/* Until the next tick, which comes with interrupts off as well. */
+/* WFI waits until the next tick, which wakes it with interrupts off as well. */
 SNIPPET wait, SNIPPET_SETS_IE
 	wfi
 	STEP(1)
@@ -386,7 +385,7 @@ SNIPPET wait, SNIPPET_SETS_IE
 	STEP(2)
 END wait
 
-/* Failure R7: what has a probe between the two comes to its end. */
+/* Failure R7: a loop of lr and sc must end, although its other instructions are probed. */
 SNIPPET reservation, SNIPPET_GAPS
 	addi	a0, s1, 0
 1:	lr.w	a1, (a0)
@@ -396,7 +395,7 @@ SNIPPET reservation, SNIPPET_GAPS
 	STEP(1)
 END reservation
 
-/* Compare and exchange, which leaves its loop without a store when it fails. */
+/* A failed compare and exchange leaves its loop without a store. */
 SNIPPET reservation_left, SNIPPET_GAPS
 	lw	a4, 0(s1)
 1:	lr.w	a1, (s1)
@@ -407,7 +406,7 @@ SNIPPET reservation_left, SNIPPET_GAPS
 	fence	rw, rw
 END reservation_left
 
-/* A wait for a store, which not every CPU knows, makes none itself. */
+/* A wait for a store does not store itself. It is jumped over: not every CPU has wrs.nto. */
 SNIPPET reservation_watched, SNIPPET_GAPS
 	addi	a0, s1, 0
 	lr.w	a1, (a0)
@@ -529,7 +528,7 @@ SNIPPET c_arithmetic
 	c.srli	a5, 5
 	c.srai	s0, 6
 	c.slli	t1, 7
-	/* Failure R5: with 32 bits these are calls. */
+	/* Failure R5: on RV32 these encodings are calls. */
 #ifdef CONFIG_64BIT
 	c.addiw	a0, 3
 	c.addiw	t2, -9
@@ -551,7 +550,7 @@ SNIPPET c_memory
 #endif
 END c_memory
 
-/* What compilers begin and end a function with; not aligned to 4 bytes. */
+/* A function's prologue and epilogue as compilers emit them, not aligned to 4 bytes. */
 SNIPPET c_call
 	c.nop
 	c.addi16sp sp, -32
@@ -584,7 +583,7 @@ SYM_DATA_END_LABEL(insn_snippets, SYM_L_GLOBAL, insn_snippets_end)
 SYM_DATA_START(insn_refused)
 .popsection
 
-/* -- never run: where a probe must not be -- */
+/* -- never executed: addresses that must not be probed -- */
 
 .macro REFUSED name, err, offset=0
 	.pushsection .rodata.str, "a"

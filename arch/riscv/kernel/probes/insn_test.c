@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a probe change what the probed code does?
+ * Test that a probe does not change what the probed code does.
  *
- * Each snippet of insn_snippets.S runs from random states, first as it is and
- * then with a probe on every one of its instructions. What comes out must be
- * the same: registers, stack and memory. The handlers keep a log, which must be
- * a gapless account of the way through the snippet: each instruction is announced
- * by its pre_handler, its post_handler tells which one is next, and between the
- * two calls at that place no register changes.
+ * Each snippet of insn_snippets.S runs from random states, first without probes and
+ * then with a probe on every one of its instructions. The results must be the same:
+ * registers, stack and memory. The handlers keep a log, which must follow the path
+ * through the snippet without gaps: each instruction calls its pre_handler, the epc
+ * in its post_handler is that of the next pre_handler, and no register changes
+ * between those two calls.
  *
- * The same is done by jumps where there can be some, with as many probes at a time
- * as leave each other room. A handler must see the same registers as by breakpoint,
- * but for those that are free there: this jump, or one before it, may have
- * overwritten them.
+ * Then probes get jumps where possible, as many at a time as do not overlap. A
+ * handler must see the same registers as with breakpoints, except for those that are
+ * free there: this jump, or one before it, may have overwritten them.
  *
- * The same is done with instructions that the kernel's own text has, one at a
- * time, of those that copies do.
+ * The same is done with instructions taken from the kernel's text, one at a time,
+ * among those that are copied.
  *
  * The states depend on the snippet and on the seed, which the kernel parameter
- * insn_test.seed sets: the run that failed can be repeated.
+ * insn_test.seed sets, so that a failed run can be repeated.
  */
 #define pr_fmt(fmt) "kprobes_riscv_insn: " fmt
 
@@ -48,7 +47,7 @@
 #define MAX_EVENTS	256
 #define MEM_WORDS	128
 
-/* The registers that a snippet finds something in, see insn_snippets.S. */
+/* Registers with defined contents at the start of a snippet, see insn_snippets.S. */
 #define GPR_SP		2
 #define GPR_GP		3
 #define GPR_TP		4
@@ -68,13 +67,13 @@ MODULE_PARM_DESC(seed, "where the random states start from");
 /* The memory that the snippets work on. */
 static u64 insn_test_mem[MEM_WORDS];
 
-/* Everything that a run starts from, and that is left of it. */
+/* The state that a run starts from, and the one that it leaves. */
 struct world {
 	struct machine machine;
 	u64 mem[MEM_WORDS];
 };
 
-/* What the first run from a state has shown. */
+/* Results of the first run from a state. */
 struct result {
 	struct world after;
 	unsigned int nr_hits;	/* known after the run with both handlers */
@@ -90,11 +89,11 @@ struct event {
 	unsigned long gpr[INSN_TEST_GPRS];
 };
 
-/* One test at a time, one run at a time. */
+/* Needs no lock: one test at a time does one run at a time. */
 static struct {
 	const struct snippet *snippet;
-	unsigned int base;	/* the register that has the address of the memory, */
-	long offset;		/* less this */
+	unsigned int base;	/* register that holds the address of the memory */
+	long offset;		/* to be subtracted from that address */
 	struct kprobe probe[MAX_INSNS];
 	struct kprobe *array[MAX_INSNS];
 	unsigned int nr_probes;
@@ -164,7 +163,7 @@ static u32 read_insn(const void *addr)
 	return GET_INSN_LENGTH(*parcel) == 2 ? *parcel : (u32)parcel[1] << 16 | *parcel;
 }
 
-/* Every instruction of the snippet, but for those that a reservation reaches over. */
+/* Probe every instruction of the snippet, except those within a reservation. */
 static void place_probes(struct kunit *test, bool post)
 {
 	void *addr = lab.snippet->start, *end = addr + lab.snippet->size;
@@ -220,8 +219,8 @@ static void make_world(unsigned int state)
 }
 
 /*
- * From lab.world into lab.world. Always called from the same place of the same
- * function, so that the stack of the snippet is at the same address each time.
+ * Run lab.world and store the result there. Always called from the same place of the
+ * same function, so that the stack of the snippet is at the same address each time.
  */
 static noinline void run_world(void)
 {
@@ -231,7 +230,7 @@ static noinline void run_world(void)
 	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
 
-/* Where nothing may come in between, an interrupt would lead to other hits. */
+/* An interrupt would break a reservation and change the sequence of hits. */
 static bool irqs_off_in(unsigned int state)
 {
 	return state & 2 || lab.snippet->needs & SNIPPET_GAPS;
@@ -248,7 +247,7 @@ static noinline void run_in_task(unsigned int state)
 		local_irq_restore(flags);
 }
 
-/* -- the checks: each returns what is wrong, or NULL -- */
+/* -- the checks: each returns a description of the error, or NULL -- */
 
 static const char *check_after(const struct world *want, const struct world *have)
 {
@@ -365,7 +364,7 @@ static u32 digest_log(unsigned int *nr_hits)
 /* -- the modes in which a snippet runs -- */
 
 enum mode {
-	BARE,		/* no probes: the measure for the others */
+	BARE,		/* no probes: the others must have its results */
 	BOTH,		/* pre_handlers and post_handlers */
 	PRE,		/* pre_handlers only */
 };
@@ -415,7 +414,7 @@ static void run_state(struct kunit *test, enum mode mode, unsigned int state)
 				     lab.snippet->name, names[mode], state, seed, wrong);
 }
 
-/* For every mode, so that the stack is as deep in each of them. */
+/* One function for all modes, so that the stack has the same depth in each. */
 static noinline void run_mode(struct kunit *test, enum mode mode)
 {
 	unsigned int i;
@@ -435,7 +434,7 @@ static void use_snippet(const struct snippet *snippet)
 	lab.offset = 0;
 }
 
-/* Failure R3: what is behind a copy in its slot, for copies of both lengths. */
+/* Failure R3: the ebreak behind a copy in its slot, for copies of both lengths. */
 static void insn_same_with_probes(struct kunit *test)
 {
 	use_snippet(test->param_value);
@@ -444,11 +443,11 @@ static void insn_same_with_probes(struct kunit *test)
 	run_mode(test, PRE);
 }
 
-/* -- the same by jumps -- */
+/* -- the same with jumps -- */
 
 #ifdef CONFIG_OPTPROBES
 
-/* So many instructions from one probe to the next that no jump covers both. */
+/* Instructions from one probe to the next, enough that no jump covers both. */
 #define JUMP_STEP	(MAX_OPTIMIZED_LENGTH / 2)
 #define MIN_JUMPS	100
 
@@ -457,7 +456,7 @@ static unsigned int nr_jumps;
 /* The registers that are free at each probe. */
 static u32 free_regs[MAX_INSNS];
 
-/* The log of pre_handlers in each state, but for those registers. */
+/* Digest of the log of pre_handlers in each state, without those registers. */
 static u32 jump_way[NR_STATES];
 
 static void thin_out_probes(unsigned int first)
@@ -517,7 +516,7 @@ static const char *check_pres(void)
 	return wrong;
 }
 
-/* How the probes are reached in a run; the first one is the measure. */
+/* How the probes are reached in a run; the others must have the results of the first. */
 enum reach {
 	NOT_PROBED,
 	BY_JUMP,
@@ -556,7 +555,7 @@ static void run_state_by(struct kunit *test, unsigned int state, enum reach reac
 				     names[reach], state, seed, wrong);
 }
 
-/* A post_handler keeps the jumps away. */
+/* A post_handler prevents jumps. */
 static void add_thinned(struct kunit *test, unsigned int first, enum reach reach)
 {
 	unsigned int i;
@@ -600,7 +599,7 @@ static void insn_same_by_jumps(struct kunit *test)
 	}
 }
 
-/* After all of the above: there have been some. */
+/* The cases above must have had some jumps. */
 static void insn_jumps_made(struct kunit *test)
 {
 	kunit_info(test, "%u jumps\n", nr_jumps);
@@ -611,13 +610,13 @@ static void insn_jumps_made(struct kunit *test)
 
 /* -- the same for instructions picked from the kernel -- */
 
-/* Not all of them: those are enough that differ in this number of bits. */
+/* Take one instruction of each hash value of this many bits. */
 #define PICK_BITS	10
 #define MIN_PICKS	200
 
 #define C_NOP		0x0001
 
-/* An instruction, and the place of insn_snippets.S that it is put to. */
+/* An instruction, and its place in insn_snippets.S. */
 struct pick {
 	struct snippet snippet;
 	char name[16];
@@ -681,7 +680,7 @@ static bool may_pick(struct pick *pick)
 	return pick->base && !(fixed & (BIT(pick->base) | BIT(pick->rd)));
 }
 
-/* Fill the places with instructions from @at on, those not in @seen. */
+/* Fill the places with instructions from @at on that are not in @seen. */
 static const void *fill_picks(const void *at, unsigned long *seen)
 {
 	for (nr_picks = 0; nr_picks < INSN_TEST_PLACES && at < (void *)_etext;) {
@@ -733,7 +732,7 @@ static void add_probes_to_picks(struct kunit *test, bool post)
 	add_placed(test);
 }
 
-/* Each has a state of its own. */
+/* Each pick runs from one state of its own. */
 static noinline void run_picks(struct kunit *test, enum mode mode)
 {
 	unsigned int i;
@@ -777,7 +776,7 @@ static noinline notrace void hit_me(void)
 	barrier();
 }
 
-/* By jump it is called with interrupts on, one of which would break a reservation. */
+/* A detour calls this with interrupts on, and an interrupt would break a reservation. */
 static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	guard(irqsave)();
@@ -800,7 +799,7 @@ static void add_outer(struct kunit *test)
 	};
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
-	/* By breakpoint and by jump the stack is not the same. */
+	/* Breakpoints and jumps differ in stack depth, which must be the same in all runs. */
 	wait_for_kprobe_optimizer();
 }
 
@@ -827,7 +826,7 @@ static const char *judge_missed(const struct result *result, unsigned long misse
 	return NULL;
 }
 
-/* How many hits there are is known from a run that is not nested. */
+/* Count the hits in a run that is not nested. */
 static void count_hits(struct kunit *test)
 {
 	unsigned int i;
@@ -871,7 +870,7 @@ static void insn_same_when_missed(struct kunit *test)
 	}
 }
 
-/* -- where a probe must not be -- */
+/* -- addresses that must not be probed -- */
 
 static void insn_refused_for_reason(struct kunit *test)
 {
@@ -899,7 +898,7 @@ static const struct {
 	{ 0x12000073, NULL },						/* sfence.vma */
 };
 
-/* What the log tells of a refusal. */
+/* The log must have the right reason for a refusal. */
 static void insn_refusal_reasons(struct kunit *test)
 {
 	unsigned int i;
@@ -911,10 +910,10 @@ static void insn_refusal_reasons(struct kunit *test)
 
 /* -- the end of a page -- */
 
-/* Failure R8: nothing is read behind an instruction of 2 bytes. */
+/* Failure R8: the bytes behind a 2-byte instruction must not be read. */
 static void insn_at_page_end(struct kunit *test)
 {
-	/* With nothing behind it. */
+	/* The page behind this one is not mapped. */
 	void *page = vmalloc(PAGE_SIZE);
 	u16 *last = page + PAGE_SIZE - sizeof(*last);
 	u32 insn = 0;
@@ -928,7 +927,7 @@ static void insn_at_page_end(struct kunit *test)
 	vfree(page);
 }
 
-/* -- uprobes are served too -- */
+/* -- decoding for uprobes -- */
 
 struct user_insn {
 	u32 insn;
@@ -940,16 +939,16 @@ static const struct user_insn user_insns[] = {
 	{ 0x0080006f, INSN_GOOD_NO_SLOT },	/* jal zero, 8 */
 	{ 0x00008067, INSN_GOOD_NO_SLOT },	/* ret */
 	{ 0x00b50463, INSN_GOOD_NO_SLOT },	/* beq a0, a1, 8 */
-	{ 0xffffa001, INSN_GOOD_NO_SLOT },	/* c.j, and what follows it */
-	{ 0x12348082, INSN_GOOD_NO_SLOT },	/* c.jr ra, the same */
-	/* Not emulated, for a 32-bit program calculates with half of the register. */
+	{ 0xffffa001, INSN_GOOD_NO_SLOT },	/* c.j, and the bytes behind it */
+	{ 0x12348082, INSN_GOOD_NO_SLOT },	/* c.jr ra, and the bytes behind it */
+	/* Not emulated, because a 32-bit program calculates with half of the register. */
 	{ 0x00455513, INSN_GOOD },		/* srli a0, a0, 4 */
 	{ 0x00b50533, INSN_GOOD },		/* add a0, a0, a1 */
-	{ 0x12342505, INSN_GOOD },		/* c.addiw a0, 1, and what follows it */
+	{ 0x12342505, INSN_GOOD },		/* c.addiw a0, 1, and the bytes behind it */
 	{ 0x02b50533, INSN_GOOD },		/* mul a0, a0, a1 */
 	{ 0x0005b503, INSN_GOOD },		/* ld a0, 0(a1) */
 	{ 0x1234e406, INSN_GOOD },		/* c.sdsp ra, 8(sp) */
-	{ 0x10500073, INSN_GOOD },		/* wfi, which traps there as at its own place */
+	{ 0x10500073, INSN_GOOD },		/* wfi, whose copy traps as the original does */
 	{ 0x00000073, INSN_REJECTED },		/* ecall */
 	{ 0x00100073, INSN_REJECTED },		/* ebreak */
 	{ 0x12349002, INSN_REJECTED },		/* c.ebreak */

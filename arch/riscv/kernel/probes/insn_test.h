@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
- * snippet is written and what it may use.
+ * Declarations shared by insn_test.c and insn_snippets.S. insn_snippets.S has the
+ * rules for writing a snippet.
  */
 #ifndef _RISCV_PROBES_INSN_TEST_H
 #define _RISCV_PROBES_INSN_TEST_H
@@ -13,16 +13,16 @@
 /* Bytes of the stack that a snippet starts with. */
 #define INSN_TEST_STACK		256
 
-/* Places for an instruction that the test picks, and for the way out behind it. */
+/* Number of places, each for an instruction that the test picks and a jump out. */
 #define INSN_TEST_PLACES	32
 
 /* Offset in struct machine. */
 #define MACHINE_STACK		(INSN_TEST_GPRS * __SIZEOF_POINTER__)
 
-/* What a snippet does. */
+/* Properties of a snippet. */
 #define SNIPPET_FAULTS		0x01	/* takes an exception on purpose */
 #define SNIPPET_SETS_IE		0x02	/* enables and disables interrupts */
-#define SNIPPET_GAPS		0x04	/* has places where no probe may be */
+#define SNIPPET_GAPS		0x04	/* has instructions that must not be probed */
 
 #ifndef __ASSEMBLY__
 
@@ -35,14 +35,14 @@ struct snippet {
 	unsigned long needs;
 };
 
-/* A place where a probe must not be. */
+/* An address that must not be probed. */
 struct refused_insn {
 	void *addr;
 	long err;
 	const char *name;
 };
 
-/* All that a snippet can read or write, but for the global memory. */
+/* Everything that a snippet can read or write, except the global memory. */
 struct machine {
 	unsigned long gpr[INSN_TEST_GPRS];	/* by register number, x0 is not used */
 	u8 stack[INSN_TEST_STACK];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls a jprobe's handler as its function was called.
+ * Calling a jprobe's handler with the arguments of the probed function.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/kprobes.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
-/* The arguments, a frame record above them, and what keeps sp a multiple of 16. */
+/* The arguments, a frame record above them, and padding that keeps sp a multiple of 16. */
 #define FRAME_SIZE	((JPROBE_STACK_WORDS + 4) * SZREG)
 #define FRAME_RA	(FRAME_SIZE - SZREG)
 #define FRAME_FP	(FRAME_SIZE - 2 * SZREG)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has to be known of a whole function before a jump can be in it: where it
- * is branched to, see branches.c, and which registers are free at each of its
- * instructions.
+ * Liveness: analysis of a whole function before a jump is put into it, for its
+ * branch targets, see branches.c, and for the registers that are free at each of
+ * its instructions.
  *
- * A register is free, or dead, where on every way from there it is written
- * before it is read. What functions expect of each other is the calling
- * convention: a call reads its arguments and leaves the temporary registers
- * undefined, a return leaves undefined all that the caller does not keep. Where
- * the way is not known every register is taken to be read. A compiler that had
- * callers rely on what a callee happens to leave alone would break this, as it
- * would break ftrace; GCC's -fipa-ra does no such thing on this architecture.
+ * A register is free, or dead, at an instruction if every path from there writes
+ * it before it reads it. Between functions the calling convention is relied on: a
+ * call reads the argument registers and leaves them and the temporary registers
+ * undefined; a return leaves undefined all registers but the result and those
+ * preserved for the caller. Where the path is not known, every register is taken
+ * to be read. A compiler that let callers rely on registers that a callee happens
+ * not to change would break this, as it would break ftrace; GCC's -fipa-ra does
+ * not do that on this architecture.
  */
 #include <linux/bitmap.h>
 #include <linux/bits.h>
@@ -24,7 +25,7 @@
 
 static struct function_map last_map;
 
-/* Outside of the function there is the start of another, or anything. */
+/* The start of another function reads no temporary registers but arguments; other code may. */
 static u32 look_outside(unsigned long addr)
 {
 	static char name[KSYM_NAME_LEN];
@@ -35,10 +36,10 @@ static u32 look_outside(unsigned long addr)
 	    kprobe_cold_suffix(name))
 		return ALL_REGS;
 
-	return ALL_REGS & ~T_REGS;
+	return ALL_REGS & ~(T_REGS & ~T_ARGS);
 }
 
-/* What has been found out about that for the present function. It takes long. */
+/* Cache of live_outside() for the present function, since look_outside() is slow. */
 static struct {
 	unsigned long addr;
 	u32 live;
@@ -56,7 +57,7 @@ static u32 live_outside(unsigned long addr)
 	return outsides[i].live;
 }
 
-/* Registers that are not free at @addr, as far as that is known by now. */
+/* Return the registers found not to be free at @addr so far. */
 static __always_inline u32 live_at(const struct function_map *map, unsigned long addr)
 {
 	if (addr == map->end)
@@ -65,10 +66,10 @@ static __always_inline u32 live_at(const struct function_map *map, unsigned long
 	return map_holds(map, addr) ? map->live[parcel_of(map, addr)] : live_outside(addr);
 }
 
-/* What a function keeps for its caller, and its result. */
+/* Registers that a function preserves for its caller, and its result. */
 #define LIVE_AT_RETURN	((ALL_REGS & ~(T_REGS | A_REGS | REG_RA)) | GENMASK(11, 10))
 
-/* Registers that are not free behind the last instruction of @walk. */
+/* Return the registers that are not free behind the last instruction of @walk. */
 static u32 live_behind(const struct function_map *map, const struct walk *walk)
 {
 	switch (walk->facts.flow) {
@@ -83,13 +84,13 @@ static u32 live_behind(const struct function_map *map, const struct walk *walk)
 	case FLOW_CALL_REGISTER:
 		if (walk->facts.link != 1 || calls_inside(map, walk))
 			return ALL_REGS;
-		return (live_at(map, walk->addr) & ~(T_REGS | A_REGS)) | A_REGS;
+		return (live_at(map, walk->addr) & ~(T_REGS | A_REGS)) | A_REGS | T_ARGS;
 	default:
 		return is_return(&walk->facts) && !map->indirect ? LIVE_AT_RETURN : ALL_REGS;
 	}
 }
 
-/* Where a fixup or a static key may lead to; with the key off the branch is a NOP. */
+/* Add the target of a fixup or static key, and the next instruction for a key that is off. */
 static u32 live_at_other(const struct function_map *map, const struct walk *walk)
 {
 	u32 other = map->other[parcel_of(map, walk->at)];
@@ -102,7 +103,7 @@ static u32 live_at_other(const struct function_map *map, const struct walk *walk
 	return map->live[other - 1] | live_at(map, walk->addr);
 }
 
-/* From the last to the first, for most have their successor behind them. */
+/* Go from last to first: most instructions are followed by their successor. */
 static bool spread_liveness(struct function_map *map)
 {
 	unsigned long parcel = map->parcels;
@@ -127,12 +128,12 @@ static bool spread_liveness(struct function_map *map)
 	return changed;
 }
 
-/* Have room for what there is to know of the parcels, all clear. */
+/* Allocate and zero the arrays of the map. */
 static int map_clear(struct function_map *map)
 {
 	size_t size = map->parcels * 3 * sizeof(u32) + BITS_TO_LONGS(map->parcels) * sizeof(long);
 
-	/* What is aligned comes first. */
+	/* The longs come first, for alignment. */
 	if (size > map->room) {
 		kvfree(map->targets);
 		map->room = 0;
@@ -163,7 +164,7 @@ static void draw_map(struct function_map *map, const struct kprobe_function *fn)
 		cond_resched();
 }
 
-/* Functions are asked for one after the other, so the last one is remembered. */
+/* Keep the map of the last function, since callers ask for addresses in order. */
 const struct function_map *kprobe_map_function(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
@@ -182,13 +183,13 @@ int kprobe_map_error(const struct function_map *map)
 	return map->err;
 }
 
-/* May a branch lead anywhere? */
+/* Return whether a branch of the function may lead anywhere. */
 bool kprobe_map_is_indirect(const struct function_map *map)
 {
 	return map->indirect;
 }
 
-/* May @addr be branched to? */
+/* Return whether @addr may be a branch target. */
 bool kprobe_map_is_target(const struct function_map *map, unsigned long addr)
 {
 	return map_holds(map, addr) && test_bit(parcel_of(map, addr), map->targets);
@@ -199,7 +200,7 @@ unsigned long kprobe_map_end(const struct function_map *map)
 	return map->end;
 }
 
-/* The registers that are free at @addr. */
+/* Return the registers that are free at @addr. */
 u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr)
 {
 	return ALL_REGS & ~live_at(map, addr);

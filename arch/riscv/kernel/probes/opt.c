@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps in place of breakpoints: when they are written, and what happens when
- * one is taken.
+ * Optimized probes: writing jumps in place of breakpoints, and running detours.
  *
- * A jump is not one instruction, but nobody can be inside of it or of what it
- * covers, see region.c, and for kernels with preemption preempt.c. So all of it is
- * written at once, while all CPUs stand still, and so is the breakpoint that comes in
- * its place.
+ * A jump is two instructions, but no task can be inside of it or of its region, see
+ * region.c, and for kernels with preemption preempt.c. So the whole jump is written
+ * at once while all CPUs are stopped, and so is the breakpoint that replaces it.
  *
  * A detour is entered with preemption and interrupts as they are in the probed
- * code. From the handlers it goes on to the copies. A handler that wants to go on
- * elsewhere, or has changed what no detour can restore, is obeyed by a breakpoint:
- * the return from a trap loads all there is.
+ * code. After the handlers it runs the copies. If a handler wants to continue
+ * elsewhere, or has changed a register that the detour cannot restore, an ebreak
+ * follows: the return from its trap loads all registers.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -35,10 +33,10 @@
 /* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
-/* So does window.h on this. */
+/* window.h relies on this. */
 static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
 
-/* From the module area there is a way to all text, and from all text to there. */
+/* AUIPC and JALR reach the module area from all text, and all text from there. */
 void *alloc_optinsn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_DEFAULT, PAGE_SIZE);
@@ -46,7 +44,7 @@ void *alloc_optinsn_page(void)
 	if (!page)
 		return NULL;
 
-	/* Zeros are no instruction. */
+	/* Zeros are an illegal instruction. */
 	memset(page, 0, PAGE_SIZE);
 	if (set_memory_rox((unsigned long)page, 1)) {
 		execmem_free(page);
@@ -79,7 +77,7 @@ static void keep_originals(struct arch_optimized_insn *optinsn, const struct reg
 	memcpy(optinsn->original, originals, sizeof(optinsn->original));
 }
 
-/* Other CPUs see it when they get to see the jump. */
+/* Writing the jump, or guarding its region, flushes all instruction caches later. */
 static int write_detour(struct optimized_kprobe *op, const struct region *region)
 {
 	unsigned long slot = (unsigned long)op->optinsn.insn;
@@ -93,7 +91,7 @@ static int write_detour(struct optimized_kprobe *op, const struct region *region
 	return 0;
 }
 
-/* With text_mutex held, and what keeps the reservations of others as they are. */
+/* The caller holds text_mutex, and locks that keep reservations stable, see kprobe_check(). */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -137,7 +135,7 @@ static bool fill_jump(struct kprobe *p, u32 *jump)
 
 NOKPROBE_SYMBOL(fill_jump);
 
-/* The breakpoint of the probe, and behind it what the jump has replaced. */
+/* Fill @parcels with the breakpoint and the rest of the bytes that the jump replaced. */
 static void fill_breakpoint(struct kprobe *p, u16 *parcels)
 {
 	u32 ebreak = kprobe_ebreak_for(p->opcode);
@@ -146,7 +144,7 @@ static void fill_breakpoint(struct kprobe *p, u16 *parcels)
 	memcpy(parcels, &ebreak, insn_len(ebreak));
 }
 
-/* Called while all CPUs stand still. */
+/* Called while all CPUs are stopped. */
 static void write_jumps(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
@@ -160,7 +158,7 @@ static void write_jumps(struct list_head *oplist)
 	}
 }
 
-/* Called while all CPUs stand still. */
+/* Called while all CPUs are stopped. */
 static void write_breakpoints(struct list_head *oplist)
 {
 	u16 parcels[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
@@ -183,21 +181,21 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		list_del_init(&op->list);
 }
 
-/* Leaves the breakpoints of the probes in place. */
+/* Replace the jumps by the breakpoints of the probes. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	kprobe_write_text(write_breakpoints, oplist);
 	list_splice_tail_init(oplist, done_list);
 }
 
-/* Does a jump cover the instructions, or will it as soon as nobody is there any more? */
+/* Return whether the jump covers its region, or will after a grace period. */
 static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)
 {
 	return READ_ONCE(optinsn->jump) ||
 	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->guarded));
 }
 
-/* The probe whose jump covers @addr, or will soon, which is not its first byte. */
+/* Find the probe whose region contains @addr, but does not begin there. */
 static struct kprobe *covering_probe(unsigned long addr)
 {
 	struct kprobe *p;
@@ -217,7 +215,7 @@ NOKPROBE_SYMBOL(covering_probe);
 #define AUIPC_MASK	0x7f
 #define AUIPC_MATCH	0x17
 
-/* May one of the three parcels in front of @addr be the start of a jump? */
+/* Return whether a jump may start in the three parcels in front of @addr. */
 static bool may_be_covered(unsigned long addr)
 {
 	u16 parcels[3];
@@ -232,11 +230,11 @@ static bool may_be_covered(unsigned long addr)
 
 /**
  * kprobe_read_covered() - read an instruction that a jump has replaced
- * @insn: set to it
- * @addr: where it was, not the first one
+ * @insn: gets the instruction
+ * @addr: its address, not that of the probe
  *
  * Context: Process context, text_mutex held.
- * Return: whether there is a jump.
+ * Return: whether a jump covers @addr.
  */
 bool kprobe_read_covered(u32 *insn, unsigned long addr)
 {
@@ -257,7 +255,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	*insn = *parcel;
 	if (insn_len(*insn) == 2)
 		return true;
-	/* The last one may have its second half behind the jump. */
+	/* The second half of the last instruction may be behind the jump. */
 	if (++at == ARRAY_SIZE(optinsn_of(p)->original))
 		parcel = (u16 *)addr;
 	*insn |= (u32)parcel[1] << 16;
@@ -265,7 +263,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	return true;
 }
 
-/* A handler may want to go on inside of what a jump covers: the copy of that. */
+/* If a handler wants to continue inside a region, continue at the copy instead. */
 void kprobe_detour_follow(struct pt_regs *regs)
 {
 	struct kprobe *p = covering_probe(regs->epc);
@@ -285,9 +283,9 @@ void kprobe_detour_follow(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_follow);
 
 /*
- * A fault in a copy whose original is in an exception table is moved there: it
- * may sleep, and it may be fixed up. Coming back it finds the jump. All other
- * faults are fatal, or are over at once and come back to the copy.
+ * A fault in a copy is reported at the original if that is in an exception table,
+ * because its handler may sleep or fix it up. If retried, it enters the jump again. All
+ * other faults are fatal, or are resolved without sleeping and return to the copy.
  */
 void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
@@ -302,7 +300,7 @@ void kprobe_detour_leave_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
 
-/* The instruction whose copy is at @pc or begins before it, if that is in a detour. */
+/* Translate an address in the copies of a detour to that of the original instruction. */
 unsigned long kprobe_detour_insn_pc(unsigned long pc)
 {
 	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(pc);
@@ -328,7 +326,7 @@ unsigned long kprobe_detour_insn_pc(unsigned long pc)
 
 NOKPROBE_SYMBOL(kprobe_detour_insn_pc);
 
-/* What ftrace would find at its site if there were no jump. */
+/* Set @insns to ftrace's instructions, if a jump covers the site. */
 void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
 {
 	if (optinsn_of(p)->jump)
@@ -338,8 +336,8 @@ void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
 NOKPROBE_SYMBOL(kprobe_detour_site_read);
 
 /*
- * ftrace writes @insns to its site, and nobody is in the detour. Returns whether
- * the jump is to stay there in place of them, which is in @insns then.
+ * ftrace is about to write @insns to its site, while no task is in the detour.
+ * If the site has a jump, return true with the jump in @insns, so that ftrace rewrites it.
  */
 bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 {
@@ -365,7 +363,7 @@ bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 
 NOKPROBE_SYMBOL(kprobe_detour_site_write);
 
-/* A hit while this CPU handles another. */
+/* Handle a hit that interrupts another on this CPU. */
 static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
 {
 	int ret;
@@ -396,7 +394,7 @@ static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs
 	return ret;
 }
 
-/* RCU takes this CPU for idle, and no trap has told it otherwise. */
+/* RCU does not watch this CPU: a detour runs without the entry code of a trap. */
 static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
 {
 	int ret;
@@ -411,11 +409,11 @@ static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(detour_hit_of_idle);
 
 /*
- * From kprobe_detour_entry(). Returns 0 to go on in the detour.
+ * kprobe_detour_entry() calls this. Returns 0 to continue in the detour, 1 for a trap.
  *
- * Where the kernel itself uses vector registers, an exception has to keep them, for a
- * handler that uses them and for a task that is preempted. There the hit waits for the
- * trap.
+ * If the kernel itself uses vector registers, only an exception saves them, for a handler
+ * that uses them and for a task that is preempted. In this case the trap of
+ * kprobe_detour_trap() handles the hit.
  */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
@@ -431,12 +429,28 @@ __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-/* A hit that had to wait for the trap. s1 has the return address of the detour's call. */
+/*
+ * Load the registers that the detour has saved. An assignment may become a call of
+ * memcpy(), which may have a probe.
+ */
+static void load_regs(struct pt_regs *regs)
+{
+	const unsigned long *from = (unsigned long *)regs->sp;
+	unsigned long *to = (unsigned long *)regs;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(*regs) / sizeof(*to); i++)
+		WRITE_ONCE(to[i], from[i]);
+}
+
+NOKPROBE_SYMBOL(load_regs);
+
+/* Handle a hit deferred to the trap. s1 has the return address of the detour's call. */
 static void detour_hit_in_trap(struct pt_regs *regs)
 {
 	struct detour *detour = container_of((u8 *)regs->s1 - DETOUR_CALL, struct detour, code[0]);
 
-	*regs = *(struct pt_regs *)regs->sp;
+	load_regs(regs);
 	if (any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
 		kprobe_detour_follow(regs);
 	else
@@ -445,7 +459,7 @@ static void detour_hit_in_trap(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(detour_hit_in_trap);
 
-/* Is this the breakpoint by which a detour is left for elsewhere? Then obey it. */
+/* Handle the ebreak of kprobe_detour_trap(); return false for any other. */
 bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 {
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
@@ -455,7 +469,7 @@ bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 		detour_hit_in_trap(regs);
 		return true;
 	}
-	*regs = *(struct pt_regs *)regs->sp;
+	load_regs(regs);
 	kprobe_detour_follow(regs);
 
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Places for probes, one for each rule of region.c and liveness.c. This is never
- * run. ECALL stands for something that reads all registers.
+ * Places for probes, one for each rule of region.c and liveness.c. None is executed. ECALL
+ * stands for an instruction that reads all registers.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -12,7 +12,7 @@
 SYM_DATA_START(opt_rules)
 .popsection
 
-/* A function of its own; PROBE is where in it. */
+/* Each rule is a function; PROBE marks the instruction to probe in it. */
 .macro RULE name, why
 	.balign	16
 	.type	opt_\name, @function
@@ -78,7 +78,7 @@ PROBE no_register_behind
 	ecall
 	ret
 
-/* Where the branch goes. */
+/* All registers are read at the target of the branch. */
 RULE no_register_at_target, "no register is free at +4"
 PROBE no_register_at_target
 	addi	a0, a0, 1
@@ -87,7 +87,7 @@ PROBE no_register_at_target
 1:	ecall
 	ret
 
-/* Nor here, for what reads it may be come to. */
+/* All registers are read if the branch is taken. */
 RULE read_after_branch, "no register is free"
 PROBE read_after_branch
 	addi	a0, a0, 1
@@ -104,7 +104,7 @@ PROBE branch_into
 	bnez	a0, 1b
 	ret
 
-/* From the next function, as assembly code does. */
+/* Assembly code may branch here from the next function. */
 RULE branch_across, "jump into the region at +4"
 PROBE branch_across
 	addi	a0, a0, 1
@@ -176,7 +176,7 @@ PROBE call_by_two
 	jalr	ra, %pcrel_lo(1b)(ra)
 	ret
 
-/* Nobody knows what such a function expects. */
+/* The calling convention does not cover calls with another link register. */
 RULE call_with_other_link, "no register is free at +4"
 PROBE call_with_other_link
 	addi	a0, a0, 1
@@ -261,7 +261,7 @@ SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
 SYM_DATA_START(opt_freedoms)
 .popsection
 
-/* By number: the registers that are free at the next instruction. */
+/* List the registers, by number, that are free at the next instruction. */
 .macro FREE dead:vararg
 	.pushsection .data
 	RISCV_PTR	.Lfree_\@, \dead
@@ -292,7 +292,7 @@ SYM_FUNC_START_LOCAL(opt_free_at_call)
 	ret
 SYM_FUNC_END(opt_free_at_call)
 
-/* Read on one of two ways, and around a loop. */
+/* Registers that are read on one of two paths, and around a loop. */
 SYM_FUNC_START_LOCAL(opt_free_in_loop)
 	FREE	T & ~(1 << 6) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
 	li	t2, 1
@@ -315,7 +315,7 @@ SYM_FUNC_START_LOCAL(opt_free_at_fixup)
 SYM_FUNC_END(opt_free_at_fixup)
 
 #ifdef CONFIG_JUMP_LABEL
-/* The branch is there, for the key is on. Without it the CPU goes on behind it. */
+/* The branch is there because the key is on. With the key off, execution continues behind. */
 SYM_FUNC_START_LOCAL(opt_free_at_key)
 1:	FREE	T & ~(3 << 6) | A(0) | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
 	jal	zero, 2f

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which places can have a jump, what it looks like there, and why others have
- * none; which registers are free; and what is known of single instructions and
- * made of them, each form at the limits of its reach.
+ * Tests of optimized probes: the places that get a jump, its encoding, and the reasons
+ * reported for other places; free registers; the decoded properties of instructions and
+ * their copies, each form at the limits of its reach.
  */
 #define pr_fmt(fmt) "kprobes_riscv_opt: " fmt
 
@@ -20,9 +20,9 @@
 #include "common.h"
 #include "opt_test.h"
 
-/* -- one row after the other -- */
+/* -- all rules of opt_snippets.S -- */
 
-/* A probe, and the text from there on as it was before. */
+/* A probe, and the original text from there on. */
 struct subject {
 	struct kprobe kp;
 	u8 text[MAX_OPTIMIZED_LENGTH];
@@ -50,7 +50,7 @@ static u32 read_u32(const void *addr)
 	return value;
 }
 
-/* Where the two instructions go that are in @text and would be at @at. */
+/* Return the target of the two instructions in @text, as if they were at @at. */
 static unsigned long jump_target(const void *text, unsigned long at)
 {
 	struct insn_facts auipc, jalr;
@@ -91,7 +91,7 @@ static void expect_breakpoint(struct kunit *test, const struct subject *s, const
 	KUNIT_EXPECT_STREQ(test, reason, why);
 }
 
-/* An address in a detour stands for what is done there. */
+/* An address in a detour must be translated to the instruction that is copied there. */
 static void expect_originals(struct kunit *test, const struct subject *s)
 {
 	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
@@ -157,7 +157,7 @@ static void opt_free_registers(struct kunit *test)
 	}
 }
 
-/* -- what is known of single instructions -- */
+/* -- properties of single instructions -- */
 
 #define R(n)	BIT(n)
 
@@ -165,11 +165,11 @@ static const struct {
 	u32 insn;
 	struct insn_facts facts;
 } known[] = {
-	/* lui a0; auipc a1, the most and the least */
+	/* lui a0; auipc a1, the largest and the smallest */
 	{ 0x12345537, { .flow = FLOW_ON, .len = 4, .writes = R(10) } },
 	{ 0x7ffff597, { .flow = FLOW_ADDRESS, .len = 4, .writes = R(11), .disp = 0x7ffff000 } },
 	{ 0x80000597, { .flow = FLOW_ADDRESS, .len = 4, .writes = R(11), .disp = S32_MIN } },
-	/* jal zero, the most and the least; jal ra */
+	/* jal zero, the largest and the smallest; jal ra */
 	{ 0x7ffff06f, { .flow = FLOW_JUMP, .len = 4, .disp = SZ_1M - 2 } },
 	{ 0x8000006f, { .flow = FLOW_JUMP, .len = 4, .disp = -SZ_1M } },
 	{ 0x008000ef, { .flow = FLOW_CALL, .len = 4, .writes = R(1), .link = 1, .disp = 8 } },
@@ -179,7 +179,7 @@ static const struct {
 	{ 0x800080e7, { .flow = FLOW_CALL_REGISTER, .len = 4, .reads = R(1), .writes = R(1),
 			.link = 1, .base = 1, .disp = -2048 } },
 	{ 0x00008067, { .flow = FLOW_JUMP_REGISTER, .len = 4, .reads = R(1), .base = 1 } },
-	/* beq a0, a1, the most; bgeu t1, zero, the least */
+	/* beq a0, a1, the largest; bgeu t1, zero, the smallest */
 	{ 0x7eb50fe3, { .flow = FLOW_BRANCH, .len = 4, .reads = R(10) | R(11), .disp = 4094 } },
 	{ 0x80037063, { .flow = FLOW_BRANCH, .len = 4, .reads = R(6), .disp = -4096 } },
 	/* ld a0, 0(a1); sd a0, 0(a1); addi; add; sraiw; mulw */
@@ -213,7 +213,7 @@ static const struct {
 	/* c.srli a0; c.and a0, a1 */
 	{ 0x8105, { .flow = FLOW_ON, .len = 2, .reads = R(10), .writes = R(10) } },
 	{ 0x8d6d, { .flow = FLOW_ON, .len = 2, .reads = R(10) | R(11), .writes = R(10) } },
-	/* c.j, the most and the least; c.beqz a0, the most; c.bnez a0, the least */
+	/* c.j, the largest and the smallest; c.beqz a0, the largest; c.bnez a0, the smallest */
 	{ 0xaffd, { .flow = FLOW_JUMP, .len = 2, .disp = 2046 } },
 	{ 0xb001, { .flow = FLOW_JUMP, .len = 2, .disp = -2048 } },
 	{ 0xcd7d, { .flow = FLOW_BRANCH, .len = 2, .reads = R(10), .disp = 254 } },
@@ -228,7 +228,7 @@ static const struct {
 		    .link = 1, .base = 15 } },
 	{ 0x851a, { .flow = FLOW_ON, .len = 2, .reads = R(6), .writes = R(10) } },
 	{ 0x951a, { .flow = FLOW_ON, .len = 2, .reads = R(6) | R(10), .writes = R(10) } },
-	/* no instruction; one that a later extension may define */
+	/* illegal; an encoding reserved for later extensions */
 	{ 0x0000, { .flow = FLOW_UNKNOWN, .len = 2, .reads = ALL_REGS } },
 	{ 0x9c61, { .flow = FLOW_UNKNOWN, .len = 2, .reads = ALL_REGS } },
 };
@@ -252,9 +252,9 @@ static void opt_facts(struct kunit *test)
 	}
 }
 
-/* -- what is made of them -- */
+/* -- copies of single instructions -- */
 
-/* Somewhere that all else is in reach of. */
+/* An address from which all other targets are in reach. */
 #define HERE		((unsigned long)opt_rules[0].addr)
 #define CODE_AT		(HERE - SZ_16M)
 
@@ -283,7 +283,7 @@ static void opt_jump_reach(struct kunit *test)
 #endif
 }
 
-/* What a detour does for one instruction, and the jump behind it. */
+/* Make the detour of one instruction and of the jump behind it; return the copy. */
 static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 {
 	static struct detour image;
@@ -321,7 +321,7 @@ static void opt_copies(struct kunit *test)
 	expect_way_back(test, copy, 4, 0x00158513);
 }
 
-/* AUIPC and ADDI make what the one AUIPC did. */
+/* AUIPC and ADDI must yield the value of the original AUIPC. */
 static void expect_address(struct kunit *test, const u8 *copy, unsigned int at, unsigned int reg,
 			   unsigned long addr)
 {
@@ -340,13 +340,13 @@ static void opt_address(struct kunit *test)
 	copy = copy_of(test, 0x00000517, true);		/* auipc a0, 0 */
 	expect_address(test, copy, 0, 10, HERE);
 	expect_way_back(test, copy, 8, 0x00000517);
-	copy = copy_of(test, 0x80000517, true);		/* the least */
+	copy = copy_of(test, 0x80000517, true);		/* the smallest */
 	expect_address(test, copy, 0, 10, HERE - SZ_2G);
-	/* The most is too far, as seen from the detour. */
+	/* The largest is out of reach of the detour. */
 	copy_of(test, 0x7ffff517, !IS_ENABLED(CONFIG_64BIT));
 }
 
-/* The opposite branch over a jump, and behind that the way back. */
+/* Expect the negated branch over a jump to the target, and behind that the jump back. */
 static void expect_branch(struct kunit *test, u32 insn, u32 over, long disp)
 {
 	const u8 *copy = copy_of(test, insn, true);
@@ -386,7 +386,7 @@ static void opt_jumps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *(const u16 *)copy, 0x8782);
 }
 
-/* The link is what it would be at the original. */
+/* A call must link to the address behind the original. */
 static void opt_calls(struct kunit *test)
 {
 	const u8 *copy;
@@ -409,7 +409,7 @@ static void opt_calls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, read_u32(copy + 8), 0x00078067);
 }
 
-/* -- a hit where RCU does not look -- */
+/* -- a hit while RCU does not watch -- */
 
 static noinline notrace int in_idle(int n)
 {
@@ -429,7 +429,7 @@ static int note_watching(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A handler may always read under RCU. */
+/* RCU must watch while a handler runs, also when the CPU is idle. */
 static void opt_rcu_watches(struct kunit *test)
 {
 	struct subject s = {
@@ -453,7 +453,7 @@ static void opt_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_watched, 1);
 }
 
-/* -- all of that together -- */
+/* -- the suite -- */
 
 static int opt_suite_init(struct kunit_suite *suite)
 {

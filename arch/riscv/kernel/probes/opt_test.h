@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What opt_test.c and opt_snippets.S agree on.
+ * Declarations shared by opt_test.c and opt_snippets.S.
  */
 #ifndef _RISCV_PROBES_OPT_TEST_H
 #define _RISCV_PROBES_OPT_TEST_H
@@ -10,14 +10,14 @@
 #include <linux/jump_label.h>
 #include <linux/types.h>
 
-/* A place for a probe, and what keeps it from having a jump, if anything does. */
+/* A place for a probe, and the expected obstacle to a jump, if any. */
 struct rule {
 	void *addr;
 	const char *name;
 	const char *why;
 };
 
-/* A place, and which registers are free there. */
+/* A place, and the registers that are free there. */
 struct freedom {
 	void *addr;
 	unsigned long dead;
@@ -26,7 +26,7 @@ struct freedom {
 extern struct rule opt_rules[], opt_rules_end[];
 extern struct freedom opt_freedoms[], opt_freedoms_end[];
 
-/* On, and stays so. */
+/* Always on. */
 DECLARE_STATIC_KEY_TRUE(opt_key);
 
 #endif /* __ASSEMBLY__ */

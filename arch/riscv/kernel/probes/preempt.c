@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps in a kernel that may preempt a task anywhere.
+ * Jumps in a kernel that may preempt a task at any instruction.
  *
- * Text is written while all CPUs stand still, and the tasks that run on none of them
- * are wherever they were preempted. Two things keep these out of what is written:
+ * Text is written while all CPUs are stopped, but tasks that are not running may have
+ * been preempted in that text. Two measures keep them out of it:
  *
  * - A jump is AUIPC and JALR. The AUIPC reads no register and writes one that is free,
  *   so it may run twice. A task that is interrupted at the JALR is set back to the AUIPC
- *   before it may be preempted, and so is never between the two.
+ *   before it may be preempted, and so is never preempted between the two.
  *
- * - Before a jump is written its probe is guarded: a hit of the breakpoint goes on in
- *   the copies that the detour has of what the jump will cover, and comes back behind
- *   that. There is no other way in, see region.c. So an RCU-tasks grace period later
- *   the tasks that were inside have left.
+ * - Before a jump is written its region is guarded: a hit of the breakpoint continues in
+ *   the detour's copies of the region, and returns behind it. There is no other way in,
+ *   see region.c. So all tasks that were inside have left after an RCU-tasks grace
+ *   period.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -26,8 +26,8 @@
 #include "common.h"
 
 /*
- * A CPU sees the detour of a jump when it sees the jump. Of this one it is told, before
- * any hit may lead there.
+ * The flush lets all CPUs fetch the detours: they are entered before the flush that comes
+ * with writing the jumps. Pairs with READ_ONCE() in kprobe_enter_guarded().
  */
 void arch_guard_kprobes(struct list_head *oplist)
 {
@@ -48,7 +48,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.guarded, false);
 }
 
-/* JALR that links nowhere, by its lower half. */
+/* Lower half of a JALR that does not link. */
 #define JUMP_MASK	0x7fff
 #define JUMP_MATCH	0x0067
 
@@ -66,10 +66,10 @@ gone:
  * kprobe_rewind_jump() - set an interrupted task back to the start of a probe's jump
  * @regs: registers of the task
  *
- * Most of what is interrupted is not there, and is not to pay for a search.
+ * The opcode is checked first, so that few exceptions pay for the lookup.
  *
- * Context: The end of an exception that may preempt the task, interrupts off. Where it
- * may not, the CPU does not stand still for a change of text before it goes on.
+ * Context: The end of an exception that may preempt the task, interrupts off. If it must
+ * not preempt, the CPU cannot stop for a change of text before the task continues.
  */
 void kprobe_rewind_jump(struct pt_regs *regs)
 {

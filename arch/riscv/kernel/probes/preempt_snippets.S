@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What preempt_test.c has interrupted. To kprobes a label would be the end of a function,
- * so preempt_test.c counts instructions.
+ * Functions that preempt_test.c interrupts. kprobes takes a label for the end of a function,
+ * so preempt_test.c addresses instructions by their number.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -12,8 +12,9 @@
 	.option	norvc
 
 /*
- * Three functions in front of the end of a page, so that a jump at the start of the last
- * lies across it: an emulator that looks for interrupts only now and then does so there.
+ * Three functions in front of the end of a page, so that a jump at the start of
+ * preempt_once() crosses it: an emulator that checks for interrupts only between blocks of
+ * code does so there.
  */
 #define PAGE_LEFT	(4 * 4 + 4 * 4 + 3 * 4)
 
@@ -21,8 +22,8 @@
 	.skip	4096 - PAGE_LEFT
 
 /*
- * preempt_enter(x, at, t1): go on at the address at, with interrupts on. One that has been
- * pending comes there.
+ * preempt_enter(x, at, t1): continue at the address at, with interrupts on. A pending
+ * interrupt hits there.
  */
 SYM_FUNC_START(preempt_enter)
 	mv	t1, a2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tasks that are preempted in the middle of a jump, or of what one will cover: at one
- * instruction, where the test keeps them as long as it likes, and many times by chance.
+ * Test of tasks that are preempted inside a jump or a region: at a chosen instruction, where
+ * the test keeps them as long as it needs, and many times at random ones.
  */
 #define pr_fmt(fmt) "kprobes_riscv_preempt: " fmt
 
@@ -28,7 +28,7 @@
 #include "common.h"
 #include "preempt_test.h"
 
-/* -- a probe, and one that keeps its jump away -- */
+/* -- a probe, and one that prevents its jump -- */
 
 static atomic_long_t nr_hits;
 
@@ -82,7 +82,7 @@ static struct pair *probe_add(struct kunit *test, unsigned long addr)
 	return pair;
 }
 
-/* The point cannot go while a member is registered. */
+/* The point stays while a member is registered. */
 static struct arch_optimized_insn *optinsn_at(unsigned long addr)
 {
 	guard(preempt)();
@@ -103,9 +103,9 @@ static void expect_jump(struct kunit *test, unsigned long addr)
 	KUNIT_ASSERT_TRUE(test, optinsn_at(addr)->jump);
 }
 
-/* -- what is set back, and what is not -- */
+/* -- which tasks are set back, and which are not -- */
 
-/* Where a task goes on that was interrupted at @epc. */
+/* Return the address where a task continues that was interrupted at @epc. */
 static unsigned long rewound(unsigned long epc, unsigned long status)
 {
 	struct pt_regs regs = { .epc = epc, .status = status };
@@ -133,9 +133,9 @@ static void preempt_rewind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rewound(ONCE_INSIDE, SR_PP), ONCE);
 	expect_kept(test, ONCE);
 	expect_kept(test, ONCE_INSIDE + sizeof(u32));
-	/* User space may be anywhere. */
+	/* A user address may equal a kernel one. */
 	KUNIT_EXPECT_EQ(test, rewound(ONCE_INSIDE, 0), ONCE_INSIDE);
-	/* A detour does not change. */
+	/* A detour is never rewritten, so it may be preempted anywhere. */
 	optinsn = optinsn_at(ONCE);
 	for (at = 0; at < DETOUR_CODE; at += sizeof(u32))
 		expect_kept(test, (unsigned long)detour_of(optinsn)->code + at);
@@ -144,7 +144,7 @@ static void preempt_rewind(struct kunit *test)
 	expect_kept(test, ONCE_INSIDE);
 }
 
-/* One that a compiler has made, also with a breakpoint in place of its AUIPC. */
+/* A compiler's jump must not be set back, not even with a breakpoint on its AUIPC. */
 static void preempt_rewind_others(struct kunit *test)
 {
 	unsigned long jalr = TAIL_PAIR + sizeof(u32);
@@ -159,9 +159,9 @@ static void preempt_rewind_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
 }
 
-/* -- a task that is preempted at one instruction, for as long as the test likes -- */
+/* -- a task that is preempted at one instruction, for as long as the test needs -- */
 
-/* The scheduler lets no task of real-time priority run for much longer at a time. */
+/* The scheduler does not let a real-time task run for much longer at a time. */
 #define BLOCK_LIMIT	(HZ * 4 / 5)
 #define BLOCKED_CPU	1
 
@@ -169,14 +169,14 @@ static void preempt_rewind_others(struct kunit *test)
  * struct visit - a task that goes to an instruction and is preempted there
  * @poke: the interrupt, which wakes up the blocker
  * @visitor: the task
- * @blocker: keeps it from going on
- * @at: the instruction
- * @t1: what is in this register
- * @seen: where the interrupt came
- * @result: of preempt_once(1)
- * @blocking: the blocker runs
- * @over: it is to end
- * @late: it ended by itself
+ * @blocker: a real-time task that keeps @visitor from running
+ * @at: address of the instruction
+ * @t1: value of register t1 there
+ * @seen: address that the interrupt hit
+ * @result: result of preempt_once(1)
+ * @blocking: @blocker runs
+ * @over: @blocker should end
+ * @late: @blocker has timed out
  */
 struct visit {
 	struct irq_work poke;
@@ -214,7 +214,7 @@ static int block(void *data)
 	return 0;
 }
 
-/* To lockdep interrupts are on all the time, as they are when this returns. */
+/* Raw, so that lockdep takes interrupts to be on all the time: they are on at return. */
 static int visit(void *data)
 {
 	struct visit *v = data;
@@ -256,7 +256,7 @@ static struct task_struct *bound_kthread(int (*fn)(void *data), struct visit *v)
 	return task;
 }
 
-/* Returns once the visitor is where it is to be. */
+/* Start a visit; returns when the visitor has been preempted at @at. */
 static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned long t1)
 {
 	struct visit *v = kunit_kzalloc(test, sizeof(*v), GFP_KERNEL);
@@ -271,7 +271,7 @@ static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned 
 	KUNIT_ASSERT_TRUE(test, v->blocker && v->visitor);
 	sched_set_fifo(v->blocker);
 	wake_up_process(v->visitor);
-	for (i = 0; i < 1000 && !READ_ONCE(v->blocking); i++)
+	for (i = 0; i < 50000 && !READ_ONCE(v->blocking); i++)
 		usleep_range(100, 200);
 	KUNIT_ASSERT_TRUE(test, READ_ONCE(v->blocking));
 	KUNIT_ASSERT_EQ(test, v->seen, at);
@@ -284,7 +284,7 @@ static bool visit_fits(void)
 	return cpu_online(0) && cpu_online(BLOCKED_CPU);
 }
 
-/* What the AUIPC of the jump at @addr puts into t1. */
+/* Return the value that the AUIPC of the jump at @addr puts into t1. */
 static unsigned long jump_t1(unsigned long addr)
 {
 	struct insn_facts auipc;
@@ -296,7 +296,7 @@ static unsigned long jump_t1(unsigned long addr)
 	return auipc.flow == FLOW_ADDRESS && auipc.writes == BIT(6) ? addr + auipc.disp : 0;
 }
 
-/* Behind the AUIPC when the jump goes: it begins again, with the breakpoint. */
+/* A task behind the AUIPC when the jump is removed must start again, at the breakpoint. */
 static void preempt_at_jump(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
@@ -315,7 +315,7 @@ static void preempt_at_jump(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
 }
 
-/* -- a hit while a task is inside of what the jump will cover -- */
+/* -- a hit while a task is inside a region that is guarded -- */
 
 static unsigned long hit_goes_on(unsigned long addr)
 {
@@ -338,7 +338,7 @@ static int go_inside(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* The two instructions emulated, copied, skipped, and missed by a handler. */
+/* Expect a plain hit, a nested hit, and one that a handler redirects to @second. */
 static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long next,
 			   unsigned long second)
 {
@@ -369,7 +369,7 @@ static bool becomes_guarded(unsigned long addr)
 	return READ_ONCE(optinsn->guarded);
 }
 
-/* Longer than the grace period takes that does not have to wait for a task. */
+/* Longer than a grace period that does not have to wait for a task. */
 #define LONG_ENOUGH	200	/* ms */
 
 static void preempt_inside(struct kunit *test)
@@ -400,7 +400,7 @@ static void preempt_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 }
 
-/* A jump that is on its way is called off: hits go on as if it had never been planned. */
+/* A jump is cancelled while its region is guarded: hits must continue as without a guard. */
 static void preempt_unguarded(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
@@ -423,7 +423,7 @@ static void preempt_unguarded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, v->result, 4);
 }
 
-/* -- where the kernel itself uses vector registers -- */
+/* -- hits while the kernel itself uses vector registers -- */
 
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 static void fill_vector(unsigned long value)
@@ -447,7 +447,7 @@ static unsigned long read_vector(void)
 	return value;
 }
 
-/* A task that preempts the test and uses the registers itself. */
+/* A task that preempts the test and overwrites the vector registers. */
 static struct task_struct *spoiler;
 static unsigned int nr_spoilt;
 
@@ -497,7 +497,7 @@ static void spoiler_begin(struct kunit *test)
 	nr_spoilt = 0;
 }
 
-/* Calls preempt_once(), while the registers are in use or not. */
+/* Call preempt_once(), with the vector registers in use or not. */
 static void expect_unspoilt(struct kunit *test, bool in_use)
 {
 	unsigned long expected = get_random_u32_below(1000) + 1000;
@@ -510,7 +510,7 @@ static void expect_unspoilt(struct kunit *test, bool in_use)
 	result = preempt_once(2);
 	if (in_use)
 		at_once = read_vector();
-	/* Where the hit itself does not preempt, the next interrupt does. */
+	/* If the end of the hit does not preempt, the next interrupt does. */
 	mdelay(50);
 	if (in_use) {
 		vector = read_vector();
@@ -531,7 +531,7 @@ static int hit_and_wake(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* The hit of a jump is as that of a breakpoint there, so that a trap keeps the registers. */
+/* The hit of a jump must preempt from a trap only, which saves the registers. */
 static void preempt_vectors(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
@@ -580,7 +580,7 @@ static void preempt_vectors_at_return(struct kunit *test)
 }
 #endif
 
-/* -- by chance -- */
+/* -- preemption at random instructions -- */
 
 #define NR_LOOPERS	4
 #define LOOPS		200
@@ -617,7 +617,7 @@ static void loopers_stop(void *data)
 	}
 }
 
-/* Each time the jump comes and goes several tasks are preempted somewhere in the loop. */
+/* Several tasks are preempted somewhere in the loop each time that the jump changes. */
 static void preempt_race(struct kunit *test)
 {
 	unsigned long end, loops = 0, wrong = 0;

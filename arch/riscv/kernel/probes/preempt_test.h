@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What preempt_snippets.S offers to preempt_test.c.
+ * The functions of preempt_snippets.S, for preempt_test.c.
  */
 #ifndef _RISCV_PROBES_PREEMPT_TEST_H
 #define _RISCV_PROBES_PREEMPT_TEST_H
@@ -10,7 +10,7 @@ unsigned long preempt_tail(unsigned long x);
 unsigned long preempt_loop(unsigned long n);
 unsigned long preempt_once(unsigned long x);
 
-/* AUIPC and JALR, the body of the loop, and what comes behind the first instruction. */
+/* The AUIPC and JALR, the body of the loop, and the instruction behind the first one. */
 #define TAIL_PAIR	((unsigned long)preempt_tail + sizeof(u32))
 #define LOOP_BODY	((unsigned long)preempt_loop + 2 * sizeof(u32))
 #define ONCE		((unsigned long)preempt_once)

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * May a jump cover what follows a probe? It is AUIPC and JALR, so it takes eight
- * bytes, mostly several instructions, and a register. The claim to prove is this:
- * a CPU that comes to one of them finds it done as if it were still there, and
- * finds in the register nothing that it would have read.
+ * Regions: may a jump cover the instructions that follow a probe? A jump is AUIPC and
+ * JALR, so it covers eight bytes, mostly several instructions, and overwrites a
+ * register. It is safe if a CPU that comes to one of these instructions has it executed
+ * as if it were still there, and does not read that register.
  *
- * There are these ways to come to an instruction, and what is done about each:
+ * A CPU can come to an instruction in these ways:
  *
- * - By running on from the one before. The jump is at the first, its detour has
- *   copies of them all.
- * - By having been there when the jump was written, or between its two parts when
- *   it was removed. Text is written while all CPUs stand still, and they come to do so
- *   from where a task calls the scheduler, or is preempted; see below.
+ * - From the instruction before. The jump replaces the first instruction, and its
+ *   detour has copies of all of them.
+ * - By having been there when the jump was written, or between its two instructions
+ *   when it was removed. Text is written while all CPUs are stopped; a CPU stops where
+ *   a task calls the scheduler or is preempted; see below.
  * - By a branch, an exception fixup or a static key: see liveness.c.
  * - By returning from a call inside. The callee may sleep.
- * - By having a fault in it resolved and returning to it. Only user memory is
- *   worth sleeping for, and all who access it have an exception table entry.
+ * - By returning to an instruction that faulted. Only faults on user memory may sleep,
+ *   and every access to user memory has an exception table entry.
  *
- * Where one of the last three is possible at any but the first, there is no jump.
+ * There is no jump if one of the last three is possible at any but the first
+ * instruction.
  *
- * So a task that has called the scheduler is not there: it would return from a call.
- * Without preemption this is all. With it an exception in the kernel may end in the
- * scheduler, and the task that it has interrupted is anywhere. preempt.c has a grace
- * period wait for those who are inside before a jump is written. Between the two parts of
- * a jump nobody is preempted at all:
+ * So a task that has called the scheduler is not inside: it would return from a call.
+ * Without preemption this is all. With preemption an exception in the kernel may end in
+ * the scheduler, with the interrupted task at any instruction. preempt.c waits for a
+ * grace period, until no task is inside, before a jump is written. No task is preempted
+ * between the two instructions of a jump:
  *
  * - Interrupts and page faults, do_irq() and do_page_fault(), end in irqentry_exit(),
- *   which preempts. Both have kprobe_rewind_jump() set the task back before that.
- * - All other exceptions in the kernel are entered as NMIs, so that nothing is preempted
- *   at their end.
- * - The idle task is not preempted, and no CPU stands still before it has called the
+ *   which preempts. Both call kprobe_rewind_jump() before that, which sets the task
+ *   back.
+ * - All other exceptions in the kernel are entered as NMIs, which do not preempt at
+ *   their end.
+ * - The idle task is not preempted, and its CPU stops only after it has called the
  *   scheduler.
  *
- * An ftrace site is two instructions made for just this, and nobody but ftrace
- * writes there. ftrace overwrites t0 when it calls from there, so a jump may, and
- * what it calls overwrites t1.
+ * An ftrace site is two instructions made to be replaced, and only ftrace writes
+ * there. ftrace's call from there overwrites t0, so a jump may do so too, and its
+ * callee overwrites t1.
  */
 #include <linux/bits.h>
 #include <linux/cfi.h>
@@ -44,13 +46,13 @@
 
 #include "common.h"
 
-/* In order of preference. Not sp, gp and tp, nor s0: who unwinds may come at any time. */
+/* In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. */
 static const u8 jump_regs[] = {
 	6, 7, 28, 29, 30, 31, 5, 17, 16, 15, 14, 13, 12, 11, 10, 1, 27, 26, 25, 24, 23, 22, 21,
 	20, 19, 18, 9,
 };
 
-/* The number of a register of @regs that a jump can use, 0 when there is none. */
+/* Return the number of a register of @regs that a jump can use, 0 when there is none. */
 static unsigned int choose_reg(u32 regs)
 {
 	unsigned int i;
@@ -68,7 +70,7 @@ static bool ends_flow(const struct insn_facts *facts)
 	return facts->flow == FLOW_JUMP || facts->flow == FLOW_JUMP_REGISTER;
 }
 
-/* A call is the only one that does not itself go to where it says. */
+/* Return the registers that a detour may overwrite when it branches, jumps or calls. */
 static u32 regs_for_insn(const struct function_map *map, const struct insn_facts *facts,
 			 unsigned long addr)
 {
@@ -78,14 +80,14 @@ static u32 regs_for_insn(const struct function_map *map, const struct insn_facts
 		return kprobe_map_dead_regs(map, addr + facts->disp);
 	case FLOW_CALL:
 	case FLOW_CALL_REGISTER:
-		/* Functions find nothing in a temporary register. */
-		return facts->link == 1 ? T_REGS & ~(BIT(facts->base) & ~1U) : 0;
+		/* Callees read no temporary registers but arguments. */
+		return facts->link == 1 ? T_REGS & ~T_ARGS & ~(BIT(facts->base) & ~1U) : 0;
 	default:
 		return ALL_REGS;
 	}
 }
 
-/* What keeps an instruction at @at, not the first, from being covered. */
+/* Return why the instruction at @at, not the first, cannot be covered. */
 static enum detour_obstacle inner_obstacle(const struct region *region,
 					   const struct function_map *map, unsigned int at)
 {
@@ -140,7 +142,7 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 	return DETOUR_POSSIBLE;
 }
 
-/* Behind the last one, unless nobody comes there. */
+/* Choose a register for the jump back, unless the last instruction never continues there. */
 static enum detour_obstacle plan_way_back(struct region *region, const struct function_map *map)
 {
 	unsigned long addr = region->addr + region->len;
@@ -156,7 +158,7 @@ static enum detour_obstacle plan_way_back(struct region *region, const struct fu
 	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
 }
 
-/* Others rewrite it, or decode it when they trap behind it. */
+/* Static keys rewrite their text, and the handler of a CFI trap decodes the text before it. */
 static bool is_reserved(const struct region *region)
 {
 	unsigned long addr, end = region->addr + region->len;
@@ -166,7 +168,7 @@ static bool is_reserved(const struct region *region)
 	if (!IS_ENABLED(CONFIG_CFI_CLANG))
 		return false;
 
-	/* LW, LUI, ADDIW and BEQ in front of the trap are what it is about. */
+	/* The handler decodes the LW, LUI, ADDIW and BEQ in front of the trap. */
 	for (addr = region->addr; addr < end + 4 * sizeof(u32); addr += 2) {
 		if (is_cfi_trap(addr))
 			return true;
@@ -218,12 +220,12 @@ static enum detour_obstacle plan_site(struct region *region)
 }
 
 /**
- * kprobe_plan_region() - find out what a jump at a probe would cover, and how
+ * kprobe_plan_region() - find the region of a jump, and registers for its detour
  * @region: filled in
- * @addr: the probe
+ * @addr: address of the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
- * Return: %DETOUR_POSSIBLE, or what is in the way.
+ * Return: %DETOUR_POSSIBLE, or the obstacle.
  */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {

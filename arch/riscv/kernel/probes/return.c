@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes: diverting a function's return, and what happens when it comes
- * in at __kretprobe_trampoline, see entry.S.
+ * Return probes: diverting a function's return to __kretprobe_trampoline in entry.S,
+ * and handling it there.
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <asm/stacktrace.h>
 
 #include "common.h"
 
 /*
- * One returns on another stack than it was called on, the next once more at resume. The
- * others do not return then, or do so while the CPU is idle to RCU.
+ * __switch_to() returns on another stack than it was called on, __cpu_suspend_enter() returns
+ * again at resume. The others do not return in that case, or return while RCU does not watch.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },
@@ -28,9 +29,9 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /*
- * At a function's entry its return address is in ra. The stack pointer tells
- * calls apart: it is where the frame pointer of the function will point, and what
- * the stack pointer is again when it returns.
+ * At a function's entry ra holds the return address. The stack pointer identifies
+ * the call: the frame pointer of the function will have the same value, and so will
+ * the stack pointer when it returns.
  */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -41,9 +42,20 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_prepare_kretprobe);
 
+/* Put the address into the trampoline's frame record, the last of what it has on the stack. */
+void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
+{
+	void *record = (void *)regs + ALIGN(sizeof(*regs), STACK_ALIGN);
+
+	record += ALIGN(sizeof(struct stackframe), STACK_ALIGN) - sizeof(struct stackframe);
+	((struct stackframe *)record)->ra = (unsigned long)correct_ret_addr;
+}
+
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
+
 /*
- * What preempts a task in which the kernel uses vector registers has to be an exception,
- * which keeps them.
+ * Do not preempt at the end: if the kernel uses vector registers in this task, only an
+ * exception saves them when it preempts the task.
  */
 static noinline unsigned long return_to_vectors(struct pt_regs *regs)
 {
@@ -68,7 +80,7 @@ __visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kretprobe_trampoline_return);
 
-/* The trampoline is no probe. */
+/* The trampoline has no probe. */
 int arch_trampoline_kprobe(struct kprobe *p)
 {
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing the text of probes: breakpoints, and what they have replaced.
+ * Text patching: writing breakpoints, and restoring the original instructions.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -13,18 +13,18 @@
 
 #include "common.h"
 
-/* The breakpoint that has the length of @insn. */
+/* Return the breakpoint of the same length as @insn. */
 u32 kprobe_ebreak_for(u32 insn)
 {
 	return insn_len(insn) == 2 ? __BUG_INSN_16 : __BUG_INSN_32;
 }
 
 /**
- * struct text_round - text of several probes, written while all CPUs stand still
- * @write: writes it
+ * struct text_round - text of several probes, written while all CPUs are stopped
+ * @write: writes the text
  * @list: the probes
- * @arrived: CPUs that stand still
- * @done: 1 when the last of them has written the text
+ * @arrived: number of CPUs that have stopped
+ * @done: 1 when the last CPU to stop has written the text
  */
 struct text_round {
 	void (*write)(struct list_head *list);
@@ -33,14 +33,14 @@ struct text_round {
 	u32 done;
 };
 
-/* On every CPU. An instruction may lie across cache lines, so they all empty theirs. */
+/* Each CPU flushes its own icache: an instruction may straddle cache lines. */
 static int write_text_stopped(void *data)
 {
 	struct text_round *round = data;
 
 	if (atomic_inc_return(&round->arrived) == num_online_cpus()) {
 		round->write(round->list);
-		/* Pairs with the wait of the others: they fetch what was written. */
+		/* Pairs with smp_cond_load_acquire() by the others, which then flush. */
 		smp_store_release(&round->done, 1);
 	} else {
 		smp_cond_load_acquire(&round->done, VAL);
@@ -52,14 +52,14 @@ static int write_text_stopped(void *data)
 
 NOKPROBE_SYMBOL(write_text_stopped);
 
-/* Have @write called for @list, by patch_insn_write(), with all CPUs standing still. */
+/* Call @write, which uses patch_insn_write(), for @list while all CPUs are stopped. */
 void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *list)
 {
 	struct text_round round = { .write = write, .list = list };
 
 	lockdep_assert_held(&text_mutex);
 
-	/* Says that the caller of stop_machine() holds text_mutex. */
+	/* Tells patch_insn_write() that the caller of stop_machine() holds text_mutex. */
 	riscv_patch_in_stop_machine = true;
 	stop_machine_cpuslocked(write_text_stopped, &round, cpu_online_mask);
 	riscv_patch_in_stop_machine = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens when a breakpoint is hit.
+ * Breakpoint handling: the hit of a probe.
  *
- * A hit calls the pre_handler and then has the instruction done in one of two
- * ways, chosen when the probe was prepared: emulated here, or run as a copy that
- * ends in an ebreak. No register is free for a jump from the copy back to the
- * original, which is far away, so the second trap is what it takes.
+ * A hit calls the pre_handler and then executes the instruction in one of two
+ * ways, chosen when the probe was prepared: it emulates it, or runs a copy with
+ * an ebreak behind it. The second trap is needed because the original is too far
+ * away for a jump that overwrites no register.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -18,7 +18,7 @@
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
-/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+/* @addr is kernel text, but its module may be unloaded concurrently. */
 bool kprobe_text_is_ebreak(unsigned long addr)
 {
 	u16 first, second;
@@ -36,63 +36,35 @@ gone:
 
 NOKPROBE_SYMBOL(kprobe_text_is_ebreak);
 
-/* The opcode is read at every hit: ftrace may have changed the one of its site. */
-static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
+static __always_inline void arch_hit_redirected(struct pt_regs *regs)
+{
+	kprobe_detour_follow(regs);
+}
+
+static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
+{
+	return kprobe_enter_guarded(p, regs);
+}
+
+/* ftrace may change the opcode at its site: pairs with arch_kprobe_site_write(). */
+static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	probes_handler_t *handler = p->ainsn.api.handler;
 
 	return handler && handler(READ_ONCE(p->opcode), (unsigned long)p->addr, regs);
 }
 
-/* A hit, once @p is current. @aside: another hit was put aside for this one. */
-static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
-{
-	kprobe_post_handler_t post;
-
-	if (hit_pre_handler(p, regs)) {
-		hit_end(aside);
-		kprobe_detour_follow(regs);
-		return;
-	}
-
-	/* A user may add or remove the last post_handler at any time. */
-	post = READ_ONCE(p->post_handler);
-	if (!post && kprobe_enter_guarded(p, regs)) {
-		hit_end(aside);
-	} else if (try_emulate(p, regs)) {
-		hit_finish(p, regs, aside);
-	} else if (post) {
-		kprobe_enter_post_copy(p, regs);
-	} else {
-		hit_end(aside);
-		kprobe_enter_copy(p, regs);
-	}
-}
-
-/* A hit while this CPU handles another. */
-static void nested_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT)) {
-		do_hit(p, regs, true);
-		return;
-	}
-
-	if (!kprobe_enter_guarded(p, regs) && !try_emulate(p, regs))
-		kprobe_enter_copy(p, regs);
-}
-
-NOKPROBE_SYMBOL(nested_hit);
+#include <linux/kprobes_hit.h>
 
 /**
- * kprobe_breakpoint_handler() - a breakpoint trap may be the hit of a probe
+ * kprobe_breakpoint_handler() - handle a breakpoint that may be a probe's
  * @regs: registers at the trap, epc at the breakpoint
  *
- * Text changes only while all CPUs stand still, but an emulator may have kept
- * its translation of a breakpoint that is gone: the text is to be executed then.
+ * Text changes only while all CPUs are stopped, but an emulator may have kept its
+ * translation of a breakpoint that was removed. Then flush, and execute the text.
  *
  * Context: The breakpoint exception in the kernel, as in an NMI.
- * Return: true when the trap is dealt with, false when it has to do with no
- * probe.
+ * Return: true when the trap has been handled, false when it belongs to no probe.
  */
 bool kprobe_breakpoint_handler(struct pt_regs *regs)
 {
@@ -107,31 +79,9 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 		return true;
 	}
 
-	if (unlikely(kprobe_running())) {
-		nested_hit(p, regs);
-		return true;
-	}
-
-	hit_begin(p);
-	do_hit(p, regs, false);
+	hit_breakpoint(p, regs);
 
 	return true;
 }
 
 NOKPROBE_SYMBOL(kprobe_breakpoint_handler);
-
-/*
- * A handler has faulted: the exception tables have the fixup, if there is one.
- * Faults of copies were moved to their instruction before.
- */
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kprobe_fault_handler);
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Instructions that are read one after the other, as they are without probes.
+ * Reading instructions one after the other, without the breakpoints and jumps of probes.
  */
 #ifndef _RISCV_KPROBES_WINDOW_H
 #define _RISCV_KPROBES_WINDOW_H
@@ -15,14 +15,14 @@
 
 #include "common.h"
 
-/* Parcels in front of an instruction at which a jump may begin that covers it. */
+/* A jump that covers an instruction begins at most this many parcels in front of it. */
 #define COVER		3
 
 /**
- * struct window - a piece of text, for instructions that are read one after the other
- * @start: where it begins
- * @nr: how many parcels it has
- * @parcels: these
+ * struct window - a buffered piece of text
+ * @start: its address
+ * @nr: number of parcels
+ * @parcels: the text
  */
 struct window {
 	unsigned long start;
@@ -31,9 +31,9 @@ struct window {
 };
 
 /*
- * The instruction at @addr, in front of which there are others, or NULL. This and others
- * below are called thousands of times for a function: a probe on each function of the
- * kernel must not find a function in them.
+ * Return the parcels at @addr with COVER parcels readable in front of them, or NULL. This
+ * and the functions below are inlined: they are called thousands of times per function,
+ * and would be slow if they were functions with a probe each.
  */
 static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
 					    unsigned long end)
@@ -61,7 +61,7 @@ static __always_inline bool is_point(unsigned long addr)
 	return get_kprobe((kprobe_opcode_t *)addr);
 }
 
-/* An AUIPC may be the compiler's own. */
+/* Look for breakpoints and for jumps. An AUIPC may also be the compiler's. */
 static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr)
 {
 	unsigned int i;
@@ -76,7 +76,7 @@ static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr
 	return false;
 }
 
-/* As kprobe_read_original() does. That is slow, and most of the text is as it has always been. */
+/* Do as kprobe_read_original(), which is slow, but call it only where text may have changed. */
 static __always_inline int read_next(u32 *insn, struct window *window, unsigned long addr,
 				     unsigned long end)
 {

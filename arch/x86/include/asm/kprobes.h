@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on x86: types that the core embeds, and the hooks of the exception
- * handlers. What the files of the port share is in its common.h.
+ * handlers. The port's common.h has the declarations that only its own files use.
  */
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H
@@ -19,12 +19,12 @@
 #define PCPU_PREEMPT_COUNT	__SIZEOF_POINTER__
 
 /*
- * A detour begins with the probe that it belongs to, and code that saves what
- * belongs above the registers, calls, and takes it back. Offset in the slot of
- * where the call returns to, and of the copies behind that code.
+ * A detour begins with a pointer to its probe, and code that pushes the frame above the
+ * registers, calls, and drops the frame. DETOUR_RETURN is the offset in the slot of the
+ * return address of that call, DETOUR_COPIES that of the copies behind the code.
  */
 #ifdef CONFIG_X86_64
-/* The return itself drops ip and cs, unless it is made by a thunk. */
+/* The return itself drops ip and cs, unless a return thunk is used. */
 #if defined(CONFIG_MITIGATION_RETHUNK) || defined(CONFIG_MITIGATION_SLS)
 #define DETOUR_DROPS		4
 #else
@@ -38,15 +38,15 @@
 #define DETOUR_COPIES		DETOUR_RETURN
 #endif
 
-/* Bytes of a detour; behind that code are copies, a jump back, and maybe the post way. */
+/* Size of a detour: behind that code are copies, a jump back, and maybe the post way. */
 #define DETOUR_SIZE		((DETOUR_COPIES + 51 + __SIZEOF_POINTER__ - 1) &	\
 				 -__SIZEOF_POINTER__)
 
 /*
  * The post way is at the end of the slot: a copy of the probed instruction, between code
- * as the detour begins with, and a short jump. Offset of where its call returns to. The
- * last byte of the slot says how far behind DETOUR_RETURN the post way begins; it is
- * negative when the instruction is emulated.
+ * as at the beginning of a detour, and a short jump. DETOUR_POST_RETURN is the offset of
+ * the return address of its call. The last byte of the slot is the distance from
+ * DETOUR_RETURN to the post way; it is negative when the instruction is emulated.
  */
 #define DETOUR_UNFRAME		(DETOUR_COPIES - DETOUR_RETURN)
 #define DETOUR_WAY		(DETOUR_SIZE - 1)
@@ -75,13 +75,13 @@ typedef u8 kprobe_opcode_t;
 /* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
-/* preempt_count(), of which only the contexts are of interest. */
+/* preempt_count(); only its context bits are used. */
 #define arch_hit_context()	raw_cpu_read_4(pcpu_hot.preempt_count)
 
-/* What the exception of a breakpoint adds to preempt_count(). */
+/* How much the exception of a breakpoint adds to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
-/* kprobe_ftrace_handler() asks kprobe_ftrace_claims(). */
+/* kprobe_ftrace_handler() calls kprobe_ftrace_claims(). */
 #define ARCH_KPROBES_CLAIM_SITES	1
 
 /* A function has one address, that of its symbol. */
@@ -90,18 +90,18 @@ typedef u8 kprobe_opcode_t;
 /* UD2 and its like cannot be probed. */
 #define ARCH_KPROBES_REFUSE_TRAPS	1
 
-/* The probed address, and two copies of its instruction with a jump behind. */
+/* The probed address, and two copies of its instruction, each with a jump behind it. */
 #define KPROBE_INSN_SLOT_SIZE	(sizeof(long) + 2 * (MAX_INSN_SIZE + JMP32_INSN_SIZE))
 
 /**
  * struct arch_specific_insn - how to run one probed instruction
  * @insn: its copy that jumps back behind the original, NULL when not needed
- * @emulate: does to the registers what the instruction does, NULL when only the
- *	copy can; a result of false sends this hit to the copy after all
+ * @emulate: executes the instruction on the registers, NULL when only the copy can; if it
+ *	returns false, this hit uses the copy after all
  * @disp: displacement or immediate operand
  * @size: length of the instruction
  * @arg: operand of @emulate, see there
- * @mask: flags that a conditional branch looks at
+ * @mask: flags that a conditional branch tests
  * @base: offset in pt_regs of a register operand, or of a base register
  * @index: the same of an index register
  */
@@ -122,7 +122,7 @@ struct arch_specific_insn {
 
 #ifdef CONFIG_OPTPROBES
 
-/* JMP32, and prefixes that do nothing but move its operand. */
+/* JMP32, and prefixes that only move its operand. */
 #define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE + 3)
 
 #define MAX_OPTINSN_SIZE	DETOUR_SIZE
@@ -132,31 +132,30 @@ struct arch_specific_insn {
  *	and bit N of a mask for offset N, count from where the jump begins
  * @insn: the slot of the detour, NULL when there is none
  * @original: the bytes that the jump replaces
- * @copy_at: for each offset where in the slot the copy of the instruction is that
- *	starts there, 0 when none does
+ * @copy_at: for each offset, where in the slot the copy of the instruction that starts
+ *	there is, 0 when none starts there
  * @lead: offset of the probe
- * @size: bytes of the jump, 0 while there is no detour; written last, so that who takes
- *	no lock and finds it finds all the rest, which stays as it is
+ * @size: bytes of the jump, 0 while there is no detour; written last, so that lockless
+ *	readers that see it also see the layout, which does not change then
  * @len: bytes of the instructions that the detour has copies of
  * @back: where in the slot the jump back is
- * @enter: where in the slot the copies of what is before the probe end, 0 when there
- *	are none
- * @post: where in the slot a hit goes on for which there is a post_handler:
- *	DETOUR_POST_RETURN when the instruction is emulated, else the post way, or 0
- *	when there is none
- * @traps: what can be branched or returned to, so the jump has a breakpoint there
+ * @enter: where in the slot the copies of the instructions before the probe end, 0 when
+ *	there are none
+ * @post: where in the slot a hit with a post_handler goes on: DETOUR_POST_RETURN when the
+ *	instruction is emulated, else the post way, or 0 when there is none
+ * @traps: what can be branched or returned to: the jump has breakpoints there
  * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
- * @guarded: an instruction of these that is come to runs as its copy
+ * @guarded: a trap at one of these instructions continues at its copy
  * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
- * @chained: the jump that leads here is that of a probe before this one
+ * @chained: the jump that leads here belongs to a probe before this one
  * @sharing: the other probes that the jump of this one leads to
- * @from: the copies of the instructions from this offset on run
- * @to: and those from this offset on do not
- * @linked: the first of these has been replaced by a link, see chain.c
- * @unlinked: what the link has replaced
+ * @from: offset of the first instruction whose copy runs
+ * @to: offset of the first instruction behind that whose copy does not run
+ * @linked: the copy at @to has been replaced by a link, see chain.c
+ * @unlinked: the bytes that the link has replaced
  * @why: an enum detour_obstacle, when there is no detour
- * @why_at: at which offset it is
+ * @why_at: the offset of the obstacle
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
@@ -191,7 +190,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 #define arch_detour_calls_post arch_detour_calls_post
 bool arch_detour_calls_post(const struct optimized_kprobe *op);
 
-/* A detour begins with another call when it is to call a post_handler. */
+/* A detour that has to call a post_handler begins with another call. */
 #define ARCH_DETOURS_ARE_TOLD_OF_POST	1
 
 #define arch_jump_lead arch_jump_lead
@@ -204,7 +203,7 @@ unsigned int arch_jump_lead_max(void);
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
  * @saved_flags: flags of the probed code, whose copy runs with interrupts off
- * @called: whose post_handler a detour is to call
+ * @called: the probe whose post_handler a detour has to call
  */
 struct kprobe_ctlblk {
 	unsigned int context;
@@ -217,7 +216,15 @@ extern const int kretprobe_blacklist_size;
 void arch_remove_kprobe(struct kprobe *p);
 
 int kprobe_int3_handler(struct pt_regs *regs);
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+
+/*
+ * A fault in a handler needs nothing here: the exception table has its fixup, if any.
+ * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
+ */
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
 
 void __kretprobe_trampoline(void);
 
@@ -233,11 +240,12 @@ static __always_inline void arch_divert_return(kprobe_opcode_t **ret_addr, void 
 	*place = (unsigned long)__kretprobe_trampoline;
 }
 
-/* The address is nowhere but where the trampoline puts it. */
+/* The trampoline has left room for the address above the registers, and returns by it. */
 #define arch_kretprobe_fixup_return arch_kretprobe_fixup_return
 static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 							kprobe_opcode_t *correct_ret_addr)
 {
+	*(unsigned long *)(regs + 1) = (unsigned long)correct_ret_addr;
 }
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
@@ -280,7 +288,7 @@ static inline unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned l
 	return sp;
 }
 
-/* For those who have <linux/uaccess.h>. */
+/* Callers have included <linux/uaccess.h>. */
 #define arch_kprobe_read_insn(buf, addr, len)	\
 	copy_from_kernel_nofault(buf, (void *)(addr), len)
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Where a breakpoint of this architecture must not be.
- */
+/* Text of this architecture that must not have a breakpoint. */
 #include <linux/array_size.h>
 #include <linux/ftrace.h>
 #include <linux/init.h>
@@ -9,19 +7,22 @@
 #include <linux/kprobes_port.h>
 #include <asm/sections.h>
 
-/*
- * What ftrace sites call has inner symbols that look like functions, and is rewritten.
- * All of it may be copied as well, with a breakpoint that nobody would know.
- */
-static int __init blacklist_ftrace(void)
-{
+static const struct kprobe_area areas[] __initconst = {
+	/*
+	 * The linker puts last the text that no probe may enter: the thunks that branches
+	 * and returns may go through, also during a hit; the trampolines of static calls,
+	 * which are rewritten; and the entry code, in which %gs, the page tables and the
+	 * stack may be those of user space.
+	 */
+	{ __softirqentry_text_end, _etext },
 #ifdef CONFIG_DYNAMIC_FTRACE
-	return kprobe_add_area_blacklist((unsigned long)ftrace_caller,
-					 (unsigned long)ftrace_stub_direct_tramp);
-#else
-	return 0;
+	/*
+	 * ftrace rewrites the calls in this code, and copies it together with any
+	 * breakpoint; symbols inside it look like functions.
+	 */
+	{ ftrace_caller, ftrace_stub_direct_tramp },
 #endif
-}
+};
 
 static const char * const not_in_a_trap[] __initconst = {
 	/* These run before a CPU that comes up has an IDT entry for breakpoints. */
@@ -52,7 +53,23 @@ static const char * const not_in_a_trap[] __initconst = {
 	"native_write_gdt_entry",
 	"setup_ghcb",
 	"load_current_idt",
-	/* These run before a CPU that resumes has one. */
+	/* Its first instructions raise #VC. */
+	"vc_boot_ghcb",
+	"vc_init_em_ctxt",
+	"vc_decode_insn",
+	"vc_handle_exitcode",
+	"vc_handle_cpuid",
+	"vc_handle_cpuid_snp",
+	"vc_handle_msr",
+	"vc_finish_insn",
+	"snp_cpuid",
+	"snp_cpuid_hv",
+	"snp_cpuid_postprocess",
+	"snp_register_per_cpu_ghcb",
+	"sev_cpuid_hv",
+	"sev_es_ghcb_hv_call",
+	"verify_exception_info",
+	/* These run before a CPU that resumes has an IDT entry for breakpoints. */
 	"wakeup_long64",
 	"wakeup_pmode_return",
 	"do_suspend_lowlevel",
@@ -72,7 +89,11 @@ static const char * const not_in_a_trap[] __initconst = {
 	/* A guest of Xen returns from traps through these. */
 	"xen_iret",
 	"xenpv_restore_regs_and_return_to_usermode",
-	/* These run when there is no IDT entry any more. */
+	/* It comes from user space through these, before RCU watches. */
+	"xen_entry_SYSCALL_64",
+	"xen_entry_SYSCALL_compat",
+	"xen_entry_SYSENTER_compat",
+	/* These run when there is no IDT entry for breakpoints any more. */
 	"machine_kexec",
 	"relocate_kernel",
 	"identity_mapped",
@@ -80,33 +101,28 @@ static const char * const not_in_a_trap[] __initconst = {
 	"swap_pages",
 	"restore_image",
 	"core_restore_code",
-	/* These keep a CPU idle for good, and nobody waits for it there. */
+	"create_image",
+	"asm_acpi_mp_play_dead",
+	/* These keep a CPU idle for good: neither grace periods nor text changes wait for it. */
 	"hlt_play_dead",
 	"mwait_play_dead",
 	"play_dead_common",
 	"native_play_dead",
 	"resume_play_dead",
 	"acpi_idle_play_dead",
+	"acpi_mp_play_dead",
+	"acpi_mp_stop_this_cpu",
+	"cpuidle_play_dead",
+	"sev_es_ap_hlt_loop",
+	"sev_es_play_dead",
 	"stop_this_cpu",
 	/* These handle the breakpoints of the kernel's debugger. */
 	"kgdb_ll_trap",
 	"__kgdb_notify",
 };
 
-/*
- * The linker puts last what no probe may enter: the thunks that branches and
- * returns may be made through, those of a hit as well; the trampolines of
- * static calls, which are rewritten; and the entry code, in which %gs, the page
- * tables and the stack may be those of user space.
- */
 int __init arch_populate_kprobe_blacklist(void)
 {
-	int ret;
-
-	ret = kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
-					(unsigned long)_etext);
-	if (!ret)
-		ret = kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
-
-	return ret ?: blacklist_ftrace();
+	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
+	       kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
 }

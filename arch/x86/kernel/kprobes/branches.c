@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who branches where: what of a function is come to in another way than by running
- * on from the instruction before it.
+ * Branches in a function: which of its instructions are reached in another way than from
+ * the instruction before.
  *
- * Branches in the function and in its cold part are decoded. An index has the targets of
- * exception fixups and of static keys. Code that nothing is known about may branch back
- * to anywhere, so a branch that leads there makes all instructions targets.
+ * The branches of the function and of its cold part are decoded. An index has the targets
+ * of exception fixups and of static keys. Unknown code may branch back to any
+ * instruction, so a branch to such code makes all instructions targets.
  */
 #include <linux/bitmap.h>
 #include <linux/extable.h>
@@ -22,14 +22,14 @@
 
 #include "detour.h"
 
-/* For each function thousands are looked at that are not in it. */
+/* Inlined, because for each function thousands of targets are outside of it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
 {
 	if (target >= map->start && target - map->start < map->size)
 		__set_bit(target - map->start, map->targets);
 }
 
-/* Is @insn, at @addr, a direct branch, and where to? */
+/* Is @insn, at @addr, a direct branch? Set @target to where it leads. */
 static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *target)
 {
 	u8 opcode = insn->opcode.bytes[0];
@@ -73,7 +73,7 @@ static bool is_return_thunk(unsigned long addr)
 		addr == (unsigned long)x86_return_thunk);
 }
 
-/* Indirect branches may be made through one of these, some of which come and go. */
+/* Is this a thunk for indirect branches? Some of these come and go. */
 static bool is_thunk(unsigned long addr)
 {
 	if (is_return_thunk(addr))
@@ -84,9 +84,9 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
- * Mostly this is a call in tail position, and goes to the start of a function. But
- * there may be a jump table behind it, be it that of assembly code. With IBT all
- * that it leads to is marked, see is_landing_pad().
+ * Mostly this is a call in tail position, and goes to the start of a function. But there
+ * may be a jump table behind it, also in assembly code. With IBT all possible targets are
+ * marked, see is_landing_pad().
  */
 static bool may_be_jump_table(struct insn *insn, unsigned long target)
 {
@@ -97,7 +97,7 @@ static bool may_be_jump_table(struct insn *insn, unsigned long target)
 	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && is_thunk(target));
 }
 
-/* The direction flag may be set behind STD, and handlers must not find it so. */
+/* After STD the direction flag may be set, and handlers must not run with it. */
 static bool sets_direction(struct insn *insn)
 {
 	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xfd;
@@ -112,8 +112,8 @@ static bool is_outside(const struct function_map *map, unsigned long addr)
 }
 
 /*
- * The target is inside another symbol. It is a cold part in a module without local
- * symbols, or assembly code, and either may branch back.
+ * A target inside another symbol is a cold part, in a module without local symbols, or
+ * assembly code, and either may branch back.
  */
 static bool may_branch_back(const struct kprobe_function *fn, unsigned long target)
 {
@@ -123,8 +123,8 @@ static bool may_branch_back(const struct kprobe_function *fn, unsigned long targ
 }
 
 /*
- * A branch at @from leaves the function. The cold part of one may have the name of
- * an alias, which nobody can guess.
+ * A branch at @from leaves the function. Follow it into a cold part, which may be named
+ * after an alias of the function, so that its name cannot be guessed.
  */
 static int follow_into_cold(struct function_map *map, unsigned long from, unsigned long target)
 {
@@ -133,7 +133,7 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 
 	if (from < map->start || from >= map->end || !is_outside(map, target))
 		return 0;
-	/* Each return may be a branch to one, so do not look these up. */
+	/* Do not look up thunks: each return may be a branch to one. */
 	if (is_return_thunk(target) || is_thunk(target))
 		return 0;
 	if (!kprobe_find_symbol(target, &fn, name)) {
@@ -155,8 +155,8 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
  * struct code - a piece of text that is decoded from its start to its end
  * @at: the next instruction
  * @end: the byte behind the last one
- * @lead_max: of arch_jump_lead_max(); text_mutex keeps it as it is
- * @written: bytes before this may be what probes have written
+ * @lead_max: value of arch_jump_lead_max(), which text_mutex keeps stable
+ * @written: bytes before this may have been written by probes
  * @searched: addresses before this have been searched for probes
  * @probe: the last probe found, 0 if none was
  * @guarded: the last one found with a jump, or with one planned, 0 if none was
@@ -191,7 +191,7 @@ static __always_inline void search_probes(struct code *code, unsigned long from)
 	}
 }
 
-/* Is there a probe at the next instruction? All as far as there have been searched. */
+/* Is there a probe at the next instruction? search_probes() has covered it. */
 static bool is_probed(const struct code *code)
 {
 	return code->probe == code->at ||
@@ -199,8 +199,9 @@ static bool is_probed(const struct code *code)
 }
 
 /*
- * Probes write breakpoints, and jumps with or without prefixes, and always from the first
- * byte of an instruction on. Behind that byte are more bytes of the jump, or originals.
+ * Does the next instruction have its original bytes? Probes write breakpoints, and jumps
+ * with or without prefixes, always from the first byte of an instruction on. The bytes
+ * behind that one belong to the jump too, or are original.
  */
 static __always_inline bool is_original(struct code *code)
 {
@@ -220,7 +221,8 @@ static __always_inline bool is_original(struct code *code)
 
 /*
  * Decode the next instruction, which is not padding. text_mutex keeps the text from
- * changing meanwhile. A breakpoint is a probe's, or a debugger's, which hides what is there.
+ * changing meanwhile. A breakpoint belongs to a probe, or to a debugger, which hides the
+ * instruction.
  */
 static int decode_next(struct insn *insn, u8 *buf, struct code *code)
 {
@@ -238,7 +240,7 @@ static __always_inline bool is_padding(struct code *code)
 	       !kprobe_on_debuggers_breakpoint(code->at);
 }
 
-/* The same where the search has found no probe that is not behind. */
+/* The same for text that has been searched and has no probe ahead. */
 static void skip_searched(struct code *code)
 {
 	unsigned long end = min(code->end, code->searched - code->lead_max);
@@ -258,7 +260,7 @@ static void skip_padding(struct code *code)
 	}
 }
 
-/* Note where @insn, at @addr, is and what it does. */
+/* Note where @insn, at @addr, starts and what it does. */
 static int note_insn(struct function_map *map, struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
@@ -279,7 +281,7 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 	return insn->opcode.bytes[0] == CALL_INSN_OPCODE ? 0 : follow_into_cold(map, addr, target);
 }
 
-/* Note where the code in [start, end) branches to, and what else there is. */
+/* Note where the code in [start, end) branches to, and what else note_insn() finds. */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
 	struct code code = { .at = start, .end = end, .lead_max = arch_jump_lead_max() };
@@ -288,7 +290,10 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	int ret = 0;
 
 	for (skip_padding(&code); !ret && code.at < code.end; skip_padding(&code)) {
-		/* The linker puts zeros behind the last function, of which the last may be odd. */
+		/*
+		 * Zeros pad the last function; the last byte of an odd number does not
+		 * decode.
+		 */
 		if (decode_next(&insn, buf, &code))
 			return memchr_inv((void *)code.at, 0, end - code.at) ? -EILSEQ : 0;
 		ret = note_insn(map, &insn, code.at);
@@ -298,7 +303,7 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	return ret;
 }
 
-/* The same for the function that @addr is in. */
+/* The same for the function that contains @addr. */
 static int find_branches_from(void *data, unsigned long addr)
 {
 	static char name[KSYM_NAME_LEN];
@@ -319,7 +324,7 @@ static void collect_faulting(struct kprobe_addrs *list, const struct module *mod
 
 static struct kprobe_index faulting = { .collect = collect_faulting };
 
-/* Is a fault of the instruction at @addr fixed up? As search_exception_tables() tells. */
+/* Is a fault of the instruction at @addr fixed up? Agrees with search_exception_tables(). */
 bool kprobe_is_fixed_up(unsigned long addr)
 {
 	const unsigned long *first;
@@ -351,7 +356,7 @@ static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
 
 static struct kprobe_index targets = { .collect = collect_targets };
 
-/* Note where fixups and static keys lead. */
+/* Note the targets of fixups and of static keys. */
 static int find_listed(struct function_map *map)
 {
 	const unsigned long *target;
@@ -370,15 +375,15 @@ static int find_listed(struct function_map *map)
 	return 0;
 }
 
-/* Before GCC 9 nothing tells which function a piece of cold code belongs to. */
+/* Before GCC 9 the name of cold code does not tell to which function it belongs. */
 #define COLD_PARTS_UNKNOWN	(CONFIG_GCC_VERSION && CONFIG_GCC_VERSION < 90100)
 
-/* What functions in C are aligned to. */
+/* Alignment of functions in C. */
 #define FUNCTION_ALIGN	16
 
 /*
- * Assembly code may have several symbols in one function. Those inside are not
- * aligned, but by chance, so look at what is on the other side of such a border.
+ * Assembly code may have several symbols in one function. Symbols inside it are aligned
+ * only by chance, so also search the code on the other side of an unaligned border.
  */
 static int find_branches_across_labels(struct function_map *map)
 {
@@ -403,7 +408,7 @@ static int find_branches_across_labels(struct function_map *map)
 	return ret;
 }
 
-/* Note all places that are branched to, whether the CPU or a fixup does it. */
+/* Note all targets of branches and of fixups. */
 static int find_targets(struct function_map *map, const char *name)
 {
 	int ret;
@@ -416,7 +421,7 @@ static int find_targets(struct function_map *map, const char *name)
 	return ret ?: kprobe_each_other_part(map->start, name, find_branches_from, map);
 }
 
-/* Have room for two bits for each byte that a jump in @fn may cover, all clear. */
+/* Make room for two clear bits for each byte that a jump in @fn may cover. */
 static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 {
 	unsigned long longs = BITS_TO_LONGS(fn->end - fn->start + MAX_OPTIMIZED_LENGTH);
@@ -437,13 +442,13 @@ static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 }
 
 /**
- * kprobe_map_function() - find out who branches where in a function
+ * kprobe_map_function() - find the targets of the branches in a function
  * @fn: the function
  *
- * Functions are asked for one after the other, so the last one is remembered.
+ * Callers ask about one function after the other, so only the last map is kept.
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
- * Return: the map, whose @err says whether the rest of it is to be believed.
+ * Return: the map; the rest of it is valid only if its @err is 0.
  */
 const struct function_map *kprobe_map_function(const struct kprobe_function *fn)
 {

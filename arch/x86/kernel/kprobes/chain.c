@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Several probes in what one jump covers.
+ * Several probes in the region of one jump.
  *
- * Each has a detour of its own. The jump leads to that of the first of them, the owner.
- * Where that would go on with the copy of an instruction that is probed as well, a link
- * is written over the copy: a jump into the detour of the other probe, which calls the
- * handlers there and goes on with copies of its own. So it goes from one to the next, and
- * the last is left where the instructions end that the owner's jump covers: what is behind
- * them may be probed by others.
+ * Each probe has its own detour. The jump leads to the detour of the first probe, the
+ * owner. Where that would continue with the copy of an instruction that is probed as
+ * well, a link is written over the copy: a jump into the detour of the other probe, which
+ * calls the handlers there and continues with its own copies. The last detour is left at
+ * the end of the instructions that the owner's jump covers, because the text behind them
+ * may have other probes.
  *
  *	text		detour of A	detour of B	detour of C
  *	A  jmp ------->	call
@@ -18,14 +18,14 @@
  *			.		.		C
  *	D <-------------------------------------------- jmp
  *
- * Whoever comes to B or C by a branch finds a breakpoint in the displacement, as anywhere
- * in a jump, which is taken for that of the probe. Behind a link there are copies that
- * nobody comes to, and so are those before the probe in a detour that is not the owner's.
+ * A branch to B or C hits a breakpoint in the displacement of the jump, which is handled
+ * as that of the probe. The copies behind a link are never reached, nor are those before
+ * the probe in a detour that is not the owner's.
  *
- * A link is written and removed only while nobody is in the detour. It takes no more room
- * than there is: behind each copy, but for those before a probe, there are others and in
- * the end a jump of the same size. What the detour calls first is chosen at the same time:
- * it depends on whether there is a post_handler.
+ * A link is written and removed only while no task is in the detour. There is always room
+ * for it: behind each copy, except those before a probe, there are others and finally a
+ * jump of the same size. The call at the beginning of the detour is chosen at the same
+ * time: it depends on whether there is a post_handler.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -34,13 +34,13 @@
 
 #include "detour.h"
 
-/* The byte behind the instructions that the jump covers, or that there are copies of. */
+/* Address behind the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)
 {
 	return jump_addr(&op->kp) + op->optinsn.len;
 }
 
-/* The copies have to reach to the end of the jump. */
+/* The copies of @other have to reach to the end of the jump of @op. */
 bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other)
 {
 	return other->kp.addr > op->kp.addr && other->optinsn.insn &&
@@ -48,9 +48,9 @@ bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimiz
 }
 
 /**
- * struct link - how a detour has to go on
- * @to: the copies of the instructions from this offset on do not run
- * @linked: a link is in place of the first of these
+ * struct link - how a detour has to continue
+ * @to: copies of instructions from this offset on do not run
+ * @linked: a link replaces the copy at @to
  * @code: the link
  */
 struct link {
@@ -79,7 +79,7 @@ static struct link find_link(struct optimized_kprobe *op, const struct optimized
 		write_code(&link, &op->optinsn, detour_entry(&next->optinsn));
 	} else if (op != owner && end < end_of_copies(op)) {
 		link.to = end - start;
-		/* Of filling there is no copy, and nobody comes there. */
+		/* Padding has no copy, and is never reached. */
 		if (op->optinsn.copy_at[link.to])
 			write_code(&link, &op->optinsn, end);
 	}
@@ -116,7 +116,7 @@ static void remove_link(struct arch_optimized_insn *optinsn)
 		return;
 
 	poke_slot(link_place(optinsn), optinsn->unlinked);
-	/* The next link may overlap this one, and has to save what it replaces. */
+	/* The next link may overlap this one, and has to save the bytes that it replaces. */
 	kprobe_poke_flush();
 	optinsn->linked = false;
 }
@@ -128,7 +128,7 @@ static void write_link(struct arch_optimized_insn *optinsn, const struct link *l
 	optinsn->linked = true;
 }
 
-/* Whether a hit goes on in the post way is up to the call that the detour begins with. */
+/* The call with which a detour begins decides whether a hit continues in the post way. */
 static void write_entry(struct arch_optimized_insn *optinsn, bool post)
 {
 	u8 *at = optinsn->insn + DETOUR_RETURN - CALL_INSN_SIZE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes that one jump leads to: a probe on every instruction of opt_chain(), which are
- * shorter than a jump. A call runs all handlers in the order of the instructions, whichever
- * way it comes in and whatever has changed since.
+ * Several probes behind one jump: a probe on every instruction of opt_chain(), which are
+ * shorter than a jump. A call runs all handlers in the order of the instructions,
+ * wherever it comes in and whatever has changed before.
  */
 #define pr_fmt(fmt) "kprobes_x86_chain: " fmt
 
@@ -21,12 +21,12 @@ static const u8 offsets[] = { 0, 2, 3, 5, 6, 8, 9, 10, 12, 13 };
 #define NR_PROBES	ARRAY_SIZE(offsets)
 #define CHAIN_SIZE	16
 
-/* Where opt_chain() is entered by a branch, and where it pushes something. */
+/* Offsets in opt_chain() of the target of a branch, and of a push. */
 #define BRANCHED	2
 #define PUSH		5
 
 /* Pre_handlers log a small letter each, from 'a' on, and post_handlers a capital one. */
-#define ALL		"abcdefghij"
+static const char all[] = "abcdefghij";
 #define BY_BRANCH	"cdefghij"
 
 static struct kprobe probes[NR_PROBES];
@@ -34,7 +34,7 @@ static u8 text[CHAIN_SIZE];
 static char calls[32];
 static unsigned int nr_calls;
 
-/* The sum is not for objtool to see, who warns of what is called there. */
+/* Hide the sum from objtool, which warns about calls into the middle of functions. */
 static u8 *chain_text(void)
 {
 	const void *fn = opt_chain;
@@ -132,7 +132,7 @@ static void expect_calls(struct kunit *test, const char *from_above, const char 
 	KUNIT_EXPECT_STREQ(test, calls + 1, by_branch);
 }
 
-/* Of all probes, those of the first two jumps have them. */
+/* Three jumps lead to all probes; in the first, only the branch's target is a breakpoint. */
 static void expect_chained(struct kunit *test)
 {
 	unsigned int n;
@@ -150,28 +150,28 @@ static void expect_chained(struct kunit *test)
 static void chain_all(struct kunit *test)
 {
 	chain_add_all(test, NULL);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 	expect_chained(test);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 }
 
-/* In the order of the instructions, and each before the next one's pre_handler. */
+/* Post_handlers run in the order of the instructions, each before the next pre_handler. */
 static void chain_post(struct kunit *test)
 {
 	chain_add_all(test, note_post);
 	expect_chained(test);
-	/* A return is over when it is somewhere else, and has no post_handler then. */
+	/* A return continues elsewhere, so its probe has no post_handler then. */
 	expect_calls(test, "aAbBcCdDeEfFgGhHiIjJ", "cCdDeEfFgGhHiIjJ");
 }
 
-/* Probe @n leaves a chain of all, and comes again. */
+/* Probe @n leaves a complete chain, and comes back. */
 static void expect_leaving(struct kunit *test, unsigned int n)
 {
-	char from_above[sizeof(ALL)], by_branch[sizeof(ALL)];
+	char from_above[sizeof(all)], by_branch[sizeof(all)];
 
 	expect_chained(test);
 	unregister_kprobe(&probes[n]);
-	snprintf(from_above, sizeof(from_above), "%.*s%s", n, ALL, ALL + n + 1);
+	snprintf(from_above, sizeof(from_above), "%.*s%s", n, all, all + n + 1);
 	strscpy(by_branch, from_above + (n < BRANCHED ? 1 : 2));
 	expect_calls(test, from_above, by_branch);
 	wait_for_kprobe_optimizer();
@@ -179,9 +179,9 @@ static void expect_leaving(struct kunit *test, unsigned int n)
 	expect_calls(test, from_above, by_branch);
 
 	chain_add(test, n, NULL);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 	wait_for_kprobe_optimizer();
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 }
 
 static void chain_member_leaves(struct kunit *test)
@@ -195,7 +195,7 @@ static void chain_member_leaves(struct kunit *test)
 	}
 }
 
-/* The same without a point of its own coming or going. */
+/* The same without a point coming or going. */
 static void chain_member_disabled(struct kunit *test)
 {
 	chain_add_all(test, NULL);
@@ -206,11 +206,11 @@ static void chain_member_disabled(struct kunit *test)
 	expect_jump_at(test, 0);
 	expect_calls(test, "acdefghij", BY_BRANCH);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probes[1]), 0);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 	expect_chained(test);
 }
 
-/* One by one: each finds a chain that it has to become a part of. */
+/* Probes come one by one: each finds a chain that it has to join. */
 static void chain_grows(struct kunit *test)
 {
 	unsigned int n;
@@ -221,10 +221,10 @@ static void chain_grows(struct kunit *test)
 		wait_for_kprobe_optimizer();
 	}
 	expect_chained(test);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 }
 
-/* Jumps are there already when probes come before them. */
+/* Jumps are there already when probes come in front of them. */
 static void chain_grows_backwards(struct kunit *test)
 {
 	unsigned int n;
@@ -235,16 +235,16 @@ static void chain_grows_backwards(struct kunit *test)
 		wait_for_kprobe_optimizer();
 		nr_calls = 0;
 		KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 43);
-		KUNIT_EXPECT_STREQ(test, calls, ALL + n);
+		KUNIT_EXPECT_STREQ(test, calls, all + n);
 	}
 	expect_chained(test);
-	expect_calls(test, ALL, BY_BRANCH);
+	expect_calls(test, all, BY_BRANCH);
 }
 
-/* Jumps are there already both before and behind a probe that comes. */
+/* Jumps are there already, both in front of and behind a probe that comes. */
 static void chain_grows_in_any_order(struct kunit *test)
 {
-	/* Prime to the number of probes: each comes once. */
+	/* Coprime to the number of probes, so that each comes once. */
 	static const unsigned int steps[] = { 3, 7 };
 	unsigned int i, n;
 
@@ -257,7 +257,7 @@ static void chain_grows_in_any_order(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, opt_chain(40, n & 1), 43);
 		}
 		expect_chained(test);
-		expect_calls(test, ALL, BY_BRANCH);
+		expect_calls(test, all, BY_BRANCH);
 		kunit_release_action(test, chain_leave, NULL);
 	}
 }
@@ -272,10 +272,10 @@ static int send(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* From the middle of a jump to the middle of it, or of another. */
+/* A handler jumps from the middle of a region to the middle of it, or of another. */
 static void chain_redirect(struct kunit *test)
 {
-	char expected[sizeof(ALL)];
+	char expected[sizeof(all)];
 
 	chain_add_all(test, NULL);
 	expect_chained(test);
@@ -283,12 +283,12 @@ static void chain_redirect(struct kunit *test)
 	for (sent_to = BRANCHED; sent_to <= PUSH; sent_to++) {
 		nr_calls = 0;
 		opt_chain(40, 0);
-		snprintf(expected, sizeof(expected), "ab%s", ALL + sent_to);
+		snprintf(expected, sizeof(expected), "ab%s", all + sent_to);
 		KUNIT_EXPECT_STREQ_MSG(test, calls, expected, "sent to probe %u", sent_to);
 	}
 }
 
-/* A link stands for the instruction that it leads to. */
+/* A link stands for the instruction to which it leads. */
 static void chain_originals(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
@@ -316,7 +316,7 @@ static void check_text(void *context)
 	KUNIT_EXPECT_MEMEQ(test, text, chain_text(), CHAIN_SIZE);
 }
 
-/* The first action to be added is the last to run: when all probes are gone. */
+/* Actions run in reverse order, so this runs when all probes are gone. */
 static int chain_test_init(struct kunit *test)
 {
 	memcpy(text, chain_text(), CHAIN_SIZE);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the x86 port share, and the register save area that
- * arch/x86/kernel/rethook.c builds on its trampoline.
+ * Declarations that the files of the x86 port share, and the macros for saving registers,
+ * which arch/x86/kernel/rethook.c uses in its trampoline.
  *
  * A hit, in the order in which it passes through the files:
  *
  *	poke.c		text written
  *	trap.c		breakpoints written and hit, handlers called
  *	blacklist.c	where no breakpoint may be
- *	decode.c	at registration: is this an instruction, may it be probed?
+ *	prepare.c	at registration: is this an instruction, may it be probed?
+ *	decode.c	which instructions are refused or emulated
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
- *	branches.c	who branches where in a function?
- *	region.c	may a jump cover what follows the probe?
+ *	branches.c	the branches in a function
+ *	region.c	may a jump cover the text behind the probe?
  *	opt.c		jumps written, and detours taken
- *	where.c		what an address in a copy or a detour stands for
- *	thunk.c		what of that is to go through a thunk
+ *	where.c		the original of an address in a copy or a detour
+ *	thunk.c		copies that have to go through a thunk
  *	entry.S		the landing places of copies, detours and diverted returns
  *
- * What the kernel does against wrong predictions holds for probed code as well:
+ * The kernel's mitigations of wrong predictions hold for probed code as well:
  *
  *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
  *				the same.
@@ -50,9 +51,9 @@
 #include <asm/insn.h>
 
 /*
- * Fill in or take back the part of a struct pt_regs below its flags, which the
- * user has pushed. orig_ax, ip and cs are skipped, the user sets them in C. The
- * flags are not preserved.
+ * Save or restore the part of a struct pt_regs below its flags, which the caller has
+ * pushed. orig_ax, ip and cs are skipped; the caller sets them in C. The flags are not
+ * preserved.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING					\
@@ -83,7 +84,7 @@
 	"	push %edi\n	push %esi\n"			\
 	"	push %edx\n	push %ecx\n	push %ebx\n"	\
 	ENCODE_FRAME_POINTER
-/* The segment registers have not changed, so they are passed over as well. */
+/* The segment registers have not changed, so they are skipped as well. */
 #define RESTORE_REGS_STRING					\
 	"	pop %ebx\n	pop %ecx\n	pop %edx\n"	\
 	"	pop %esi\n	pop %edi\n"			\
@@ -101,20 +102,22 @@ void kprobe_poke_sync(void);
 /* trap.c */
 bool kprobe_text_is_int3(unsigned long addr);
 
-/* decode.c */
+/* prepare.c */
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
-const char *kprobe_refusal_reason(struct insn *insn);
 bool kprobe_in_cfi_check(unsigned long addr);
 
-/* emulate.c */
+/* decode.c */
+const char *kprobe_refusal_reason(struct insn *insn);
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);
-bool kprobe_emulation_needs_copy(const struct kprobe *p);
-bool kprobe_emulate_ret(struct kprobe *p, struct pt_regs *regs);
-bool kprobe_emulate_any(struct kprobe *p, struct pt_regs *regs);
-bool kprobe_emulation_pushes(const struct kprobe *p);
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
 bool kprobe_insn_waits(struct insn *insn);
 bool kprobe_branch_is_portable(struct insn *insn);
+
+/* emulate.c */
+bool kprobe_emulate_ret(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_emulate_any(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_emulation_pushes(const struct kprobe *p);
+bool kprobe_emulation_needs_copy(const struct kprobe *p);
 
 /* copy.c */
 /**
@@ -131,7 +134,7 @@ struct slot {
 
 static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
 
-/* A guest of Xen has the flag set whether interrupts are on or off. */
+/* In a Xen guest the flag is set whether interrupts are on or off, so save what it was. */
 static __always_inline void clear_if(struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags);
@@ -144,13 +147,13 @@ static __always_inline void restore_if(struct pt_regs *regs)
 	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_flags) & X86_EFLAGS_IF;
 }
 
-/* RET, whose copy is left for good. */
+/* A RET, which does not come back from its copy. */
 static __always_inline bool copy_returns(const u8 *insn)
 {
 	return insn[0] == RET_INSN_OPCODE || insn[0] == 0xc2;
 }
 
-/* Is there no other way to come back from it for a post_handler? */
+/* Is a copy the only way to execute the instruction and come back for a post_handler? */
 static __always_inline bool post_takes_copy(const struct kprobe *p)
 {
 	return !p->ainsn.emulate && !copy_returns(&p->opcode);
@@ -168,11 +171,11 @@ void kprobe_fred_frame(struct pt_regs *regs);
 
 #ifdef CONFIG_X86_64
 /*
- * What ERETS takes for CS to stay where it is, @config being IA32_FRED_CONFIG: with the
- * present stack level, which the register has in its lowest bits. A lower one would
- * have the next event of this level use its stack from the start, where we are. No
- * branch is waited for that ends at an ENDBR. The upper half of SS says that no event
- * came, so that NMIs stay as they are and nothing is held off behind ERETS.
+ * The CS with which ERETS stays in the kernel; @config is IA32_FRED_CONFIG. The stack
+ * level is the present one, which the register has in its lowest bits. With a lower one
+ * the next event of this level would use its stack from the start, where this code runs.
+ * The CPU does not wait for an ENDBR. The upper half of SS says that no event came, so
+ * that NMIs stay as they are and nothing is held off behind ERETS.
  */
 static __always_inline u64 fred_kernel_cs(u64 config)
 {
@@ -226,15 +229,15 @@ static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 }
 
 /*
- * The copy that runs for the instruction at offset @at of what the jump covers, 0 when
- * the original may run. From the moment that a jump is planned until the original bytes
- * are back no hit may go on at the next instruction.
+ * Return the copy that runs for the instruction at offset @at of the region, 0 when the
+ * original may run. From the moment that a jump is planned until the original bytes are
+ * back, no hit may continue at the next instruction.
  */
 static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	/* A byte, which is written once, and read no other way than this. */
+	/* A single byte, which is written once, and only read like this. */
 	if (likely(!data_race(optinsn->guarded)) || !optinsn->copy_at[at])
 		return 0;
 
@@ -247,10 +250,10 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 	return detour_copy(p, optinsn_of(p)->lead);
 }
 
-/* Does a jump cover what follows @p, or is it to? */
+/* Does a jump cover the text behind @p, or is one planned to? */
 static __always_inline bool detour_is_guarded(struct kprobe *p)
 {
-	/* While this changes either answer will do: a grace period waits for this hit. */
+	/* Either answer is right while this changes: a grace period waits for this hit. */
 	return data_race(optinsn_of(p)->guarded);
 }
 
@@ -302,14 +305,14 @@ static __always_inline bool detour_is_guarded(struct kprobe *p)
 
 #endif /* CONFIG_OPTPROBES */
 
-/* A handler that was given @ip may have sent the CPU to where a jump is. */
+/* A handler that was called with @ip may have set an ip in the middle of a jump. */
 static __always_inline void follow_handler(struct pt_regs *regs, unsigned long ip)
 {
 	if (unlikely(regs->ip != ip))
 		kprobe_detour_enter(regs->ip, regs);
 }
 
-/* So may the instruction of @p, if the jump is its own. */
+/* The instruction of @p may have done so too, if the jump is its own. */
 static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	unsigned long ip = regs->ip;

@@ -59,7 +59,7 @@ bool kprobe_fits_rel32(long distance)
 	return distance == (s32)distance;
 }
 
-/* An operand relative to %rip, seen from @addr, has to be named from @dest. */
+/* Adjust an operand relative to %rip for the copy at @dest of the instruction at @addr. */
 int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn)
 {
 	long disp;
@@ -89,7 +89,7 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 	if (ret)
 		return ret;
 
-	/* Nothing comes back from a return, and nothing is to be behind it. */
+	/* A return does not come back from its copy, so no jump is behind it. */
 	if (copy_returns(insn->kaddr))
 		return 0;
 	if (!kprobe_fits_rel32((long)next - (long)dest))
@@ -101,7 +101,10 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 
 static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 {
-	/* If it is emulated it comes to its copies to fault, see kprobe_enter_fault_copy(). */
+	/*
+	 * An emulated instruction runs its copies only to fault, see
+	 * kprobe_enter_fault_copy().
+	 */
 	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : (void *)kprobe_post_entry;
 	struct slot image;
 	int ret;
@@ -164,7 +167,7 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
 /*
- * The same for what does not come back from there unless by a fixup, which calls the
+ * The same for an instruction that comes back only by a fixup, which calls the
  * post_handler. The hit is over.
  */
 void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
@@ -187,9 +190,8 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /*
- * From kprobe_post_entry: the same conditions as in the trap before the copy. That
- * takes no more than this where RCU is watching, and nobody notes that interrupts
- * are off.
+ * kprobe_post_entry needs the same conditions as in the trap before the copy. Counting is
+ * enough for that if RCU is watching and the state of interrupts is not traced.
  */
 static __always_inline bool post_trap_is_simple(void)
 {
@@ -201,7 +203,7 @@ static __always_inline bool post_trap_is_simple(void)
 }
 
 #ifdef CONFIG_X86_FRED
-/* From entry.S, in place of what the event had to say that did not come. */
+/* Called by entry.S: fill in what an event would have set, although none came. */
 __visible noinstr void kprobe_fred_frame(struct pt_regs *regs)
 {
 	regs->csx = fred_kernel_cs(__rdmsr(MSR_IA32_FRED_CONFIG));

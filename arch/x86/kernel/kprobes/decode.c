@@ -1,133 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing a probe: is its address the start of an instruction, may that be
- * probed, and how will a hit get it done?
+ * Classifying instructions: which must not be probed, and which are emulated. The rest is
+ * copied. For emulation, choose the function of emulate.c and decode the operands.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cfi.h>
-#include <linux/irqflags.h>
+#include <linux/array_size.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/lockdep.h>
-#include <linux/memory.h>
-#include <linux/minmax.h>
-#include <linux/uaccess.h>
-#include <asm/alternative.h>
-#include <asm/ibt.h>
+#include <linux/stddef.h>
+#include <asm/insn-eval.h>
 
 #include "common.h"
+#include "emulate.h"
 
-static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
+/* The prefix for per-CPU memory, and that for user space's segment. */
+#define PREFIX_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)
+#define PREFIX_USER	(IS_ENABLED(CONFIG_X86_64) ? 0x64 : 0x65)
+
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+	insn_byte_t prefix;
+	int i;
 
-	if (p && !kprobe_ftrace(p))
-		buf[0] = p->opcode;
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == wanted)
+			return true;
+	}
+
+	return false;
 }
 
-NOKPROBE_SYMBOL(undo_breakpoint);
-
-/**
- * arch_kprobe_read_insn() - read an instruction as it is without its probe
- * @buf: where to
- * @addr: the start of an instruction
- * @len: how many bytes
- *
- * Context: Any.
- * Return: 0, -%EFAULT, or -%ERANGE for an address that cannot be text.
- */
-notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
-{
-	unsigned long flags;
-	int ret;
-
-	/* A jump that comes or goes meanwhile waits for this CPU between its steps. */
-	raw_local_irq_save(flags);
-	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
-	if (!ret)
-		kprobe_detour_undo(buf, addr, len);
-	if (!ret && buf[0] == INT3_INSN_OPCODE)
-		undo_breakpoint(buf, addr);
-	raw_local_irq_restore(flags);
-
-	return ret;
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_read_insn);
-
-/* It hides what instruction is there, and so where the next one starts. */
-static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
-{
-	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
-}
+/* -- refused -- */
 
 /*
- * Decode the instruction at @addr, which does not reach to @end, from original
- * text. @insn goes on to refer to @buf. The breakpoints that pad functions are
- * instructions of one byte.
- */
-int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
-{
-	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
-
-	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
-	    insn_decode(insn, buf, len, INSN_MODE_KERN)) {
-		pr_debug("%pS: no instruction that can be decoded\n", (void *)addr);
-		return -EILSEQ;
-	}
-
-	return 0;
-}
-
-/* The last instruction probed: the next one may be behind it in its function. */
-static struct {
-	unsigned long serial;
-	unsigned long addr;
-} last_decoded;
-
-static unsigned long decode_from(const struct kprobe_function *fn, unsigned long addr)
-{
-	if (last_decoded.serial == fn->serial && last_decoded.addr <= addr)
-		return last_decoded.addr;
-
-	return fn->start;
-}
-
-/* Decode what is at @addr, if an instruction of its function starts there. */
-static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
-{
-	const struct kprobe_function *fn = kprobe_function_of(addr);
-	unsigned long at;
-	int ret;
-
-	if (!fn) {
-		pr_debug("%pS: not in a function\n", (void *)addr);
-		return -EILSEQ;
-	}
-
-	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
-		ret = kprobe_decode_original(insn, buf, at, fn->end);
-		if (ret)
-			return ret;
-	}
-	if (at > addr) {
-		pr_debug("%pS: inside an instruction\n", (void *)addr);
-		return -EILSEQ;
-	}
-
-	ret = kprobe_decode_original(insn, buf, addr, fn->end);
-	if (!ret) {
-		last_decoded.serial = fn->serial;
-		last_decoded.addr = addr;
-	}
-
-	return ret;
-}
-
-/*
- * Instructions that cannot be done elsewhere. Two-byte opcodes have 0x0f00
- * added; an entry is for those whose ModRM byte has @value under @mask.
+ * Instructions that cannot be executed elsewhere. Two-byte opcodes have 0x0f00 added; an
+ * entry is for those whose ModRM byte has @value under @mask.
  */
 struct refusal {
 	u16 opcode;
@@ -189,7 +96,7 @@ static bool insn_is_fred_return(struct insn *insn)
 	       (kprobe_insn_has_prefix(insn, 0xf2) || kprobe_insn_has_prefix(insn, 0xf3));
 }
 
-/* Why @insn must not be probed, or NULL. */
+/* Return why @insn must not be probed, or NULL. */
 const char *kprobe_refusal_reason(struct insn *insn)
 {
 	u16 opcode = insn->opcode.bytes[0];
@@ -214,102 +121,276 @@ const char *kprobe_refusal_reason(struct insn *insn)
 	return NULL;
 }
 
-/*
- * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the
- * type of the function, 6, 4, 2 and 2 bytes long. Who handles the trap of the
- * ud2 reads the first two instructions, so none of them may be a breakpoint.
- */
-bool kprobe_in_cfi_check(unsigned long addr)
+/* -- emulated -- */
+
+static int refuse(struct kprobe *p, const char *why)
 {
-	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
+	pr_debug("%pS: %s\n", p->addr, why);
+
+	return -EOPNOTSUPP;
 }
 
-/* A lock prefix comes and goes with the second CPU, and leaves one without effect. */
-static bool may_lock(struct insn *insn)
+/* For the prepare_*() below: the instruction will be emulated. */
+static int emulate_with(struct kprobe *p, emulation_t *emulate)
 {
-	return kprobe_insn_has_prefix(insn, 0xf0) || kprobe_insn_has_prefix(insn, 0x3e);
-}
-
-static int check_insn(struct kprobe *p, struct insn *insn)
-{
-	const char *why;
-
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && kprobe_in_cfi_check((unsigned long)p->addr)) {
-		pr_debug("%pS: part of a type check\n", p->addr);
-		return -EINVAL;
-	}
-
-	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1)) {
-		pr_debug("%pS: rewritten for one CPU or several\n", p->addr);
-		return -EINVAL;
-	}
-
-	why = kprobe_refusal_reason(insn);
-	if (why) {
-		pr_debug("%pS: %s\n", p->addr, why);
-		return -EOPNOTSUPP;
-	}
+	p->ainsn.emulate = emulate;
 
 	return 0;
 }
 
-int arch_prepare_kprobe(struct kprobe *p)
+/* Intel's CPUs ignore 0x66 on a near branch, AMD's then branch to a 16-bit address. */
+bool kprobe_branch_is_portable(struct insn *insn)
 {
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
-	int ret;
-
-	lockdep_assert_held(&text_mutex);
-
-	ret = decode_probed(&insn, buf, (unsigned long)p->addr);
-	if (ret)
-		return ret;
-
-	ret = check_insn(p, &insn);
-	if (ret)
-		return ret;
-
-	p->opcode = buf[0];
-	memset(&p->ainsn, 0, sizeof(p->ainsn));
-	p->ainsn.size = insn.length;
-
-	ret = kprobe_prepare_emulation(p, &insn);
-	if (ret)
-		return ret;
-
-	return kprobe_prepare_copy(p, &insn);
+	return !kprobe_insn_has_prefix(insn, 0x66) && !kprobe_insn_has_prefix(insn, 0xf0);
 }
 
-void arch_remove_kprobe(struct kprobe *p)
+static int prepare_branch(struct kprobe *p, struct insn *insn, emulation_t *emulate)
 {
-	kprobe_remove_copy(p);
-}
+	if (!kprobe_branch_is_portable(insn))
+		return refuse(p, "a branch whose prefixes CPUs do not agree about");
 
-static bool starts_with_endbr(unsigned long func)
-{
-	u32 insn;
+	p->ainsn.disp = insn->immediate.value;
 
-	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
-		return false;
-
-	/* The address is the user's word so far. */
-	return !get_kernel_nofault(insn, (u32 *)func) && is_endbr(insn);
+	return emulate_with(p, emulate);
 }
 
 /*
- * A function that may be the target of an indirect branch begins with ENDBR,
- * and the probe goes behind it: the function's own address and the one behind
- * ENDBR are both its entry.
+ * A copy works as well, and costs less, but does not come back for a post_handler, see
+ * do_insn_and_call(). Where returns must go through thunks there is no plain copy.
  */
-kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
-					 bool *on_func_entry)
+static int prepare_ret(struct kprobe *p, struct insn *insn)
 {
-	if ((offset == 0 || offset == ENDBR_INSN_SIZE) && starts_with_endbr(addr)) {
-		*on_func_entry = true;
-		return (kprobe_opcode_t *)(addr + ENDBR_INSN_SIZE);
+	int ret = prepare_branch(p, insn, kprobe_emulate_ret);
+
+	if (!ret && !insn->prefixes.nbytes && !insn->rex_prefix.nbytes &&
+	    !kprobe_copy_wants_thunk(insn))
+		p->ainsn.emulate = NULL;
+
+	return ret;
+}
+
+/* The flags that each pair of conditions tests, 0x70 and 0x71 first. */
+static const struct {
+	u16 mask;
+	u8 arg;
+} conditions[] = {
+	{ X86_EFLAGS_OF },			/* o no */
+	{ X86_EFLAGS_CF },			/* b ae */
+	{ X86_EFLAGS_ZF },			/* e ne */
+	{ X86_EFLAGS_CF | X86_EFLAGS_ZF },	/* be a */
+	{ X86_EFLAGS_SF },			/* s ns */
+	{ X86_EFLAGS_PF },			/* p np */
+	{ 0, COND_LESS },			/* l ge */
+	{ X86_EFLAGS_ZF, COND_LESS },		/* le g */
+};
+
+static_assert(ARRAY_SIZE(conditions) == 8);
+
+static int prepare_jcc(struct kprobe *p, struct insn *insn, u8 condition)
+{
+	p->ainsn.mask = conditions[condition >> 1].mask;
+	p->ainsn.arg = conditions[condition >> 1].arg;
+	if (condition & 1)
+		p->ainsn.arg |= COND_NOT;
+
+	return prepare_branch(p, insn, kprobe_emulate_jcc);
+}
+
+/* 0xe0 LOOPNE, 0xe1 LOOPE, 0xe2 LOOP, 0xe3 JRCXZ */
+static int prepare_loop(struct kprobe *p, struct insn *insn, u8 opcode)
+{
+	/* A condition that tests no flag is never met. */
+	p->ainsn.mask = opcode == 0xe2 ? 0 : X86_EFLAGS_ZF;
+	p->ainsn.arg = opcode == 0xe1 ? 0 : COND_NOT;
+	if (insn->addr_bytes != sizeof(long))
+		p->ainsn.arg |= COUNT_HALF;
+
+	return prepare_branch(p, insn, opcode == 0xe3 ? kprobe_emulate_jcxz : kprobe_emulate_loop);
+}
+
+static u8 prepare_reg(unsigned int nr)
+{
+	return pt_regs_offset(NULL, nr);
+}
+
+static void prepare_sib(struct kprobe *p, struct insn *insn)
+{
+	u8 sib = insn->sib.bytes[0], rex = insn->rex_prefix.bytes[0];
+	unsigned int index = X86_SIB_INDEX(sib) | (X86_REX_X(rex) ? 8 : 0);
+
+	p->ainsn.arg |= X86_SIB_SCALE(sib);
+	if (index != 4)
+		p->ainsn.index = prepare_reg(index);
+	if (X86_MODRM_MOD(insn->modrm.bytes[0]) || X86_SIB_BASE(sib) != 5)
+		p->ainsn.base = prepare_reg(X86_SIB_BASE(sib) | (X86_REX_B(rex) ? 8 : 0));
+}
+
+static void prepare_mem(struct kprobe *p, struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
+
+	p->ainsn.disp = insn->displacement.value;
+	p->ainsn.base = NO_REG;
+	p->ainsn.index = NO_REG;
+
+	if (insn_rip_relative(insn))
+		p->ainsn.base = offsetof(struct pt_regs, ip);
+	else if (insn->sib.nbytes)
+		prepare_sib(p, insn);
+	else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5)
+		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
+
+	if (kprobe_insn_has_prefix(insn, PREFIX_PERCPU))
+		p->ainsn.arg |= MEM_PERCPU;
+}
+
+static bool mem_is_plain(struct insn *insn)
+{
+	return insn->addr_bytes == sizeof(long) && !kprobe_insn_has_prefix(insn, PREFIX_USER);
+}
+
+/* CALL and JMP through a register or memory, with the REX bits decoded. */
+static int prepare_indirect(struct kprobe *p, struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
+	bool call = X86_MODRM_REG(modrm) == 2;
+
+	if (!kprobe_branch_is_portable(insn))
+		return refuse(p, "a branch whose prefixes CPUs do not agree about");
+
+	if (X86_MODRM_MOD(modrm) == 3) {
+		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
+		return emulate_with(p, call ? kprobe_emulate_call_reg : kprobe_emulate_jmp_reg);
 	}
+	if (!mem_is_plain(insn))
+		return refuse(p, "an indirect branch through another segment or half an address");
 
-	*on_func_entry = !offset;
+	prepare_mem(p, insn);
 
-	return (kprobe_opcode_t *)(addr + offset);
+	return emulate_with(p, call ? kprobe_emulate_call_mem : kprobe_emulate_jmp_mem);
+}
+
+/* INC, DEC and PUSH share the opcode of indirect branches. */
+static int prepare_group5(struct kprobe *p, struct insn *insn)
+{
+	switch (X86_MODRM_REG(insn->modrm.bytes[0])) {
+	case 2:
+	case 4:
+		return prepare_indirect(p, insn);
+	default:
+		return 0;
+	}
+}
+
+static int prepare_flags(struct kprobe *p, struct insn *insn, emulation_t *emulate)
+{
+	bool half = kprobe_insn_has_prefix(insn, 0x66) && !X86_REX_W(insn->rex_prefix.bytes[0]);
+
+	/* The decoder always reports an operand size of 64 bits for these. */
+	p->ainsn.arg = half ? sizeof(u16) : sizeof(long);
+
+	return emulate_with(p, emulate);
+}
+
+/*
+ * HLT, MWAIT and MWAITX may end at any time, so ending at once is right. Waiting in a
+ * copy is not: the interrupt that should end it may have come before the copy is reached,
+ * or be masked there.
+ */
+bool kprobe_insn_waits(struct insn *insn)
+{
+	const u8 *opcode = insn->opcode.bytes;
+	u8 modrm = insn->modrm.bytes[0];
+
+	if (insn_is_avx(insn))
+		return false;
+
+	return opcode[0] == 0xf4 || (opcode[0] == 0x0f && opcode[1] == 0x01 &&
+				     (modrm == 0xc9 || modrm == 0xfb));
+}
+
+/* 0x90 is XCHG with %rax, which does nothing except with %r8. */
+static int prepare_xchg(struct kprobe *p, struct insn *insn)
+{
+	return X86_REX_B(insn->rex_prefix.bytes[0]) ? 0 : emulate_with(p, kprobe_emulate_nop);
+}
+
+static int prepare_endbr(struct kprobe *p, struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+	bool endbr = kprobe_insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb);
+
+	return endbr ? emulate_with(p, kprobe_emulate_endbr) : 0;
+}
+
+static int prepare_two_byte(struct kprobe *p, struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[1];
+
+	switch (opcode) {
+	case 0x1e:
+		return prepare_endbr(p, insn);
+	case 0x1f:
+		return emulate_with(p, kprobe_emulate_nop);
+	case 0x80 ... 0x8f:
+		return prepare_jcc(p, insn, opcode & 0xf);
+	default:
+		return 0;
+	}
+}
+
+static int prepare_one_byte(struct kprobe *p, struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	switch (opcode) {
+	case 0x70 ... 0x7f:
+		return prepare_jcc(p, insn, opcode & 0xf);
+	case 0x90:
+		return prepare_xchg(p, insn);
+	case 0x9c:
+		return prepare_flags(p, insn, kprobe_emulate_pushf);
+	case 0x9d:
+		return prepare_flags(p, insn, kprobe_emulate_popf);
+	case 0xc2:
+	case 0xc3:
+		return prepare_ret(p, insn);
+	case 0xe0 ... 0xe3:
+		return prepare_loop(p, insn, opcode);
+	case 0xe8:
+		return prepare_branch(p, insn, kprobe_emulate_call);
+	case 0xe9:
+	case 0xeb:
+		return prepare_branch(p, insn, kprobe_emulate_jmp);
+	case 0xfa:
+		return emulate_with(p, kprobe_emulate_cli);
+	case 0xfb:
+		return emulate_with(p, kprobe_emulate_sti);
+	case 0xff:
+		return prepare_group5(p, insn);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Choose how @insn is emulated, if it is. Return 0 either way, -EOPNOTSUPP for an
+ * instruction that must be emulated but cannot be.
+ */
+int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
+{
+	/* The opcode maps of vector instructions give the bytes other meanings. */
+	if (insn_is_avx(insn))
+		return 0;
+	if (kprobe_insn_waits(insn))
+		return emulate_with(p, kprobe_emulate_nop);
+
+	switch (insn->opcode.nbytes) {
+	case 1:
+		return prepare_one_byte(p, insn);
+	case 2:
+		return prepare_two_byte(p, insn);
+	default:
+		return 0;
+	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Between the probed code and a detour: which instruction a place in a detour stands for,
- * where in a detour an instruction is done, and which bytes a jump has replaced.
+ * Maps between the probed code and a detour: the instruction that a place in a detour
+ * stands for, the place in a detour that executes an instruction, and the bytes that a
+ * jump has replaced.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -12,8 +13,8 @@
 #include "detour.h"
 
 /*
- * The probe at @probe, if its jump covers @addr, or would. The size is what
- * arch_prepare_optimized_kprobe() writes last, and never takes back.
+ * Return the probe at @probe, if its jump covers @addr, or would.
+ * arch_prepare_optimized_kprobe() writes the size last, and never takes it back.
  */
 static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long addr)
 {
@@ -31,7 +32,7 @@ static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long 
 
 NOKPROBE_SYMBOL(covering_probe);
 
-/* Is one of the bytes in @bytes @byte? */
+/* Does @bytes contain @byte? */
 static __always_inline bool has_byte(u64 bytes, u8 byte)
 {
 	const u64 ones = 0x0101010101010101ULL;
@@ -46,8 +47,8 @@ static __always_inline bool may_begin_jump(u8 byte)
 }
 
 /*
- * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there: @text
- * ends with the byte at @addr.
+ * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there.
+ * @text ends with the byte at @addr.
  */
 static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 *text,
 			      struct kprobe *p)
@@ -64,14 +65,14 @@ static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 
 
 NOKPROBE_SYMBOL(undo_jump);
 
-/* The same of all jumps. */
+/* The same for all jumps. */
 static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8 *text)
 {
 	unsigned long probe = addr - MAX_OPTIMIZED_LENGTH + 1, last = addr + arch_jump_lead_max();
 	unsigned int nr = kprobes_near(probe, last);
 	struct kprobe *p;
 
-	/* Mostly the one that there may be is here. */
+	/* Usually the only probe is the one at @addr. */
 	if (nr == 1) {
 		p = get_kprobe((kprobe_opcode_t *)addr);
 		if (p) {
@@ -90,8 +91,8 @@ static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8
 NOKPROBE_SYMBOL(undo_jumps);
 
 /*
- * Replace in @buf, read from @addr, the bytes that detours' jumps have there. Mostly no
- * byte is near that could begin one. Padding could, but is mostly no probe's.
+ * Replace in @buf, read from @addr, the bytes of jumps to detours. Mostly no byte nearby
+ * could begin a jump. Padding could, but mostly has no probe.
  */
 notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
@@ -99,7 +100,7 @@ notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 
 	static_assert(sizeof(text) == MAX_OPTIMIZED_LENGTH);
 
-	/* The text may begin just here: then ask for each of the places. */
+	/* The text may begin at @addr: then assume that a jump may begin at each place. */
 	if (copy_from_kernel_nofault(&text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
 		memset(&text, INT3_INSN_OPCODE, sizeof(text));
 
@@ -111,9 +112,9 @@ notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 NOKPROBE_SYMBOL(kprobe_detour_undo);
 
 /*
- * Where in the detour to go on for @addr, which the jump of @p covers, 0 if it is not
- * planned, or if another detour has the copy that runs. At the probe its handlers are to
- * be called, if the jump does not begin there.
+ * Return where in the detour to continue for @addr, which the jump of @p covers; 0 if the
+ * jump is not planned, or if another detour has the copy that runs. At the probe itself
+ * its handlers have to be called, unless the jump begins there.
  */
 static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 {
@@ -130,7 +131,10 @@ static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 
 NOKPROBE_SYMBOL(place_in_detour);
 
-/* A jump may cover @addr, which was come to by a breakpoint of its or by a handler's word. */
+/*
+ * Continue in the detour if a jump covers @addr, where a breakpoint of it was hit or a
+ * handler wants to continue.
+ */
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long probe = addr + arch_jump_lead_max(), copy = 0;
@@ -151,8 +155,8 @@ bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_enter);
 
 /*
- * The offset of the instruction whose copy is at @pos in the slot, or before. The call of
- * the handlers, and the jump to it, stand for the probed one.
+ * Return the offset of the instruction whose copy is at @pos in the slot, or before. The
+ * call of the handlers, and the jump to it, stand for the probed one.
  */
 static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
 {
@@ -174,7 +178,7 @@ static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsig
 
 NOKPROBE_SYMBOL(copied_insn);
 
-/* Is @pos in the slot that of the jump back? */
+/* Is @pos in the slot in the jump back? */
 static bool is_jump_back(const struct arch_optimized_insn *optinsn, unsigned int pos)
 {
 	return pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE;
@@ -182,7 +186,7 @@ static bool is_jump_back(const struct arch_optimized_insn *optinsn, unsigned int
 
 NOKPROBE_SYMBOL(is_jump_back);
 
-/* The instruction that @pos in the slot stands for. */
+/* Return the instruction that @pos in the slot stands for. */
 static unsigned long original_insn(struct optimized_kprobe *op, unsigned int pos)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -198,7 +202,7 @@ static unsigned long original_insn(struct optimized_kprobe *op, unsigned int pos
 NOKPROBE_SYMBOL(original_insn);
 
 #ifdef CONFIG_X86_64
-/* Bytes that are on the stack before each instruction of these. */
+/* Bytes of the frame on the stack before each of these instructions. */
 static const u8 frame_size_at[DETOUR_COPIES] = {
 	[8 + 1] = 8, [8 + 4] = 16, [8 + 5] = 24, [8 + 7] = 32, [8 + 12] = 40,
 #if DETOUR_DROPS
@@ -210,7 +214,7 @@ static const u8 frame_size_at[DETOUR_COPIES] = {
 static const u8 frame_size_at[DETOUR_COPIES];
 #endif
 
-/* Bytes that are on the stack at @pos in the slot. */
+/* Return how many bytes of the frame are on the stack at @pos in the slot. */
 static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsigned int pos)
 {
 	unsigned int post = optinsn->post;
@@ -228,7 +232,7 @@ static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsign
 NOKPROBE_SYMBOL(frame_size);
 
 /**
- * kprobe_detour_insn_ip() - which instruction code in a detour is a part of
+ * kprobe_detour_insn_ip() - the instruction that code in a detour stands for
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
@@ -249,7 +253,7 @@ unsigned long kprobe_detour_insn_ip(unsigned long ip)
 NOKPROBE_SYMBOL(kprobe_detour_insn_ip);
 
 /**
- * kprobe_detour_original_ip() - where the original of code in a detour is
+ * kprobe_detour_original_ip() - the original of an address in a detour
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
@@ -262,7 +266,7 @@ unsigned long kprobe_detour_original_ip(unsigned long ip)
 	struct detour *detour;
 	unsigned int at, pos;
 
-	/* An unwinder may have found an old address: see kprobe_optinsn_slot_of(). */
+	/* An unwinder may pass a stale address, see kprobe_optinsn_slot_of(). */
 	guard(rcu)();
 	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	if (likely(!detour))
@@ -280,8 +284,8 @@ unsigned long kprobe_detour_original_ip(unsigned long ip)
 NOKPROBE_SYMBOL(kprobe_detour_original_ip);
 
 /*
- * The probe whose detour calls kprobe_detour_entry() and goes on at @ret, without having
- * done the instruction, or 0.
+ * Return the probe whose detour has called kprobe_detour_entry() with the return address
+ * @ret, before the instruction is executed; or 0.
  */
 unsigned long kprobe_detour_entered_for(unsigned long ret)
 {
@@ -304,12 +308,12 @@ unsigned long kprobe_detour_entered_for(unsigned long ret)
 NOKPROBE_SYMBOL(kprobe_detour_entered_for);
 
 /**
- * kprobe_detour_original_sp() - what the stack pointer of the probed code is
+ * kprobe_detour_original_sp() - the stack pointer of the probed code
  * @ip: an instruction pointer
  * @sp: the stack pointer there
  *
  * Context: Any, with RCU watching.
- * Return: @sp, less what the detour that @ip may be in keeps there.
+ * Return: @sp, without the frame of the detour if @ip is in one.
  */
 unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp)
 {
@@ -333,7 +337,7 @@ static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int
 	if (!any && !(optinsn->extable & BIT(at)))
 		return;
 
-	/* A call loads its target when it has already pushed. */
+	/* A call that loads its target has already pushed its return address. */
 	if (optinsn->calls & BIT(at) && pos == optinsn->copy_at[at] + PUSH_IMM32_SIZE) {
 		regs->sp += sizeof(long);
 		pos -= PUSH_IMM32_SIZE;
@@ -345,13 +349,13 @@ static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int
 NOKPROBE_SYMBOL(leave_copy);
 
 /*
- * A fault in a copy whose original is in an exception table is moved there: it
- * may sleep, and it may be fixed up. Coming back it finds the jump or a trap. All
- * other faults are fatal, or are over at once and come back to the copy. They are
- * moved when @any is set.
+ * Move a fault in a copy to the original, if that is in an exception table: the fault may
+ * sleep, and it may be fixed up. Coming back, the task finds the jump or a trap. All
+ * other faults are fatal, or are resolved at once and return to the copy. They are moved
+ * only when @any is set.
  *
- * That of a post way is always left, for what is waiting behind it. Returns whether it
- * was that one.
+ * The copy of a post way is always left, because a post_handler waits behind it. Return
+ * whether it was that copy.
  */
 bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 {

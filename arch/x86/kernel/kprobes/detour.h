@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What a jump covers, and the detour that it leads to.
- */
+/* The region that a jump covers, and the detour to which it leads. */
 #ifndef _ARCH_X86_KPROBES_DETOUR_H
 #define _ARCH_X86_KPROBES_DETOUR_H
 
@@ -16,19 +14,19 @@
 #define CS_PREFIX	0x2e
 #define PUSH_IMM32_SIZE	5
 
-/* How an instruction is done in a detour. */
+/* How the detour executes an instruction. */
 enum region_kind {
 	REGION_PLAIN,		/* copied as it is */
 	REGION_JCC,		/* with a wider displacement */
 	REGION_JMP,
-	REGION_LOOP,		/* over a jump that has one */
+	REGION_LOOP,		/* branches over a short jump to a wide one */
 	REGION_CALL,		/* pushes its return address and jumps */
 	REGION_CALL_INDIRECT,
 	REGION_CALL_THUNK,
 	REGION_END,		/* copied, and does not go on to the next */
 	REGION_END_THUNK,	/* jumps to a thunk that does it */
-	REGION_REBASED,		/* copied, but for an operand relative to its address */
-	REGION_PADDING,		/* nobody comes here */
+	REGION_REBASED,		/* copied, with an operand relative to its address */
+	REGION_PADDING,		/* never reached */
 };
 
 /**
@@ -44,15 +42,15 @@ struct region_insn {
 };
 
 /**
- * struct region - what a jump covers, and what comes into it; a bit mask has bit
- *	N for what is at offset N from @addr
+ * struct region - the instructions that a jump covers, and the ways into them; bit N of a
+ * mask is for offset N from @addr
  * @addr: where the jump begins
  * @lead: offset of the probe
  * @end: where its function ends
  * @insns: the instructions, up to the probed one and to the end of the jump
  * @text: their original bytes, and some behind the last
  * @nr: how many there are
- * @probed: which of them is the probed one
+ * @probed: index of the probed one
  * @len: bytes of all of them
  * @heads: where they start
  * @branched: where branches and fixups may come in
@@ -82,23 +80,23 @@ struct region {
 	u8 why_at;
 };
 
-/* The linker's; nobody declares them for others. */
+/* From the linker; no header declares them. */
 extern struct exception_table_entry __start___ex_table[];
 extern struct exception_table_entry __stop___ex_table[];
 
 /**
- * struct function_map - what has been found out about the last function
- * @serial: which one that is, see struct kprobe_function
+ * struct function_map - branches in the function mapped last
+ * @serial: identifies the function, see struct kprobe_function
  * @start: its first byte
  * @end: the byte behind it
  * @cold: a piece of code that it branches into and that may branch back
  * @cold_end: the byte behind that
- * @targets: bit N: offset N may be branched to, be it by a fixup
+ * @targets: bit N: offset N may be the target of a branch or of a fixup
  * @heads: bit N: at offset N an instruction starts
  * @size: bits in @targets, and in @heads
  * @indirect: a branch may lead anywhere
  * @backwards: the direction flag may be set
- * @err: that it could not be found out
+ * @err: 0, or why the rest is not valid
  */
 struct function_map {
 	unsigned long serial;
@@ -133,28 +131,28 @@ struct detour {
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
 
-/* The frame and the call that a detour begins with. */
+/* Size of the frame and the call with which a detour begins. */
 #define POST_CALL_SIZE	(DETOUR_RETURN - sizeof(long))
 
-/* Where in the slot the jump leads. */
+/* Offset in the slot to which the jump leads. */
 static inline unsigned int detour_start(const struct arch_optimized_insn *optinsn)
 {
 	return optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
 }
 
-/* Where a detour calls the handlers first. */
+/* Address in the detour of the code that calls the handlers first. */
 static __always_inline unsigned long detour_entry(const struct arch_optimized_insn *optinsn)
 {
 	return (unsigned long)((struct detour *)optinsn->insn)->code;
 }
 
-/* Where the copy of a post way is, if @post is that of a detour which has one. */
+/* Offset of the copy in the post way at @post, 0 if the detour has none. */
 static __always_inline unsigned int post_copy(unsigned int post)
 {
 	return post && post != DETOUR_POST_RETURN ? post + DETOUR_UNFRAME : 0;
 }
 
-/* Where the jump of @p begins. */
+/* Address at which the jump of @p begins. */
 static __always_inline unsigned long jump_addr(const struct kprobe *p)
 {
 	const struct optimized_kprobe *op = container_of(p, struct optimized_kprobe, kp);

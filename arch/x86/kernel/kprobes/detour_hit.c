@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A hit by a jump, as far as entry.S leaves it to C.
- */
+/* Hits by a jump: the part that entry.S leaves to C. */
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 
 #include "detour.h"
 
-/* entry.S relies on these. */
+/* entry.S relies on these offsets. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
 static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
@@ -19,8 +17,8 @@ static_assert(offsetof(struct kprobe_ctlblk, called) == KPROBE_CALLED);
 static_assert(offsetof(struct pcpu_hot, preempt_count) == PCPU_PREEMPT_COUNT);
 
 /*
- * From kprobe_detour_entry() when this CPU handles another hit. Returns 0 to go
- * on in the detour, something else to go to where @regs say.
+ * Called by kprobe_detour_entry() when this CPU handles another hit. Return 0 to continue
+ * in the detour, otherwise continue as @regs say.
  */
 __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 {
@@ -30,7 +28,7 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 		return 0;
 
 	ret = hit_pre_handler(p, regs);
-	/* Else the hit ends elsewhere. */
+	/* Otherwise kprobe_detour_elsewhere() ends the hit. */
 	if (!ret)
 		kprobe_hit_resume();
 
@@ -40,8 +38,8 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_nested);
 
 /*
- * As hit_pre_handler(), and note whose post_handler the post way has to call. Returns 1 to
- * go to where @regs say, 2 to go on in the post way.
+ * As hit_pre_handler(), and record whose post_handler the post way has to call. Return 1
+ * to continue as @regs say, 2 to continue in the post way.
  */
 static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -53,8 +51,8 @@ static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *re
 }
 
 /*
- * From kprobe_detour_pre_entry() when this CPU handles another hit. Returns as
- * call_pre_handler(), or 0 to go on in the detour without a post_handler.
+ * Called by kprobe_detour_pre_entry() when this CPU handles another hit. Return as
+ * call_pre_handler(), or 0 to continue in the detour without a post_handler.
  */
 __visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -67,7 +65,7 @@ __visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
 
 #ifdef CONFIG_CFI_CLANG
-/* From kprobe_detour_entry(), which cannot call functions by pointer itself. */
+/* Called by kprobe_detour_entry(), which cannot call by pointer itself. */
 __visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
 {
 	return callee->pre_handler(callee, regs);
@@ -75,7 +73,7 @@ __visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_call);
 
-/* The same, from kprobe_detour_post_entry(). */
+/* The same for kprobe_detour_post_entry(). */
 __visible void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs)
 {
 	hit_post_handler(called, regs);
@@ -85,7 +83,7 @@ NOKPROBE_SYMBOL(kprobe_detour_call_post);
 #endif
 
 #ifdef CONFIG_PREEMPTION
-/* Which function this calls, if any, may be decided at boot. */
+/* The function that this calls, if any, may be decided at boot. */
 __visible void kprobe_detour_preempt(void)
 {
 	__preempt_schedule_notrace();
@@ -94,13 +92,13 @@ __visible void kprobe_detour_preempt(void)
 NOKPROBE_SYMBOL(kprobe_detour_preempt);
 #endif
 
-/* Between registers and stack there is one word, which a handler may have taken. */
+/* There is one word between registers and stack, which a handler may have used. */
 static __always_inline bool has_room_to_push(const struct pt_regs *regs)
 {
 	return regs->sp > (unsigned long)&regs->sp + sizeof(long);
 }
 
-/* A handler wants to go on elsewhere, and the hit is over. */
+/* A handler has set another ip, and the hit is over. */
 __visible void kprobe_detour_follow(struct pt_regs *regs)
 {
 	kprobe_detour_enter(regs->ip, regs);
@@ -115,7 +113,7 @@ static __always_inline void leave_detour(struct pt_regs *regs)
 	kprobe_detour_follow(regs);
 }
 
-/* The hit is over, and goes on at @offset in the slot. */
+/* The hit is over; continue at @offset in the slot. */
 static __always_inline unsigned long stay_in_detour(struct detour *detour, unsigned int offset)
 {
 	hit_end(true);
@@ -125,9 +123,9 @@ static __always_inline unsigned long stay_in_detour(struct detour *detour, unsig
 }
 
 /*
- * From kprobe_detour_pre_entry(), which goes on at @ret, when the instruction is emulated.
- * Returns where in the slot to go on, 0 to go where @regs say. Behind the instruction the
- * end of the post way leads, which does not take an IRET.
+ * Called by kprobe_detour_pre_entry(), with its return address in @ret, when the
+ * instruction is emulated. Return where in the slot to continue, 0 to continue as @regs
+ * say. The end of the post way leads behind the instruction without an IRET.
  */
 __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret)
 {
@@ -155,9 +153,7 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 
 NOKPROBE_SYMBOL(kprobe_detour_emulate);
 
-/*
- * The flags of a guest of Xen say that interrupts are on, and IRET believes it.
- */
+/* In a Xen guest the saved flags say that interrupts are on, and IRET acts on that. */
 __visible void kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	if (cpu_feature_enabled(X86_FEATURE_XENPV) && irqs_disabled())
@@ -169,7 +165,7 @@ __visible void kprobe_detour_elsewhere(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
 
 #ifdef CONFIG_X86_32
-/* A hit that goes on elsewhere ends there, and does not come back from here. */
+/* A hit that continues elsewhere ends there, and does not return from here. */
 static __always_inline void leave_if(int ret, struct pt_regs *regs)
 {
 	if (unlikely(ret))
@@ -192,7 +188,7 @@ __visible void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-/* As kprobe_detour_nested_pre(), when nothing is handled yet. */
+/* Begin a hit, nested or not; return as kprobe_detour_nested_pre(). */
 static int begin_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	if (unlikely(kprobe_running()))
@@ -205,7 +201,7 @@ static int begin_pre(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(begin_pre);
 
-/* As kprobe_enter_post_copy(): the probe stays current, and the CPU with it. */
+/* As kprobe_enter_post_copy(): the probe stays current, and the task on its CPU. */
 static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
 {
 	clear_if(regs);
@@ -218,8 +214,8 @@ static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(enter_post_way);
 
 /*
- * All that kprobe_detour_pre_entry() does itself on 64 bits. Returns where in the slot to
- * go on, 0 to go where @regs say.
+ * All that kprobe_detour_pre_entry() does itself on 64 bits. Return where in the slot to
+ * continue, 0 to continue as @regs say.
  */
 __visible unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -243,8 +239,9 @@ __visible unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *
 NOKPROBE_SYMBOL(kprobe_detour_hit_pre);
 
 /*
- * From kprobe_detour_post_entry(), interrupts off: the same conditions as before the
- * copy. Returns 0 to go on in the detour, something else to go to where @regs say.
+ * Called by kprobe_detour_post_entry() with interrupts off: set up the conditions that
+ * there were before the copy. Return 0 to continue in the detour, otherwise continue as
+ * @regs say.
  */
 __visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 {

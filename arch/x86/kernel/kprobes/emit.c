@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is in a detour.
+ * The contents of a detour.
  *
- * A detour begins with a call of kprobe_detour_entry(), which saves the
- * registers and has the handlers called; or of kprobe_detour_pre_entry(), see chain.c, which
- * goes on in the post way. On 64 bits it is inside the detour that
- * struct pt_regs is begun and ended, because there the stack pointer is restored
- * last and can be any. Behind it are copies of the instructions that the jump
- * covers, and a jump behind the last of them. To the copies nothing
- * shows that they are elsewhere: what depends on the place is encoded anew, see
- * emit_insn(). A call in particular pushes the address behind the original, so
- * nobody sleeps with the address of a detour on the stack. A jump that begins before
- * its probe leads to copies of what is before it, which end in a jump to the call.
+ * A detour begins with a call of kprobe_detour_entry(), which saves the registers and
+ * calls the handlers; or of kprobe_detour_pre_entry(), see chain.c, which continues in
+ * the post way. On 64 bits the detour itself begins and ends struct pt_regs, because
+ * there it can restore the stack pointer last, to any value. Behind that are copies of
+ * the instructions that the jump covers, and a jump behind the last of them. The copies
+ * cannot tell that they run elsewhere: emit_insn() encodes anew what depends on the
+ * place. In particular a call pushes the address behind the original, so no task sleeps
+ * with the address of a detour on its stack. A jump that begins before its probe leads to
+ * copies of the instructions before the probe, which end in a jump to the call.
  */
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
@@ -23,13 +22,13 @@
 #define PUSH_IMM32	0x68
 #define JCC32_INSN_SIZE	6
 #define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
-/* The CPU may run on behind a jump or a return that it has not decoded yet. */
+/* The CPU may speculate past a jump or a return that it has not decoded yet. */
 #define STOP_SIZE	IS_ENABLED(CONFIG_MITIGATION_SLS)
 
 /**
  * struct emitter - a detour under construction
- * @image: what will be in the slot
- * @slot: where that is
+ * @image: future contents of the slot
+ * @slot: the slot
  * @pos: offset of the next byte
  * @addr: the original of the instruction that is being copied
  */
@@ -66,8 +65,9 @@ static unsigned int copied_size(const struct region_insn *ri)
 }
 
 /*
- * The post way ends at the end of the slot. Of what is emulated there is nothing but its
- * end. What leaves the region in another way has none. @end is where the copies end.
+ * Return the offset of the post way, which ends at the end of the slot, or 0. For an
+ * emulated instruction it consists only of its end. There is none for an instruction that
+ * leaves the region in another way. @end is where the copies end.
  */
 static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, unsigned int end)
 {
@@ -82,7 +82,7 @@ static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, uns
 	return end + size <= DETOUR_POST_RETURN ? DETOUR_POST_RETURN - size : 0;
 }
 
-/* The copies of the instructions in [@ri, @end) begin at @pos. Returns where they end. */
+/* Place copies of the instructions in [@ri, @end) from @pos on. Return where they end. */
 static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned int pos,
 				   const struct region_insn *ri, const struct region_insn *end)
 {
@@ -95,7 +95,7 @@ static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned
 	return pos;
 }
 
-/* Say where each copy will be. Returns false when they need too much room. */
+/* Decide where each copy will be. Return false if they need too much room. */
 bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -146,7 +146,7 @@ static void emit_u32(struct emitter *e, u32 value)
 	emit_bytes(e, (const u8 *)&value, sizeof(value));
 }
 
-/* The operand of a branch to @target, which ends an instruction. */
+/* Emit the operand of a branch to @target, which ends an instruction. */
 static int emit_rel32(struct emitter *e, unsigned long target)
 {
 	long distance = (long)target - (long)(e->slot + e->pos + sizeof(s32));
@@ -180,7 +180,7 @@ static u8 condition_of(struct insn *insn)
 	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
 }
 
-/* Behind what does not go on to the next. */
+/* Emit a breakpoint behind an instruction that does not continue with the next. */
 static int emit_stop(struct emitter *e)
 {
 	if (STOP_SIZE)
@@ -189,7 +189,7 @@ static int emit_stop(struct emitter *e)
 	return 0;
 }
 
-/* The branch goes over a short jump, to a long one; otherwise that is skipped. */
+/* The branch leads over a short jump to a wide one; if not taken, the short jump skips that. */
 static int emit_loop(struct emitter *e, struct insn *insn, unsigned long target)
 {
 	emit_copy(e, insn);
@@ -208,7 +208,7 @@ static int emit_push(struct emitter *e, unsigned long value)
 	return kprobe_fits_rel32(value) ? 0 : -ERANGE;
 }
 
-/* CALL becomes JMP, which is two further in the same group of opcodes. */
+/* Turn CALL into JMP, which is two further in the same group of opcodes. */
 static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long behind)
 {
 	unsigned int modrm;
@@ -268,14 +268,14 @@ static int emit_original(struct emitter *e, const struct region *region,
 	       emit_insn(e, ri, &insn);
 }
 
-/* The jump is one in the slot, to @pos there. */
+/* Emit a short jump to @pos in the slot. */
 static void emit_jmp8(struct emitter *e, unsigned int pos)
 {
 	emit_byte(e, JMP8_INSN_OPCODE);
 	emit_byte(e, pos - (e->pos + 1));
 }
 
-/* The copies from the probed instruction on, and then those of what is before it. */
+/* Emit copies from the probed instruction on, and then of the instructions before it. */
 static int emit_region(struct emitter *e, const struct region *region)
 {
 	const struct region_insn *ri, *probed = region->insns + region->probed;
@@ -297,9 +297,10 @@ static int emit_region(struct emitter *e, const struct region *region)
 static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
 
 /*
- * On 64 bits a detour pushes what a trap saves; the return address of the call stands for
- * the trap's error code. frame_size_at[] in detour.c says how much of it is on the stack
- * before each instruction. On 32 bits all of this is up to what the detour calls.
+ * On 64 bits a detour pushes what a trap saves; the return address of the call takes the
+ * place of the trap's error code. frame_size_at[] in detour.c says how much of it is on
+ * the stack before each instruction. On 32 bits the functions that the detour calls do
+ * all of this.
  */
 static int emit_frame(struct emitter *e, unsigned long ip)
 {
@@ -327,7 +328,7 @@ static void emit_unframe(struct emitter *e)
 		   sizeof(drop_ip_and_cs_pop_flags_and_sp) - first);
 }
 
-/* Handlers see the ip that is behind a breakpoint. */
+/* Handlers see the ip behind a breakpoint. */
 static int emit_entry(struct emitter *e, unsigned long ip)
 {
 	int ret;
@@ -340,7 +341,7 @@ static int emit_entry(struct emitter *e, unsigned long ip)
 	return ret;
 }
 
-/* Run the copy, call, and go on with the next. */
+/* Emit the copy of the post way, and the call of the post_handler behind it. */
 static int emit_post(struct emitter *e, const struct region *region,
 		     const struct region_insn *ri)
 {

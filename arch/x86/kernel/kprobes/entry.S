@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where copies of instructions and diverted returns arrive. Nothing is saved
- * when they do, and the stack is the probed code's.
+ * Entry points for copies of instructions, detours and diverted returns. Nothing is saved
+ * when they are reached, and the stack is that of the probed code.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/alternative.h>
-#include <asm/asm.h>
 #include <asm/cpufeatures.h>
 #include <asm/frame.h>
 #include <asm/fred.h>
@@ -20,12 +19,13 @@
 
 #include "../../entry/calling.h"
 
-	.text
+/* No probe may enter this section, not even at a symbol inside of a function. */
+	.section .kprobes.text, "ax"
 
 /*
- * From a struct pt_regs on the stack. IRET lets NMIs in, which a CPU with FRED does at
- * the end of an NMI only, by ERETS: there is none of the code that NMIs within NMIs
- * take. ERETS takes more from the stack than IRET, see kprobe_fred_frame().
+ * Return from a struct pt_regs on the stack. IRET would unmask NMIs, which on a CPU with
+ * FRED must happen only by ERETS at the end of an NMI: there the kernel has no code for
+ * nested NMIs. ERETS takes more from the stack than IRET, see kprobe_fred_frame().
  */
 .macro LEAVE_AS_A_TRAP
 #ifdef CONFIG_X86_FRED
@@ -43,16 +43,15 @@ SYM_CODE_START_LOCAL(kprobe_leave_by_erets)
 	movq	%rsp, %rdi
 	call	kprobe_fred_frame
 	POP_REGS
-	/* What is on top is the place of an error code. */
+	/* The top of the stack is the place of an error code. */
 	ERETS
 SYM_CODE_END(kprobe_leave_by_erets)
-_ASM_NOKPROBE(kprobe_leave_by_erets)
 #endif
 
 /*
- * From the jump behind the second copy of an instruction, interrupts off: what
- * a trap behind the instruction would do. The handler may change all registers,
- * so the way back is that of a trap as well.
+ * Reached by the jump behind the second copy of an instruction, with interrupts off. Does
+ * what a trap behind the instruction would do. The handler may change all registers, so
+ * the way back is that of a trap as well.
  */
 SYM_CODE_START(kprobe_post_entry)
 	ANNOTATE_NOENDBR	/* reached by direct jump only */
@@ -77,14 +76,13 @@ SYM_CODE_START(kprobe_post_entry)
 	call	kprobe_post_trap
 	LEAVE_AS_A_TRAP
 SYM_CODE_END(kprobe_post_entry)
-_ASM_NOKPROBE(kprobe_post_entry)
 
 #ifdef CONFIG_OPTPROBES
 /* Call the pre_handler of the kprobe in %rdi. */
 .macro CALL_PRE_HANDLER
 	movq	%rsp, %rsi
 #if defined(CONFIG_CFI_CLANG)
-	/* How functions are called by pointer only C is told. */
+	/* Only C code is compiled to call functions by pointer with CFI. */
 	call	kprobe_detour_call
 #elif defined(CONFIG_MITIGATION_RETPOLINE)
 	movq	KPROBE_PRE_HANDLER(%rdi), %rax
@@ -94,7 +92,7 @@ _ASM_NOKPROBE(kprobe_post_entry)
 #endif
 .endm
 
-/* Call its post_handler, if it has one, which that of a point may lose at any time. */
+/* Call its post_handler, if it has one; that of a point may go at any time. */
 .macro CALL_POST_HANDLER
 	movq	%rsp, %rsi
 #ifdef CONFIG_CFI_CLANG
@@ -110,8 +108,9 @@ _ASM_NOKPROBE(kprobe_post_entry)
 .endm
 
 /*
- * What a detour has pushed becomes a struct pt_regs. Leaves in %rbx where the detour goes
- * on: handlers may overwrite orig_ax. To who looks at that it is no system call.
+ * Complete what a detour has pushed to a struct pt_regs. Leaves in %rbx the address at
+ * which the detour continues, because handlers may overwrite orig_ax. As orig_ax the
+ * address does not look like a system call.
  */
 .macro SAVE_REGS_IN_DETOUR
 	UNWIND_HINT_IRET_REGS offset=8
@@ -120,13 +119,13 @@ _ASM_NOKPROBE(kprobe_post_entry)
 	movq	$__KERNEL_DS, SS(%rsp)
 	movq	ORIG_RAX(%rsp), %rbx
 
-	/* What the handlers must not be able to do. */
+	/* Handlers must not be able to access user memory. */
 	ASM_CLAC
 .endm
 
 /*
- * As any hit, see kprobe_int3_handler(), and hit_pre_handler(): leaves in %rdi whose
- * pre_handler is to be called. Interrupts may be on here.
+ * Begin a hit like kprobe_int3_handler() and hit_pre_handler(): leaves in %rdi the probe
+ * whose pre_handler has to be called. Interrupts may be on here.
  */
 .macro BEGIN_HIT nested:req
 #ifdef CONFIG_PREEMPT_COUNT
@@ -142,10 +141,10 @@ _ASM_NOKPROBE(kprobe_post_entry)
 .endm
 
 /*
- * Called at the start of a detour, which has pushed what a trap does, but for an
- * ss. The return address is in the place of an error code; the probe is at a
- * fixed distance from there, see struct detour. Returned to, the detour takes
- * from the stack what it has pushed. Otherwise leave as a trap would.
+ * Called at the start of a detour, which has pushed what a trap does, except ss. The
+ * return address takes the place of an error code; the probe is at a fixed distance from
+ * it, see struct detour. On return the detour drops what it has pushed. Otherwise leave
+ * as a trap would.
  */
 SYM_CODE_START(kprobe_detour_entry)
 	ANNOTATE_NOENDBR	/* called directly only */
@@ -183,13 +182,13 @@ SYM_CODE_START(kprobe_detour_entry)
 #ifdef CONFIG_PREEMPTION
 .Lreschedule:
 	UNWIND_HINT_REGS
-	/* By this unwinders see who is preempted here, see arch_kprobe_regs_ip(). */
+	/* Unwinders use this to find the preempted code, see arch_kprobe_regs_ip(). */
 	movq	%rbx, ORIG_RAX(%rsp)
 	call	kprobe_detour_preempt
 	jmp	.Lback
 #endif
 
-	/* The hit is not over, and preemption still off. */
+	/* The hit is not over, and preemption is still off. */
 .Lelsewhere:
 	UNWIND_HINT_REGS
 	movq	%rsp, %rdi
@@ -199,7 +198,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	pushq	$X86_EFLAGS_FIXED
 	popfq
 
-	/* What a handler has pushed is in the place of ss: keep that lower down. */
+	/* A word that a handler has pushed is in the place of ss: move the registers down. */
 	movq	RSP(%rsp), %rdi
 	subq	$PTREGS_SIZE, %rdi
 	cmpq	%rsp, %rdi
@@ -217,8 +216,8 @@ SYM_CODE_START(kprobe_detour_entry)
 	LEAVE_AS_A_TRAP
 
 /*
- * The same when a post_handler is to be called as well. Goes on in the post way, as by
- * kprobe_enter_post_copy(): the probe stays current, and the CPU with it.
+ * The same when a post_handler has to be called as well. Continues in the post way, like
+ * kprobe_enter_post_copy(): the probe stays current, and the task on its CPU.
  */
 SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* called directly only */
@@ -229,7 +228,7 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	testl	%eax, %eax
 	jnz	.Lelsewhere
 .Lway:
-	/* Only a negative distance carries: there is nothing to be copied. */
+	/* Only a negative distance carries: then there is no copy. */
 	movsbq	DETOUR_WAY - DETOUR_RETURN(%rbx), %rax
 	addq	%rax, %rbx
 	jc	.Lemulate
@@ -266,9 +265,10 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	jmp	.Lleave
 
 /*
- * Called in a post way, behind its copy and with the frame that a detour begins with: the
- * probe is current and interrupts are off, as at kprobe_post_entry(). The handler is to
- * have them as before the copy. DF is clear, for a function that may set it has no detours.
+ * Called in a post way, behind its copy and with the frame with which a detour begins:
+ * the probe is current and interrupts are off, as at kprobe_post_entry(). The handler
+ * gets the interrupt state from before the copy. DF is clear, because a function that may
+ * set it has no detours.
  */
 SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* called directly only */
@@ -300,24 +300,22 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	call	kprobe_hit_resume
 	jmp	.Lended
 SYM_CODE_END(kprobe_detour_entry)
-_ASM_NOKPROBE(kprobe_detour_entry)
 
-/* Never run: its address stands for the start of whatever a detour calls. */
+/* Never run: its address stands for the start of any function that a detour calls. */
 SYM_CODE_START(kprobe_detour_callee)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT_FUNC
 	int3
 SYM_CODE_END(kprobe_detour_callee)
-_ASM_NOKPROBE(kprobe_detour_callee)
 #endif
 
 #ifdef CONFIG_KRETPROBES
 /*
- * From the RET of a function whose return address was diverted. That address
- * is put back into its place on the stack, where unwinders recognise it and
- * look up the real one; the registers are saved below it. At the end RET takes
- * the real address from the same place, so that the next who diverted this
- * return finds everything as after a RET of the function itself.
+ * Reached by the RET of a function whose return address was diverted. That address is put
+ * back in its place on the stack, where unwinders recognise it and look up the real one;
+ * the registers are saved below it. At the end RET takes the real address from the same
+ * place, so that another user who diverted this return finds everything as after a RET of
+ * the function itself.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	ANNOTATE_NOENDBR	/* reached by RET only */
@@ -333,11 +331,11 @@ SYM_CODE_START(__kretprobe_trampoline)
 	PUSH_REGS unwind_hint=0
 	ENCODE_FRAME_POINTER
 	addq	$16, RSP(%rsp)
+	ASM_CLAC
 
 	movq	%rsp, %rdi
 	leaq	PTREGS_SIZE(%rsp), %rsi
 	call	kretprobe_trampoline_handler
-	movq	%rax, PTREGS_SIZE(%rsp)
 
 	POP_REGS
 	addq	$(EFLAGS - ORIG_RAX), %rsp
@@ -345,5 +343,4 @@ SYM_CODE_START(__kretprobe_trampoline)
 	leaq	16(%rsp), %rsp
 	RET
 SYM_CODE_END(__kretprobe_trampoline)
-_ASM_NOKPROBE(__kretprobe_trampoline)
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where copies of instructions and diverted returns arrive: entry.S for 32 bits.
- * Nothing is saved when they do, and the stack is the probed code's.
+ * Entry points for copies of instructions, detours and diverted returns: entry.S for 32
+ * bits. Nothing is saved when they are reached, and the stack is that of the probed code.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -14,10 +14,11 @@
 #include <asm/segment.h>
 #include <asm/smap.h>
 
-/* What IRET takes from the stack without leaving the ring, and %eax below it. */
+/* What IRET takes from the stack if the ring stays the same, and %eax below it. */
 #define IRET_WORDS	4
 
-	.text
+/* No probe may enter this section, not even at a symbol inside of a function. */
+	.section .kprobes.text, "ax"
 
 /* Fill in struct pt_regs below its orig_ax. */
 .macro PUSH_REGS_32
@@ -34,7 +35,7 @@
 	pushl	%ebx
 .endm
 
-/* Take back what is below %eax. */
+/* Restore the registers below %eax. */
 .macro POP_GPRS_32
 	popl	%ebx
 	popl	%ecx
@@ -44,7 +45,7 @@
 	popl	%ebp
 .endm
 
-/* The probed code may have other segments than C, which works with these. */
+/* The probed code may have other segments than these, which C code needs. */
 .macro SET_C_SEGMENTS
 	movl	$__USER_DS, %eax
 	movl	%eax, %ds
@@ -53,7 +54,7 @@
 	movl	%eax, %fs
 .endm
 
-/* Take back the segments that the probed code had; gs is left where it is. */
+/* Restore the segments of the probed code; gs is skipped. */
 .macro POP_SEGMENTS
 .Lds\@:	popl	%ds
 .Les\@:	popl	%es
@@ -65,11 +66,11 @@
 .endm
 
 /*
- * From the jump behind the second copy of an instruction, interrupts off: what
- * a trap behind the instruction would do. The handler may change all registers,
- * so the way back is that of a trap as well. No other ring is left by it, so it
- * takes nothing but flags, cs and ip from the stack that it goes to: they have
- * to be put there, below the sp that the handler wants.
+ * Reached by the jump behind the second copy of an instruction, with interrupts off. Does
+ * what a trap behind the instruction would do. The handler may change all registers, so
+ * the way back is that of a trap as well. IRET does not change the ring, so it takes only
+ * flags, cs and ip, from the stack to which it returns: put them there, below the sp that
+ * the handler wants.
  */
 SYM_CODE_START(kprobe_post_entry)
 	leal	-IRET_WORDS * 4(%esp), %esp
@@ -93,8 +94,8 @@ SYM_CODE_START(kprobe_post_entry)
 
 .Lleave:
 	/*
-	 * When the new stack reaches down into the registers, or below them, move
-	 * them out of its way. What is above %esp stays valid in an NMI.
+	 * If the new stack reaches down into the registers, or below them, move them out
+	 * of its way. Anything above %esp is safe from an NMI.
 	 */
 	subl	$IRET_WORDS * 4, PT_OLDESP(%esp)
 	movl	PT_OLDESP(%esp), %edx
@@ -121,13 +122,12 @@ SYM_CODE_START(kprobe_post_entry)
 	popl	%eax
 	iret
 SYM_CODE_END(kprobe_post_entry)
-_ASM_NOKPROBE(kprobe_post_entry)
 
 #ifdef CONFIG_OPTPROBES
 /*
- * Save the registers of the probed code. Leaves in %ebx where the call returns to, for a
- * handler may push something there, and in %eax the probe; @ret is the offset of the one
- * in the slot from the other.
+ * Save the registers of the probed code. Leaves in %ebx the return address of the call,
+ * because a handler may push something over it, and in %eax the probe; @ret is the
+ * distance between the two in the slot.
  */
 .macro SAVE_REGS_IN_DETOUR ret:req
 	pushl	%ss
@@ -140,7 +140,7 @@ _ASM_NOKPROBE(kprobe_post_entry)
 	ENCODE_FRAME_POINTER
 	addl	$2 * 4, PT_OLDESP(%esp)
 
-	/* What the C code relies on, and what handlers must not be able to do. */
+	/* C code needs these segments, and handlers must not be able to access user memory. */
 	SET_C_SEGMENTS
 	ASM_CLAC
 
@@ -148,7 +148,7 @@ _ASM_NOKPROBE(kprobe_post_entry)
 	movl	-\ret(%ebx), %eax
 .endm
 
-/* Handlers see the ip that is behind a breakpoint. */
+/* Handlers see the ip behind a breakpoint. */
 .macro SET_IP_OF_PROBE
 	movl	KPROBE_ADDR(%eax), %edx
 	incl	%edx
@@ -156,9 +156,9 @@ _ASM_NOKPROBE(kprobe_post_entry)
 .endm
 
 /*
- * Called at the start of a detour: the return address is its first copy, and all
- * else is the probed code's. When no more is asked for than the values of
- * registers, that address is returned to. Otherwise leave as a trap would.
+ * Called at the start of a detour: the return address is that of its first copy, and
+ * everything else belongs to the probed code. If handlers have changed only registers,
+ * return there. Otherwise leave as a trap would.
  */
 SYM_CODE_START(kprobe_detour_entry)
 	SAVE_REGS_IN_DETOUR DETOUR_RETURN
@@ -184,7 +184,10 @@ SYM_CODE_START(kprobe_detour_entry)
 	movl	%ebx, PT_EIP(%esp)
 	jmp	.Lleave_detour
 
-	/* From kprobe_detour_hit(): the hit is not over, and preemption still off. */
+	/*
+	 * Reached from kprobe_detour_hit(): the hit is not over, and preemption is still
+	 * off.
+	 */
 SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
 	movl	%eax, %esp
 	ENCODE_FRAME_POINTER
@@ -195,7 +198,7 @@ SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
 	popfl
 	jmp	.Lleave
 
-/* The same when a post_handler is to be called as well. */
+/* The same when a post_handler has to be called as well. */
 SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	SAVE_REGS_IN_DETOUR DETOUR_RETURN
 	SET_IP_OF_PROBE
@@ -211,8 +214,8 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	jmp	.Lreturn
 
 /*
- * Called in a post way, behind its copy: the probe is current and interrupts are off,
- * as at kprobe_post_entry(). DF is clear, for a function that may set it has no detours.
+ * Called in a post way, behind its copy: the probe is current and interrupts are off, as
+ * at kprobe_post_entry(). DF is clear, because a function that may set it has no detours.
  */
 SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	SAVE_REGS_IN_DETOUR DETOUR_POST_RETURN
@@ -222,23 +225,20 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	jz	.Lback
 	jmp	.Lleave_detour
 SYM_CODE_END(kprobe_detour_entry)
-_ASM_NOKPROBE(kprobe_detour_entry)
 
-/* Never run: its address stands for the start of whatever a detour calls. */
+/* Never run: its address stands for the start of any function that a detour calls. */
 SYM_CODE_START(kprobe_detour_callee)
 	int3
 SYM_CODE_END(kprobe_detour_callee)
-_ASM_NOKPROBE(kprobe_detour_callee)
 #endif
 
 #ifdef CONFIG_KRETPROBES
 /*
- * From the RET of a function whose return address was diverted. That address
- * is put back into its place on the stack, where unwinders recognise it and
- * look up the real one; the registers are saved below it. At the end RET takes
- * the real address from the same place, so that the next who diverted this
- * return finds everything as after a RET of the function itself. The segment
- * registers are those of C on both sides.
+ * Reached by the RET of a function whose return address was diverted. That address is put
+ * back in its place on the stack, where unwinders recognise it and look up the real one;
+ * the registers are saved below it. At the end RET takes the real address from the same
+ * place, so that another user who diverted this return finds everything as after a RET of
+ * the function itself. The segment registers are those of C on both sides.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	pushl	$__kretprobe_trampoline
@@ -251,13 +251,13 @@ SYM_CODE_START(__kretprobe_trampoline)
 	PUSH_REGS_32
 	ENCODE_FRAME_POINTER
 	addl	$2 * 4, PT_OLDESP(%esp)
+	ASM_CLAC
 
 	movl	%esp, %eax
 	leal	PTREGS_SIZE(%esp), %edx
 	call	kretprobe_trampoline_handler
-	movl	%eax, PTREGS_SIZE(%esp)
 
-	/* Have the flags where nothing is left to be done after POPF but RET. */
+	/* Move the flags, so that only RET follows POPF. */
 	movl	PT_EFLAGS(%esp), %eax
 	movl	%eax, PT_OLDSS(%esp)
 	POP_GPRS_32
@@ -266,5 +266,4 @@ SYM_CODE_START(__kretprobe_trampoline)
 	popfl
 	RET
 SYM_CODE_END(__kretprobe_trampoline)
-_ASM_NOKPROBE(__kretprobe_trampoline)
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Fault handlers know the probed code, and nothing of its copies in a detour.
- */
+/* Fault handlers see only the probed code, not its copies in a detour. */
 #include <linux/kprobes.h>
 
 #include "common.h"
@@ -14,7 +12,7 @@ void arch_kprobe_leave_detour(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
 
-/* One has named the instruction to go on at. */
+/* A fault handler has set the instruction at which to continue. */
 void arch_kprobe_resume(struct pt_regs *regs)
 {
 	kprobe_detour_enter(regs->ip, regs);

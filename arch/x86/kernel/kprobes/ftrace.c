@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes on ftrace sites. The instruction is the site itself, which does
- * nothing of its own: there is nothing to copy, and nothing to run.
+ * Probes on ftrace sites. The probed instruction is the site itself, which does nothing:
+ * there is nothing to copy, and nothing to execute.
  */
 #include <linux/ftrace.h>
+#include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
@@ -22,6 +23,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 {
 	unsigned long behind = regs->ip;
 
+	kmsan_unpoison_entry_regs(regs);
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	if (hit_pre_handler(p, regs)) {
 		hit_end(aside);
@@ -44,7 +46,7 @@ static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(nested_ftrace_hit);
 
-/* @ops may be on its way in or out, or serve another probe of the same call. */
+/* @ops may be coming or going, or serve another probe at the same site. */
 static __always_inline void call_from_site(unsigned long site, struct ftrace_ops *ops,
 					   struct pt_regs *regs)
 {
@@ -63,10 +65,10 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 }
 
 /**
- * kprobe_ftrace_handler() - ftrace calls for a site that a probe may hold
+ * kprobe_ftrace_handler() - handle ftrace's call for a site that may have a probe
  * @ip: the site
- * @parent_ip: who called the function
- * @ops: the ftrace_ops that ftrace serves
+ * @parent_ip: caller of the function
+ * @ops: the ftrace_ops that ftrace calls
  * @fregs: registers, ip behind the site
  *
  * Context: Any that is traced.
@@ -74,7 +76,7 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* Nothing is traced that runs before the probe is current, and all else misses. */
+	/* Code that runs before the probe is current is not traced; later hits are missed. */
 	guard(preempt_notrace)();
 	if (likely(!kprobe_ftrace_disabled))
 		call_from_site(ip, ops, ftrace_get_regs(fregs));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pieces of code that insn_test.c probes, and the one way into and out of
- * them. Here are the ones that 64 and 32 bits have in common.
+ * The pieces of code that insn_test.c probes, and the only way into and out of them. This
+ * file has those that 64 and 32 bits have in common.
  *
  * A snippet starts with random registers, flags, stack and memory, and ends
  * where it runs off its end. It may change anything but the direction to its
@@ -62,7 +62,7 @@ insn_\name:
 	STACK_FRAME_NON_STANDARD insn_\name
 .endm
 
-/* -- what they need, and the ones of one width -- */
+/* -- definitions and snippets of one width -- */
 
 #ifdef CONFIG_X86_64
 #include "insn_snippets_64.S"
@@ -334,7 +334,7 @@ SNIPPET loopne
 .Lloopne3:
 END loopne
 
-/* Failure X1: breakpoints that stand in the text for good, as after a return. */
+/* Failure X1: breakpoints that are part of the text, as after a return. */
 SNIPPET padding
 	jmp	.Lpad1
 	int3
@@ -615,7 +615,7 @@ SNIPPET call_stack, SNIPPET_INDIRECT
 	pop	%_ASM_DX
 END call_stack
 
-/* Without SMP there is nothing behind the segment. */
+/* Without SMP the segment has no base. */
 #ifdef CONFIG_SMP
 SNIPPET call_percpu, SNIPPET_INDIRECT
 	jmp	.Lpc2
@@ -674,8 +674,8 @@ END jmp_table
 /* -- short instructions, of which a jump covers several -- */
 
 /*
- * A jump at .Linto_NAME_0, or at one of those behind, is entered at @offsets. No
- * two of the instructions could be exchanged, or left out, and not be missed.
+ * A jump at .Linto_NAME_0, or at one of the instructions behind, is entered at @offsets.
+ * Exchanging or omitting any of the instructions would be noticed.
  */
 .macro INTO name, offsets:vararg
 SNIPPET into_\name
@@ -777,7 +777,7 @@ SNIPPET short_loop
 .Lsl_8:
 END short_loop
 
-/* Calls return to most offsets in what a jump covers. */
+/* Calls return to most offsets in the region of a jump. */
 SNIPPET short_call, SNIPPET_INDIRECT
 	jmp	.Lsc2
 .Lsc1:
@@ -813,7 +813,7 @@ SNIPPET short_call, SNIPPET_INDIRECT
 	cmc
 END short_call
 
-/* Returns, and the filling behind them. */
+/* Returns, and the padding behind them. */
 SNIPPET short_ret
 	jmp	.Lsr4
 .Lsr1:
@@ -942,7 +942,7 @@ SNIPPET pf_next, SNIPPET_FAULTS
 END pf_next
 
 SNIPPET pf_again, SNIPPET_FAULTS
-	/* The fixup mends the address and tries again. */
+	/* The fixup corrects the address and tries again. */
 	mov	$UNMAPPED, %_ASM_CX
 	jmp	.Lpa1
 .Lpa2:
@@ -1010,7 +1010,7 @@ SNIPPET pf_errno, SNIPPET_FAULTS
 .Lpe3:	mov	(%_ASM_CX), %_ASM_SI
 	STEP(4)
 .Lpe4:
-	/* 0 and 6: %_ASM_AX gets an error, %_ASM_SI becomes 0 */
+	/* 0 and 6: %_ASM_AX is set to an error, %_ASM_SI to 0 */
 	_ASM_EXTABLE_TYPE(.Lpe1, .Lpe2, EX_TYPE_EFAULT_REG)
 	_ASM_EXTABLE_TYPE(.Lpe3, .Lpe4, EX_TYPE_ZERO_REG + EX_DATA_REG(6))
 END pf_errno
@@ -1053,7 +1053,7 @@ SNIPPET \name\()_behind_\n, SNIPPET_FAULTS
 END \name\()_behind_\n
 .endm
 
-/* The same with the fixup in front of it, which is come to by a branch as well. */
+/* The same with the fixup in front of it, which is also reached by a branch. */
 .macro FAULT_BEFORE name, at, n
 SNIPPET \name\()_before_\n, SNIPPET_FAULTS
 	mov	$\at, %_ASM_CX
@@ -1089,8 +1089,8 @@ SYM_DATA_START(insn_refused)
 .popsection
 
 /*
- * What must be refused, and is never run; Failures X7, X8. Some need an annotation
- * for objtool.
+ * Instructions that must be refused, and are never run; Failures X7, X8. Some need an
+ * annotation for objtool.
  */
 
 .macro INTRA_FUNCTION_CALL

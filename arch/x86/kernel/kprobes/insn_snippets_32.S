@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included by insn_snippets.S: what it needs to know of 32 bits, and the
- * snippets for which there must be 32 bits.
+ * Included by insn_snippets.S: its definitions for 32 bits, and the snippets that need 32
+ * bits.
  */
 #define COUNTER		%edi
 #define SMALL		%ebp
@@ -51,7 +51,7 @@ SYM_FUNC_START(insn_test_run)
 	movups	MACHINE_XMM + 0x20(%eax), %xmm2
 	movups	MACHINE_XMM + 0x30(%eax), %xmm3
 
-	/* The snippet's address and its flags leave the stack just before it. */
+	/* POPF and RET take these off the stack just before the snippet runs. */
 	push	%edx
 	push	MACHINE_FLAGS(%eax)
 	mov	MACHINE_GPR + 1 * 4(%eax), %ecx
@@ -86,7 +86,7 @@ SYM_FUNC_START(insn_test_exit)
 	mov	.Lflags_out, %ecx
 	mov	%ecx, MACHINE_FLAGS(%eax)
 
-	/* The stack, from where the snippet left it up to where it began. */
+	/* Copy the stack, from where the snippet left it up to where it began. */
 	cld
 	mov	.Lhost_sp, %edx
 	lea	-INSN_TEST_STACK(%edx), %ecx
@@ -150,7 +150,7 @@ SNIPPET alu_reg
 	.byte	0x82, 0xc0, 0x05	/* add $5, %al, the other way */
 END alu_reg
 
-/* What are REX prefixes to 64 bits. */
+/* These opcodes are REX prefixes on 64 bits. */
 SNIPPET inc_dec
 	.irp	r, eax, ecx, edx, ebx, ebp, esi, edi
 	inc	%\r
@@ -314,7 +314,7 @@ SNIPPET locked, SNIPPET_UNDEFINED
 	mov	32(%ebx), %eax
 	lock cmpxchg %edx, 32(%ebx)
 	lock btsl $9, 40(%ebx)
-	jmp	.Llocked1	/* or an emulator may not have the flags ready for the next */
+	jmp	.Llocked1	/* an emulator may not have the flags ready for the next */
 .Llocked1:
 	lock cmpxchg8b 48(%ebx)
 	lock negl 56(%ebx)
@@ -401,8 +401,8 @@ SNIPPET pusha
 END pusha
 
 /*
- * Not into general registers as a whole: a push of a segment register may leave
- * the upper half of its place as it is.
+ * Do not pop whole general registers: a push of a segment register may leave the upper
+ * half of its place unchanged.
  */
 SNIPPET segments
 	push	%cs
@@ -426,7 +426,7 @@ SNIPPET segments
 	STEP(2)
 END segments
 
-/* C must not be entered with these. */
+/* C code must not run with these. */
 SNIPPET segments_null
 	push	%fs
 	xor	%eax, %eax
@@ -468,7 +468,7 @@ END far_pointers
 /* -- direct branches -- */
 
 SNIPPET loop16
-	/* The upper half of %ecx must not count, and stays. */
+	/* The upper half of %ecx is not counted, and does not change. */
 	mov	$0x10002, %ecx
 .Lloop16a:
 	STEP(1)
@@ -504,7 +504,7 @@ SNIPPET jecxz
 .Ljecxz5:
 END jecxz
 
-/* -- vectors: the prefixes of AVX are LES and LDS but for their ModRM -- */
+/* -- vectors: AVX prefixes differ from LES and LDS only by the ModRM byte -- */
 
 SNIPPET sse
 	movups	(%ebx), %xmm0
@@ -574,7 +574,7 @@ SNIPPET gp_pop, SNIPPET_FAULTS
 	_ASM_EXTABLE_TYPE(.Lgpp3, .Lgpp4, EX_TYPE_POP_ZERO | EX_REG_FS)
 END gp_pop
 
-/* -- what must be refused -- */
+/* -- instructions that must be refused -- */
 
 .macro REFUSED_OF_WIDTH
 	REFUSED into, , 0xce

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included by insn_snippets.S: what it needs to know of 64 bits, and the
- * snippets for which there must be 64 bits.
+ * Included by insn_snippets.S: its definitions for 64 bits, and the snippets that need 64
+ * bits.
  */
 #define COUNTER		%r14
 #define SMALL		%r13
@@ -58,7 +58,7 @@ SYM_FUNC_START(insn_test_run)
 	movups	MACHINE_XMM + 0x20(%rax), %xmm2
 	movups	MACHINE_XMM + 0x30(%rax), %xmm3
 
-	/* The snippet's address and its flags leave the stack just before it. */
+	/* POPF and RET take these off the stack just before the snippet runs. */
 	push	%r8
 	push	MACHINE_FLAGS(%rax)
 	mov	MACHINE_GPR + 1 * 8(%rax), %rcx
@@ -111,7 +111,7 @@ SYM_FUNC_START(insn_test_exit)
 	mov	.Lflags_out(%rip), %rcx
 	mov	%rcx, MACHINE_FLAGS(%rax)
 
-	/* The stack, from where the snippet left it up to where it began. */
+	/* Copy the stack, from where the snippet left it up to where it began. */
 	cld
 	mov	.Lhost_sp(%rip), %rdx
 	lea	-INSN_TEST_STACK(%rdx), %rcx
@@ -295,7 +295,7 @@ SNIPPET mem_absolute
 	mov	8(%rdi), %rdx
 END mem_absolute
 
-/* Without SMP there is nothing behind %gs. */
+/* Without SMP %gs has no base. */
 #ifdef CONFIG_SMP
 SNIPPET mem_gs
 	mov	PERCPU(0), %rax
@@ -319,7 +319,7 @@ SNIPPET locked, SNIPPET_UNDEFINED
 	mov	32(%rbx), %rax
 	lock cmpxchg %rdx, 32(%rbx)
 	lock btsq $9, 40(%rbx)
-	jmp	.Llocked1	/* or an emulator may not have the flags ready for the next */
+	jmp	.Llocked1	/* an emulator may not have the flags ready for the next */
 .Llocked1:
 	lock cmpxchg8b 48(%rbx)
 	lock negl 56(%rbx)
@@ -393,7 +393,7 @@ END push_forms
 /* -- direct branches -- */
 
 SNIPPET loop32
-	/* The upper half of %rcx must not count, and is cleared. */
+	/* The upper half of %rcx is not counted, and is cleared. */
 	movabs	$0x100000002, %rcx
 .Lloop32a:
 	STEP(1)
@@ -551,7 +551,7 @@ SNIPPET ss_load, SNIPPET_FAULTS
 	_ASM_EXTABLE(.Lsl1, .Lsl2)
 END ss_load
 
-/* -- what must be refused -- */
+/* -- instructions that must be refused -- */
 
 .macro REFUSED_OF_WIDTH
 	REFUSED iretq, , 0x48, 0xcf

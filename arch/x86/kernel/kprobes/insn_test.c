@@ -2,19 +2,19 @@
 /*
  * Does a probe change what the probed code does?
  *
- * Each snippet of insn_snippets.S runs from random states, first as it is and
- * then with a probe on every one of its instructions. What comes out must be
- * the same: registers, flags, stack and memory. The handlers keep a log, which
- * must be a gapless account of the way through the snippet: each instruction
- * is announced by its pre_handler, its post_handler tells which one is next,
- * and between the two calls at that place no register changes.
+ * Each snippet of insn_snippets.S runs from random states, first without probes and then
+ * with a probe on every one of its instructions. The results must be the same: registers,
+ * flags, stack and memory. The handlers keep a log, which must be a complete account of
+ * the way through the snippet: each instruction is announced by its pre_handler, its
+ * post_handler tells which one is next, and between the two calls at that place no
+ * register changes.
  *
- * Then jumps come in the place of breakpoints. What is in a detour depends on which
- * instructions near one another are probed, so there are rounds with some probes in
- * each; all snippets take part in a round, for they can wait together for their jumps.
+ * Then jumps replace breakpoints. The contents of a detour depend on which instructions
+ * near one another are probed, so there are rounds with some of the probes. All snippets
+ * take part in a round, because they can wait together for their jumps.
  *
  * The states depend on the snippet and on the seed, which the kernel parameter
- * insn_test.seed sets: the run that failed can be repeated.
+ * insn_test.seed sets: a failed run can be repeated.
  */
 #define pr_fmt(fmt) "kprobes_x86_insn: " fmt
 
@@ -41,7 +41,7 @@
 #define MEM_WORDS	128
 #define PERCPU_WORDS	8
 
-/* The registers that a snippet finds something in, see insn_snippets.S. */
+/* Registers with a given meaning in a snippet, see insn_snippets.S. */
 #define GPR_MEM		3
 #define GPR_SP		4
 #define GPR_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 12 : 6)
@@ -61,14 +61,14 @@ u64 insn_test_mem[MEM_WORDS];
 DECLARE_PER_CPU(u64 [PERCPU_WORDS], insn_test_percpu);
 DEFINE_PER_CPU(u64 [PERCPU_WORDS], insn_test_percpu);
 
-/* Everything that a run starts from, and that is left of it. */
+/* The state from which a run starts, and which it leaves. */
 struct world {
 	struct machine machine;
 	u64 mem[MEM_WORDS];
 	u64 percpu[PERCPU_WORDS];
 };
 
-/* What the first run from a state has shown. */
+/* Results of the first run from a state. */
 struct result {
 	struct world after;
 	unsigned int nr_hits;	/* known after the run with both handlers */
@@ -90,7 +90,7 @@ struct insn_probe {
 	unsigned int len;
 };
 
-/* One test at a time, one run at a time, on one CPU. */
+/* Only one test and one run at a time, on one CPU. */
 static struct {
 	const struct snippet *snippet;
 	struct insn_probe *probe;
@@ -114,7 +114,7 @@ static void log_gprs(struct event *e, struct pt_regs *regs)
 		e->gpr[i] = regs_get_register(regs, pt_regs_offset(regs, i));
 }
 
-/* On 32 bits C reaches its memory through these, and the snippet may have changed them. */
+/* On 32 bits C uses these segments for its memory, and the snippet may have changed them. */
 static bool segments_are_flat(void)
 {
 	unsigned int ds, es;
@@ -160,7 +160,7 @@ static unsigned long event_addr(const struct event *e)
 #define ARITHMETIC_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 				 X86_EFLAGS_SF | X86_EFLAGS_OF)
 
-/* A detour returns as the kernel does, which may count that: no flag tells anything then. */
+/* A detour returns like the kernel, which may count returns: then no flag is reliable. */
 static unsigned long kept_flags(unsigned long flags)
 {
 	return cpu_feature_enabled(X86_FEATURE_CALL_DEPTH) ? flags & ~ARITHMETIC_FLAGS : flags;
@@ -172,7 +172,7 @@ static bool same_regs(const struct event *a, const struct event *b)
 	       !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
 }
 
-/* Registers that differ from run to run say nothing about the way. */
+/* Ignore registers that differ from run to run. */
 static u32 digest_event(const struct event *e, u32 digest)
 {
 	unsigned long flags = kept_flags(e->flags);
@@ -185,7 +185,7 @@ static u32 digest_event(const struct event *e, u32 digest)
 	return jhash(&flags, sizeof(flags), digest);
 }
 
-/* What is the same with a probe here and with probes everywhere. */
+/* The part of an event that is the same with a single probe as with probes everywhere. */
 static u32 digest_alone(const struct event *e)
 {
 	struct event copy = *e;
@@ -218,7 +218,7 @@ static int insn_len(u8 *addr)
 	return insn_decode_kernel(&insn, addr) ? -EINVAL : insn.length;
 }
 
-/* Every instruction of the snippet, but for the breakpoints of its own. */
+/* Every instruction of the snippet, except breakpoints of its own. */
 static void place_probes(struct kunit *test, bool post)
 {
 	u8 *end = lab.snippet->start + lab.snippet->size;
@@ -276,7 +276,7 @@ static void random_gprs(struct machine *m, struct rnd_state *rnd)
 	m->gpr[GPR_SMALL] &= 7;
 }
 
-/* All 32 cases of the flags that conditions test, the others by chance. */
+/* All 32 combinations of the flags that conditions test, the other flags at random. */
 static void random_flags(struct machine *m, unsigned int state)
 {
 	unsigned long flags = m->flags;
@@ -304,7 +304,7 @@ static void make_world(unsigned int state)
 }
 
 /*
- * From lab.world into lab.world. Always called from the same place of the same
+ * Run from lab.world into lab.world. Always called from the same place of the same
  * function, so that the stack of the snippet is at the same address each time.
  */
 static noinline void run_world(void)
@@ -319,7 +319,7 @@ static noinline void run_world(void)
 	memcpy(lab.world.percpu, this_cpu_ptr(&insn_test_percpu), sizeof(lab.world.percpu));
 }
 
-/* Lockdep must know when the snippet starts with interrupts off. */
+/* Lockdep must know if the snippet starts with interrupts off. */
 static noinline void run_in_task(void)
 {
 	unsigned long flags = 0;
@@ -382,7 +382,7 @@ static const char *check_start(void)
 	const struct event *first = &lab.event[0];
 	unsigned long *start = lab.before.machine.gpr;
 
-	/* The stack is where run_world() was called. */
+	/* The stack pointer is that of the call in run_world(). */
 	start[GPR_SP] = first->gpr[GPR_SP];
 	if (memcmp(start, first->gpr, sizeof(first->gpr)))
 		return "log: registers at the start";
@@ -473,7 +473,7 @@ enum mode {
 	MOVED,		/* a post_handler that moves the stack pointer */
 };
 
-/* By how much it does. */
+/* The distance by which it moves. */
 static long stack_move;
 
 static const char *judge_both(struct result *result)
@@ -511,7 +511,7 @@ static const char *judge(struct result *result, enum mode mode)
 	return mode == BOTH ? judge_both(result) : judge_pre(result);
 }
 
-/* Called by the tests themselves, so that the stack is as deep in each mode. */
+/* Called by the tests themselves, so that the stack has the same depth in each mode. */
 static noinline __noclone void run_states(struct kunit *test, enum mode mode)
 {
 	static const char * const names[] = { "bare", "pre+post", "pre", "moved" };
@@ -542,7 +542,7 @@ static bool needs_met(const struct snippet *s)
 		return false;
 	if (s->needs & SNIPPET_AVX && !cpu_has_xfeatures(XFEATURE_MASK_YMM, NULL))
 		return false;
-	/* A probe on a landing pad would take it away. */
+	/* A probe on a landing pad would remove it. */
 	if (s->needs & SNIPPET_INDIRECT && cpu_feature_enabled(X86_FEATURE_IBT))
 		return false;
 	return true;
@@ -561,14 +561,14 @@ static void release_cpu(void *unused)
 	migrate_enable();
 }
 
-/* Where per-CPU data and system registers are the same in each run. */
+/* Needed where per-CPU data and system registers must be the same in each run. */
 static void stay_on_cpu(struct kunit *test)
 {
 	migrate_disable();
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
 }
 
-/* Failure X3: a post_handler behind an emulated instruction, and the hits after it. */
+/* Failure X3: a post_handler after an emulated instruction, and the hits after that. */
 static void insn_same_with_probes(struct kunit *test)
 {
 	choose_snippet(test);
@@ -578,9 +578,9 @@ static void insn_same_with_probes(struct kunit *test)
 	run_probed(test, PRE);
 }
 
-/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
+/* -- the same for nested hits: no handlers, but the instruction runs -- */
 
-/* Interrupts stay off here, and a fault within a hit is another matter. */
+/* Interrupts stay off here, and a fault in a hit is a different case. */
 #define NOT_NESTED	(SNIPPET_SETS_IF | SNIPPET_FAULTS)
 
 static noinline notrace void hit_me(void)
@@ -601,7 +601,7 @@ static void remove_outer(void *unused)
 	unregister_kprobe(&outer);
 }
 
-/* Be it a breakpoint or a jump that is hit, the stack has to stay where it is. */
+/* The stack must not depend on whether a breakpoint or a jump is hit. */
 static void add_outer(struct kunit *test)
 {
 	outer = (struct kprobe) {
@@ -646,7 +646,7 @@ static const char *judge_missed(const struct world *after, unsigned long hits,
 	return NULL;
 }
 
-/* How many hits there are is known from a run that is not nested. */
+/* A run that is not nested tells how many hits there are. */
 static void count_hits(struct kunit *test)
 {
 	unsigned int i;
@@ -700,7 +700,7 @@ static void move_stack(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	regs->sp += stack_move;
 }
 
-/* The first snippet does nothing with its stack, and its first instruction is copied. */
+/* The first snippet does not use its stack, and its first instruction is copied. */
 static void insn_post_moves_stack(struct kunit *test)
 {
 	stack_move = *(const long *)test->param_value;
@@ -713,47 +713,47 @@ static void insn_post_moves_stack(struct kunit *test)
 	lab.probe[0].kp.post_handler = move_stack;
 	register_placed(test);
 	run_states(test, MOVED);
-	/* A call in tail position would have less of the stack before it. */
+	/* A tail call would leave less of the stack in front of it. */
 	barrier();
 }
 
 /* -- jumps in place of breakpoints -- */
 
-/* A hit, in short: what its pre_handler and its post_handler saw. */
+/* Summary of a hit: what its pre_handler and its post_handler saw. */
 struct brief {
 	u32 digest;
 	u32 post;
 	unsigned int index;
 };
 
-/* What a run from one state has to leave and to log. */
+/* The result and the log that a run from one state must have. */
 struct standard {
 	struct world after;
 	unsigned int nr;
 	struct brief log[MAX_EVENTS / 2];
 };
 
-/* A snippet among all of them. Bit N of a mask is for its probe N. */
+/* A snippet in the course of all. Bit N of a mask is for its probe N. */
 struct course {
 	struct insn_probe probe[MAX_INSNS];
 	unsigned int nr_probes;
 	struct standard standard[NR_STATES];
-	u64 chosen;		/* those that have a probe in this round */
-	u64 jumped;		/* those that have had a jump in any */
+	u64 chosen;		/* probes of this round */
+	u64 jumped;		/* probes that have had a jump in any round */
 	u64 post_jumped;	/* the same with a post_handler */
-	char obstacles[768];	/* why others have none when they are alone */
+	char obstacles[768];	/* why the others have no jump when they are alone */
 };
 
 static_assert(MAX_INSNS <= 64);
 
-/* Some rounds of one kind. Every @stride'th instruction has a probe, or none if 0. */
+/* Several rounds of one kind. Every @stride'th instruction has a probe, none if 0. */
 struct pass {
 	unsigned int stride;
 	bool nested;
 	const char *(*check)(struct course *c, unsigned int state);
 };
 
-/* One of them, in which the first probe is at the @first instruction. */
+/* One of these rounds; the first probe is at the @first instruction. */
 struct round {
 	const struct pass *pass;
 	unsigned int first;
@@ -775,7 +775,7 @@ static void enter_course(struct course *c)
 	lab.nr_probes = c->nr_probes;
 }
 
-/* Go to the next snippet that this CPU can run, but for those with @without. */
+/* Go to the next snippet that this CPU can run, except those with @without. */
 static struct course *next_course(struct course *c, unsigned long without)
 {
 	for (c = c ? c + 1 : field.course; c < field.course + field.nr; c++) {
@@ -826,7 +826,7 @@ static void add_chosen(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
-/* What happens without probes. */
+/* Record the result without probes. */
 static const char *set_after(struct course *c, unsigned int state)
 {
 	c->standard[state].after = lab.world;
@@ -834,13 +834,13 @@ static const char *set_after(struct course *c, unsigned int state)
 	return NULL;
 }
 
-/* A post_handler sees where it goes on as well. */
+/* A post_handler also sees where execution continues. */
 static u32 digest_post(const struct event *e)
 {
 	return digest_alone(e) ^ jhash(&e->ip, sizeof(e->ip), 0);
 }
 
-/* What happens at breakpoints, all of them with both handlers. */
+/* Record the log with breakpoints, all of them with both handlers. */
 static const char *set_log(struct course *c, unsigned int state)
 {
 	struct standard *standard = &c->standard[state];
@@ -883,7 +883,7 @@ static const char *check_brief_post(const struct brief *brief, const struct even
 	return NULL;
 }
 
-/* The log must be the standard without the probes that are not there. */
+/* The log must be the standard one, without the probes that are missing. */
 static const char *check_brief(const struct standard *standard, u64 chosen, bool post)
 {
 	const struct event *e = lab.event, *end = e + lab.nr_events;
@@ -948,7 +948,7 @@ static void forget_missed(void)
 		lab.probe[i].kp.nmissed = 0;
 }
 
-/* The one place from which the runs of all passes come, for the stack's sake. */
+/* The runs of all passes come from this one place, so that their stacks are the same. */
 static noinline void run_course(struct kunit *test, struct course *c, const struct round *round)
 {
 	const char *wrong = NULL;
@@ -985,7 +985,7 @@ static const struct arch_optimized_insn *optinsn_at(struct kprobe *point)
 	return &container_of(point, struct optimized_kprobe, kp)->optinsn;
 }
 
-/* The probe whose jump leads to @point as well. */
+/* Find the probe whose jump also leads to @point. */
 static struct kprobe *owner_of(struct kprobe *point)
 {
 	const struct arch_optimized_insn *optinsn;
@@ -1002,7 +1002,7 @@ static struct kprobe *owner_of(struct kprobe *point)
 	return NULL;
 }
 
-/* A jump that begins before the probe may leave its breakpoint where it is. */
+/* A jump that begins before the probe may leave the probe's breakpoint in place. */
 static bool has_own_jump(struct kprobe *point)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(point);
@@ -1024,7 +1024,7 @@ static bool has_jump(struct kprobe *point)
 	return point && has_own_jump(point);
 }
 
-/* Who says that there is a jump must be right, and nobody may have one by halves. */
+/* A reported jump must be in the text, and no jump may be incomplete. */
 static bool note_jump(struct kunit *test, struct course *c, unsigned int n, bool alone)
 {
 	bool post = c->probe[n].kp.post_handler;
@@ -1084,7 +1084,7 @@ static void run_round(struct kunit *test, const struct round *round)
 		kunit_release_action(test, allow_jumps, NULL);
 }
 
-/* Up to the pass that checks nothing. */
+/* Run passes up to the one that checks nothing. */
 static void run_passes(struct kunit *test, const struct pass *pass, unsigned long without)
 {
 	struct round round = { .without = without };
@@ -1136,7 +1136,7 @@ static void insn_same_when_missed_with_jumps(struct kunit *test)
 	run_passes(test, passes, NOT_NESTED | SNIPPET_COMPUTED);
 }
 
-/* Tells which of a snippet's instructions have never been reached by a jump. */
+/* Report which instructions of a snippet were never reached by a jump. */
 static void insn_jumped(struct kunit *test)
 {
 	const struct course *c;
@@ -1153,9 +1153,9 @@ static void insn_jumped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !c->jumped, !!(lab.snippet->needs & SNIPPET_BACKWARDS));
 }
 
-/* Of all instructions, in percent: fewer, and nothing much has been tested. */
+/* Percentage of all instructions; with fewer, not much was tested. */
 #define MIN_JUMPED	80
-/* Of those that have a jump without a post_handler. */
+/* Percentage of those that have a jump without a post_handler. */
 #define MIN_POST_JUMPED	95
 
 static void insn_most_jumped(struct kunit *test)
@@ -1177,7 +1177,7 @@ static void insn_most_jumped(struct kunit *test)
 	KUNIT_EXPECT_GE(test, 100 * post, MIN_POST_JUMPED * jumped);
 }
 
-/* -- what must be refused -- */
+/* -- instructions that must be refused -- */
 
 static void expect_refused(struct kunit *test, u8 *addr, int err, const char *what)
 {
@@ -1201,7 +1201,7 @@ static void insn_refused_form(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, text, lab.snippet->start, lab.snippet->size);
 }
 
-/* Probed or not, only the first byte of an instruction may be probed. */
+/* With or without a probe there, only the first byte of an instruction may be probed. */
 static void refuse_inner_bytes(struct kunit *test)
 {
 	u8 *addr = lab.snippet->start;
@@ -1244,7 +1244,7 @@ static const void *next_snippet(const void *prev, char *desc)
 	return next_of(insn_snippets, insn_snippets_end, prev, desc);
 }
 
-/* Where they are is found in the same way in each: some will do. */
+/* The boundaries are found in the same way in each snippet, so some are enough. */
 static const void *next_of_some(const void *prev, char *desc)
 {
 	unsigned int i;
@@ -1309,7 +1309,7 @@ static void check_text(void *context)
 			    "text left changed");
 }
 
-/* The first action to be added is the last to run: when all probes are gone. */
+/* Actions run in reverse order, so this runs when all probes are gone. */
 static int insn_test_init(struct kunit *test)
 {
 	return kunit_add_action(test, check_text, test);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What insn_test.c and insn_snippets.S agree on. See insn_snippets.S for how a
+ * Definitions that insn_test.c and insn_snippets.S share. insn_snippets.S describes how a
  * snippet is written and what it may use.
  */
 #ifndef _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
 #define _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
 
-/* Bytes of the stack that a snippet starts with. */
+/* Bytes of stack with which a snippet starts. */
 #define INSN_TEST_STACK		256
 
 #ifdef CONFIG_X86_64
@@ -23,15 +23,15 @@
 #define MACHINE_XMM		(MACHINE_FLAGS + 2 * INSN_TEST_WORD)
 #define MACHINE_STACK		(MACHINE_XMM + 4 * 16)
 
-/* What a snippet needs or does. */
+/* Properties and requirements of a snippet. */
 #define SNIPPET_VOLATILE	0x01	/* leaves values that differ from run to run */
 #define SNIPPET_SETS_IF		0x02	/* may not run where interrupts must stay off */
 #define SNIPPET_FAULTS		0x04	/* takes an exception on purpose */
 #define SNIPPET_CX16		0x08	/* CPU features */
 #define SNIPPET_AVX		0x10
-#define SNIPPET_INDIRECT	0x20	/* branches indirectly, to other than ENDBR */
+#define SNIPPET_INDIRECT	0x20	/* has indirect branches to instructions other than ENDBR */
 #define SNIPPET_UNDEFINED	0x40	/* has flags undefined for a while */
-#define SNIPPET_COMPUTED	0x80	/* goes to where no branch and no fixup leads */
+#define SNIPPET_COMPUTED	0x80	/* continues where no branch and no fixup leads */
 #define SNIPPET_BACKWARDS	0x100	/* sets the direction flag */
 
 #ifndef __ASSEMBLY__
@@ -45,7 +45,7 @@ struct snippet {
 	unsigned long needs;
 };
 
-/* All that a snippet can read or write, but for the global memory. */
+/* Everything that a snippet can read or write, except the global memory. */
 struct machine {
 	unsigned long gpr[INSN_TEST_GPRS];	/* by register number */
 	unsigned long flags;

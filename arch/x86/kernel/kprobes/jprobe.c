@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How a jprobe's handler is called where a call may be checked: 64 bits.
- */
+/* Calling a jprobe's handler on 64 bits, where indirect calls may be checked. */
 #include <linux/cfi.h>
 #include <linux/kprobes.h>
 
 #include "common.h"
 
 /*
- * With FineIBT the caller names the type, and what is called is a check before the
- * function, the only place there that an indirect call may come to. No caller's type
- * is known here but that of the handler itself. kCFI has its check in callers in C.
+ * With FineIBT the caller passes the type, and calls a check in front of the function,
+ * the only place there that an indirect call may reach. Only the type of the handler
+ * itself is known here. kCFI does its check in callers in C.
  */
 void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *stack)
 {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Calls a jprobe's handler as its function was called: jprobe_64.S for 32 bits.
- */
+/* Calls a jprobe's handler as its function was called: jprobe_64.S for 32 bits. */
 #include <linux/linkage.h>
-#include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
 /*
  * void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *stack)
@@ -34,4 +31,3 @@ SYM_FUNC_START(arch_call_jprobe)
 	leave
 	RET
 SYM_FUNC_END(arch_call_jprobe)
-_ASM_NOKPROBE(arch_call_jprobe)

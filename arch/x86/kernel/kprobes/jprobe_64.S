@@ -3,19 +3,19 @@
  * Calls a jprobe's handler as its function was called.
  */
 #include <linux/linkage.h>
-#include <asm/asm.h>
 #include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/ptrace-abi.h>
 
-	.text
+	.section .kprobes.text, "ax"
 
 /*
  * void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
  *		     u32 hash)
  *
- * The arguments are in registers and in the words above the return address. %al tells
- * a variadic function of vector registers, %r10 a checked function the type.
+ * The arguments are in registers and in the words above the return address. %al tells a
+ * variadic function how many vector registers are used, %r10 tells a checked function the
+ * type.
  */
 SYM_FUNC_START(jprobe_thunk)
 	pushq	%rbp
@@ -38,4 +38,3 @@ SYM_FUNC_START(jprobe_thunk)
 	leave
 	RET
 SYM_FUNC_END(jprobe_thunk)
-_ASM_NOKPROBE(jprobe_thunk)

@@ -2,9 +2,9 @@
 /*
  * Jumps: whether a probe can have one, and how it is written.
  *
- * The text goes from breakpoint to jump and back in steps that every CPU has seen
- * before the next is made. There is a breakpoint at the start, and one wherever
- * region.c asks for one, while anything else changes.
+ * The text changes from breakpoint to jump and back in steps, and every CPU has seen a
+ * step before the next is made. While anything else changes there is a breakpoint at the
+ * start, and wherever region.c asks for one.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -14,7 +14,7 @@
 
 #include "detour.h"
 
-/* The most bytes before a probe at which a jump begins. Never falls. */
+/* Most bytes between the start of a jump and its probe. Never falls. */
 static unsigned int lead_max;
 
 unsigned int arch_jump_lead(const struct optimized_kprobe *op)
@@ -22,7 +22,7 @@ unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 	return op->optinsn.lead;
 }
 
-/* 0 is right as long as no detour has another. */
+/* Returns 0 as long as no detour has another lead. */
 unsigned int arch_jump_lead_max(void)
 {
 	/* Pairs with the release in note_lead(). */
@@ -40,7 +40,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 
-	/* Read with kprobe_mutex held only: @size has not been written. */
+	/* Readers hold kprobe_mutex, since @size has not been written. */
 	optinsn->insn = NULL;
 	optinsn->why = why;
 	optinsn->why_at = at;
@@ -48,7 +48,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	return -EOPNOTSUPP;
 }
 
-/* Before anybody can find the detour. */
+/* Called before the detour can be found. */
 static void note_lead(const struct arch_optimized_insn *optinsn)
 {
 	if (optinsn->lead <= lead_max)
@@ -58,7 +58,7 @@ static void note_lead(const struct arch_optimized_insn *optinsn)
 	smp_store_release(&lead_max, optinsn->lead);
 }
 
-/* With text_mutex held, and what keeps the reservations of others as they are. */
+/* Called with text_mutex held, and with the locks that keep others' reservations stable. */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -84,8 +84,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	note_lead(optinsn);
 	/*
-	 * Publish the rest of it to those who take no lock; pairs with the acquire in
-	 * covering_probe(). An attempt that fails before this has shown them nothing.
+	 * Publish the rest to lockless readers; pairs with the acquire in
+	 * covering_probe(). An attempt that fails before this has published nothing.
 	 */
 	smp_store_release(&optinsn->size, region.size);
 
@@ -99,19 +99,22 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 	return op->optinsn.size && offset < max(op->optinsn.size, op->optinsn.lead + 1);
 }
 
-/* Where probes have breakpoints when there is no jump. */
+/* Offsets of the breakpoints that probes have without a jump. */
 static u8 probes_at(const struct arch_optimized_insn *optinsn)
 {
 	return optinsn->sharing | BIT(optinsn->lead);
 }
 
-/* Where else there are breakpoints: at the start of the jump, and where it contains one. */
+/* Offsets of other breakpoints: at the start of the jump, and where it contains one. */
 static u8 guards_at(const struct arch_optimized_insn *optinsn)
 {
 	return (optinsn->traps | BIT(0)) & ~probes_at(optinsn);
 }
 
-/* The guards' breakpoints, or the original bytes there. Those of probes stay. */
+/*
+ * Write the guards' breakpoints, or the original bytes back. Those of probes stay. Return
+ * whether there are guards.
+ */
 static bool poke_guards(struct optimized_kprobe *op, bool trap)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -133,7 +136,7 @@ static bool poke_guards(struct optimized_kprobe *op, bool trap)
 	return guards;
 }
 
-/* What there is in the text of a guarded jump until it is written. */
+/* Fill in the text of a guarded region before its jump is written. */
 static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
@@ -144,7 +147,7 @@ static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
 		bytes[at] = traps & BIT(at) ? INT3_INSN_OPCODE : optinsn->original[at];
 }
 
-/* All bytes behind the first. The jump has a breakpoint wherever one is to stay. */
+/* Write all bytes behind the first. The jump has a breakpoint wherever one has to stay. */
 static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
 {
 	kprobe_poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, op->optinsn.size - 1);
@@ -171,7 +174,7 @@ void arch_guard_kprobes(struct list_head *oplist)
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
-		/* Now it is written, and nobody has been there. */
+		/* The slot is written now, and no CPU has been in it. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.guarded, true);
 		if (!op->optinsn.chained)
@@ -181,7 +184,7 @@ void arch_guard_kprobes(struct list_head *oplist)
 		kprobe_poke_sync();
 }
 
-/* But for the probes' breakpoints, all that the jumps would cover is original again. */
+/* Restore the text that the jumps would cover, except the probes' breakpoints. */
 void arch_unguard_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
@@ -198,7 +201,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.guarded, false);
 }
 
-/* To perf: a jump has come or gone, and the guards were or are there. */
+/* Tell perf that a jump was written or removed; before or after that the guards are there. */
 static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
 	void *addr = (void *)jump_addr(&op->kp);
@@ -214,7 +217,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	struct optimized_kprobe *op, *next;
 	u8 jump[MAX_OPTIMIZED_LENGTH];
 
-	/* The jump of another probe leads to these. */
+	/* Chained probes have no jump: that of another probe leads to them. */
 	list_for_each_entry_safe(op, next, oplist, list) {
 		if (op->optinsn.chained)
 			list_del_init(&op->list);
@@ -235,7 +238,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	kprobe_poke_sync();
 }
 
-/* Leaves the breakpoints of the probes in place. */
+/* The breakpoints of the probes stay in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
@@ -257,7 +260,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	list_splice_tail_init(oplist, done_list);
 }
 
-/* A guest of Xen cannot switch off its interrupts for the copy by POPF. */
+/* In a Xen guest POPF cannot switch off interrupts for the copy. */
 bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
 	if (cpu_feature_enabled(X86_FEATURE_XENPV))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions that opt_test.c probes at the label .Lprobe_NAME, and what it has to
- * find there: either the size of the jump and the offsets at which it must have a
- * breakpoint, or the reason why there is no jump.
+ * Functions that opt_test.c probes at the label .Lprobe_NAME, and the expected result:
+ * either the size of the jump and the offsets at which it must have a breakpoint, or the
+ * reason why there is no jump.
  *
  * Most are never run. Each has a return before the next, and is one symbol.
  */
@@ -72,7 +72,7 @@ opt_\name:
 	STACK_FRAME_NON_STANDARD opt_\name
 .endm
 
-/* As DONE, but what follows is not filling. */
+/* As DONE, but the text behind it is not padding. */
 .macro END name
 	DONE \name
 opt_behind_\name:
@@ -105,7 +105,7 @@ opt_behind_\name:
 
 .text
 
-/* -- nobody comes into the region -- */
+/* -- no branch into the region -- */
 
 JUMP one_instruction, 5
 .Lprobe_one_instruction:
@@ -140,7 +140,7 @@ JUMP branch_out, 5
 .Lout_branch_out:
 DONE branch_out
 
-/* Nobody comes to what fills the space behind these. */
+/* The padding behind these is never reached. */
 JUMP filled_behind_ret, 5
 .Lprobe_filled_behind_ret:
 	ANNOTATE_UNRET_SAFE
@@ -226,7 +226,7 @@ JUMP into_by_itself, 5, AT(1)
 	BYTES into_by_itself
 DONE into_by_itself
 
-/* A branch that ends where the region begins is none into it. */
+/* A branch to the start of the region does not enter it. */
 JUMP into_behind_jmp8, 5, AT(2)
 	cmc
 	jc	.Ltarget_into_behind_jmp8
@@ -274,8 +274,8 @@ ENTERED_TOO_OFTEN into_3_4_5_6, "jump into the region at +3", 3, 4, 5, 6
 ENTERED_TOO_OFTEN into_4_5_6_7, "jump into the region at +7", 4, 5, 6, 7
 
 /*
- * Where no instruction starts there is nothing that a copy could be of. For IBT
- * objtool looks at the linked kernel, from which nothing can be hidden.
+ * A place where no instruction starts cannot have a copy. For IBT objtool checks the
+ * linked kernel, from which nothing can be hidden.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 NO_JUMP into_an_operand, "jump into the region at +2"
@@ -288,7 +288,7 @@ NO_JUMP into_an_operand, "jump into the region at +2"
 DONE into_an_operand
 #endif
 
-/* -- the part of a function that is in another place -- */
+/* -- cold parts of functions -- */
 
 JUMP hot, 5, AT(2)
 .Lprobe_hot:
@@ -417,7 +417,7 @@ JUMP calls, 6, AT(2)|AT(4)
 	BYTES calls
 DONE calls
 
-/* -- what cannot be done elsewhere -- */
+/* -- instructions that cannot run elsewhere -- */
 
 .macro STAYS name, why, insn:vararg
 NO_JUMP \name, "\why"
@@ -464,7 +464,7 @@ DONE call_by_stack
 
 /* -- jumps whose target is not in the text -- */
 
-/* With IBT they lead to landing pads only. */
+/* With IBT they lead only to landing pads. */
 #ifdef CONFIG_X86_KERNEL_IBT
 JUMP jump_table, 5
 #else
@@ -504,14 +504,14 @@ JUMP jump_to_another, 5
 	jmp	opt_branch
 DONE jump_to_another
 
-/* The code there is not decoded and may branch back. */
+/* The code there is not decoded, and may branch back. */
 NO_JUMP jump_into_another, "indirect jump at +1"
 .Lprobe_jump_into_another:
 	BYTES jump_into_another
 	jmp	.Lbranch_in
 DONE jump_into_another
 
-/* -- ends -- */
+/* -- no room in front of the end -- */
 
 NO_JUMP too_short, "too short at +3"
 	BYTES too_short
@@ -537,7 +537,7 @@ LAST before_return_into_second, 4, 5, AT(1), 7
 LAST before_return_into_third, 4, 5, AT(2), 8
 LAST before_return_into_fourth, 4, 5, AT(3), 9
 
-/* Two branches may come in, one of them to the probe. */
+/* Two branches enter the region, one of them at the probe. */
 LEAD before_entered, 2, 5, AT(2)|AT(3)
 	jc	.Lprobe_before_entered
 	jc	.Lnext_before_entered
@@ -548,7 +548,10 @@ LEAD before_entered, 2, 5, AT(2)|AT(3)
 	cmc
 END before_entered
 
-/* The last byte of the displacement cannot be a breakpoint, so it is left out. */
+/*
+ * The last byte of the displacement cannot be a breakpoint. With a lead of 4 it would have
+ * to be one, so the lead is 5.
+ */
 LEAD before_entered_return, 5, 5
 	jc	.Lprobe_before_entered_return
 	BYTES before_entered_return
@@ -605,9 +608,9 @@ NO_JUMP behind_long, "too short at +1"
 .Lprobe_behind_long:
 END behind_long
 
-/* -- what is not decoded -- */
+/* -- code that cannot be decoded -- */
 
-/* The last of its instructions goes on in what follows. */
+/* Its last instruction continues in the text behind it. */
 #ifndef CONFIG_X86_KERNEL_IBT
 NO_JUMP undecodable, "function cannot be decoded"
 .Lprobe_undecodable:
@@ -626,8 +629,8 @@ SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
 /* -- functions that are run, and offsets in them -- */
 
 /*
- * int opt_branch(int in): comes to opt_branch_in from above, and returns 5, or by
- * a branch, and returns 4.
+ * int opt_branch(int in): returns 5 if opt_branch_in is reached from above, 4 if it is
+ * reached by a branch.
  */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_branch)
@@ -655,8 +658,8 @@ SYM_DATA(opt_branch_in, .long .Lbranch_in - opt_branch)
 .popsection
 
 /*
- * long opt_tail(long n, int in): returns n + 2. Comes to opt_tail_probe from above, or,
- * if @in is true, by a branch. Behind its last byte is another symbol.
+ * long opt_tail(long n, int in): returns n + 2. opt_tail_probe is reached from above or,
+ * if @in is true, by a branch. Another symbol follows its last byte.
  */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_tail)
@@ -690,8 +693,8 @@ SYM_DATA(opt_tail_end, .long .Ltail_end - opt_tail)
 .popsection
 
 /*
- * long opt_chain(long n, int in): returns n + 3. Instructions of one and two bytes, one
- * behind the other; if @in is true the way in is a branch to the third of them.
+ * long opt_chain(long n, int in): returns n + 3. Consecutive instructions of one and two
+ * bytes; if @in is true it is entered by a branch to the third of them.
  */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_chain)
@@ -733,7 +736,7 @@ SYM_FUNC_START(opt_stack_inner)
 SYM_FUNC_END(opt_stack_inner)
 STACK_FRAME_NON_STANDARD opt_stack_inner
 
-/* For a handler that has pushed the return address once more: result 42. */
+/* For a handler that has pushed the return address again: the result is 42. */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_stack_injected)
 	mov	$42, %eax
@@ -743,8 +746,8 @@ SYM_FUNC_END(opt_stack_injected)
 STACK_FRAME_NON_STANDARD opt_stack_injected
 
 /*
- * long opt_stack(long n): returns what opt_stack_inner() does, which is n, less
- * the number of bytes by which that leaves the stack higher than it found it.
+ * long opt_stack(long n): returns the result of opt_stack_inner(), which is n, minus the
+ * number of bytes by which that leaves the stack higher than it found it.
  */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_stack)
@@ -768,8 +771,9 @@ SYM_DATA(opt_stack_inner_last_at, .long .Lopt_stack_inner_last - opt_stack_inner
 	.popsection
 
 /*
- * No-operations, and a return in the upper half of a cache line. In front is room to
- * count calls; objtool takes a function only, and not one that begins with a landing pad.
+ * No-operations, and a return in the upper half of a cache line. In front there is room
+ * to count calls; objtool accepts only a function, and not one that begins with a landing
+ * pad.
  */
 	.skip	16, 0xcc
 	.balign	64, 0xcc

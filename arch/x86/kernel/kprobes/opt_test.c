@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which places can have a jump, what it looks like there, and why others have
- * none: one row of opt_snippets.S for each rule of region.c. What is in the text
- * is what counts, whatever the flags say.
+ * Which places can have a jump, what the jump looks like, and why other places have none:
+ * one row of opt_snippets.S for each rule of region.c. Only the text counts, whatever the
+ * flags say.
  *
- * All rows are probed before the first of them is looked at, for they can wait
+ * All rows are probed before the first of them is checked, because they can wait
  * together.
  */
 #define pr_fmt(fmt) "kprobes_x86_opt: " fmt
 
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -21,16 +20,20 @@
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
+
+#include "jumps.h"
 #include "opt_test.h"
+#include "optimize.h"
 
 #define CS_PREFIX	0x2e
 /* Bytes to compare: more than a jump has, but none of the next row. */
 #define WINDOW		(MAX_OPTIMIZED_LENGTH + 3)
 
-/* The sum is not for objtool to see, who warns of what is called there. */
+/* Hide the sum from objtool, which warns about calls into the middle of functions. */
 static u8 *inside(const void *fn, u32 offset)
 {
 	OPTIMIZER_HIDE_VAR(fn);
@@ -43,7 +46,7 @@ static u8 *in_opt_branch(u32 offset)
 	return inside(opt_branch, offset);
 }
 
-/* A probe, and the text from where its jump is to begin on as it was before. */
+/* A probe, and the former text from where its jump should begin. */
 struct subject {
 	struct kprobe kp;
 	u8 *jump;
@@ -123,7 +126,7 @@ static void expect_original(struct kunit *test, const struct subject *s)
 
 /* -- one row after the other -- */
 
-/* Where the jump goes, if there is one of @size bytes. */
+/* Return the target of the jump, if there is one of @size bytes. */
 static u8 *jump_target(const u8 *addr, unsigned int size)
 {
 	s32 disp;
@@ -133,13 +136,13 @@ static u8 *jump_target(const u8 *addr, unsigned int size)
 	return (u8 *)addr + size + disp;
 }
 
-/* Where that is to be. */
+/* Return the target that the jump should have. */
 static u8 *detour_entry(const struct arch_optimized_insn *optinsn)
 {
 	return optinsn->insn + (optinsn->lead ? optinsn->copy_at[0] : sizeof(long));
 }
 
-/* The same as has_jump() where the last byte of another jump may look like the first. */
+/* As has_jump(), for a place where the last byte of another jump may look like the first. */
 static bool has_own_jump(const struct subject *s)
 {
 	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
@@ -210,7 +213,7 @@ static const void *next_rule(const void *prev, char *desc)
 	return rule;
 }
 
-/* -- what others rewrite -- */
+/* -- text that others rewrite -- */
 
 static DEFINE_STATIC_KEY_FALSE(opt_test_key);
 
@@ -252,7 +255,7 @@ static bool is_reserved(u8 *addr)
 	return reserved;
 }
 
-/* The instruction in front of what others rewrite in the function at @addr. */
+/* Find the instruction in front of text that others rewrite in the function at @addr. */
 static u8 *in_front_of_reserved(u8 *addr, unsigned int *len)
 {
 	struct insn insn;
@@ -285,7 +288,7 @@ static void expect_reserved(struct kunit *test, void *function)
 	snprintf(why, sizeof(why), "rewritten by others at +%u", len);
 	s = subject_add(test, addr);
 	wait_for_kprobe_optimizer();
-	/* A jump may be before it. */
+	/* A jump may begin before it. */
 	optinsn = &op_of(s)->optinsn;
 	if (optinsn->lead)
 		KUNIT_EXPECT_LE(test, optinsn->size, optinsn->lead + len);
@@ -310,7 +313,7 @@ static void opt_static_call(struct kunit *test)
 	expect_reserved(test, opt_calling);
 }
 
-/* -- traps in the region, hit -- */
+/* -- hits of traps in the region -- */
 
 static void expect_branch(struct kunit *test, unsigned int from_above, unsigned int by_branch)
 {
@@ -335,40 +338,33 @@ static void opt_entered_by_trap(struct kunit *test)
 	expect_branch(test, 0, 0);
 }
 
-/*
- * Until all have left the region it has its traps, of which one is @trap bytes from the
- * probe, and the probe's breakpoint. That lasts for as long as this task does not call the
- * scheduler.
- */
-static bool becomes_guarded(const struct subject *s, int trap)
+static void enable_worker(void *unused)
 {
-	unsigned int i;
-
-	for (i = 0; i < 50 && !has_jump(s); i++) {
-		if (s->kp.addr[0] == INT3_INSN_OPCODE && s->kp.addr[trap] == INT3_INSN_OPCODE)
-			return true;
-		mdelay(1);
-	}
-
-	return false;
+	enable_delayed_work(&kprobe_optimizer);
 }
 
-/* The worker may have been waiting for this CPU, so try again. */
+/*
+ * Add a probe whose region has its traps, of which one is @trap bytes from the probe, and the
+ * probe's breakpoint. The worker's part is done here, so that this lasts until there is other
+ * work for it.
+ */
 static struct subject *add_guarded(struct kunit *test, u8 *addr, u32 lead, int trap,
 				   kprobe_post_handler_t post)
 {
-	struct subject *s = NULL;
-	unsigned int tries;
+	struct subject *s;
 
-	for (tries = 0; tries < 20; tries++) {
-		s = subject_add_with(test, addr, lead, post);
-		if (becomes_guarded(s, trap))
-			return s;
-		subject_remove(test, s);
-	}
-	KUNIT_FAIL_AND_ABORT(test, "never seen on its way to a jump");
+	disable_delayed_work_sync(&kprobe_optimizer);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, enable_worker, NULL), 0);
+	s = subject_add_with(test, addr, lead, post);
+	kprobe_optimize_prepare_queued();
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_TRUE(test, kprobe_jumps_begin());
+	kunit_release_action(test, enable_worker, NULL);
 
-	return NULL;
+	KUNIT_EXPECT_EQ(test, addr[0], INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, addr[trap], INT3_INSN_OPCODE);
+
+	return s;
 }
 
 static struct subject *add_branch_guarded(struct kunit *test, kprobe_post_handler_t post)
@@ -406,7 +402,7 @@ static void opt_disabled_while_guarded(struct kunit *test)
 
 /* -- neighbours in the region -- */
 
-/* One jump reaches both, and contains a breakpoint for the second where a branch comes in. */
+/* One jump serves both probes, and has a breakpoint for the second where a branch comes in. */
 static void expect_shared(struct kunit *test, const struct subject *outer,
 			  const struct subject *inner, bool on_trap)
 {
@@ -416,7 +412,10 @@ static void expect_shared(struct kunit *test, const struct subject *outer,
 	KUNIT_EXPECT_EQ(test, *inner->kp.addr == INT3_INSN_OPCODE, on_trap);
 }
 
-/* Its breakpoint stays when the jump around goes, be it where a trap is or not. */
+/*
+ * The neighbour's breakpoint stays when the jump over it is removed, whether or not a
+ * trap is there.
+ */
 static void expect_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
 	struct subject *outer, *inner;
@@ -451,7 +450,7 @@ static void opt_neighbour_off_trap(struct kunit *test)
 	expect_neighbour(test, in_opt_branch(opt_branch_second), 0);
 }
 
-/* What the jump replaces is not what stood there while the neighbour did. */
+/* The bytes that the jump replaces are not those that were there with the neighbour. */
 static void expect_earlier_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
 	struct subject *outer, *inner;
@@ -484,7 +483,7 @@ static void opt_neighbour_came_first(struct kunit *test)
 	expect_earlier_neighbour(test, in_opt_branch(opt_branch_second), 0);
 }
 
-/* Its instruction is one of those that the jump covers, whatever it can say itself. */
+/* Its instruction is one of those that the jump covers, even if it is disabled. */
 static void expect_disabled_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
 	struct subject *outer, *inner;
@@ -508,13 +507,13 @@ static void expect_disabled_neighbour(struct kunit *test, u8 *inner_addr, unsign
 	expect_original(test, outer);
 }
 
-/* It has a detour of its own, which has nothing to say about the trap. */
+/* The neighbour has its own detour, which must not be used for the trap. */
 static void opt_disabled_neighbour(struct kunit *test)
 {
 	expect_disabled_neighbour(test, in_opt_branch(opt_branch_second), 0);
 }
 
-/* The trap is not its breakpoint. */
+/* The trap is not the neighbour's breakpoint. */
 static void opt_disabled_neighbour_on_trap(struct kunit *test)
 {
 	expect_disabled_neighbour(test, in_opt_branch(opt_branch_in), 1);
@@ -539,7 +538,7 @@ static void expect_tail_jump(struct kunit *test, const struct subject *s)
 	expect_jump(test, s, 5, BIT(2));
 }
 
-/* From above by the jump, and by a branch by the breakpoint that is in it. */
+/* From above the hit comes by the jump, and by a branch by the breakpoint in the jump. */
 static void expect_tail(struct kunit *test, unsigned int expected)
 {
 	hits = 0;
@@ -570,7 +569,7 @@ static void opt_lead(struct kunit *test)
 	expect_tail(test, 0);
 }
 
-/* Whatever is written there, readers of the text find what it was. */
+/* Readers of the text see the original, whatever is written there. */
 static void opt_lead_read(struct kunit *test)
 {
 	struct subject *s;
@@ -588,7 +587,7 @@ static void opt_lead_read(struct kunit *test)
 	}
 }
 
-/* The breakpoint in front is none of a probe, and is there before the jump is. */
+/* The breakpoint in front belongs to no probe, and is there before the jump is. */
 static void opt_lead_guarded(struct kunit *test)
 {
 	const int lead = opt_tail_probe - opt_tail_start;
@@ -636,7 +635,10 @@ static void expect_overlap(struct kunit *test, bool lead_first)
 {
 	struct subject *lead, *plain;
 
-	/* At the test, with the branch behind it and the first instruction of the other. */
+	/*
+	 * The probe at the test, with the branch behind it and the first instruction of
+	 * the other.
+	 */
 	if (lead_first)
 		lead = add_tail(test, NULL);
 	wait_for_kprobe_optimizer();
@@ -664,7 +666,49 @@ static void opt_lead_overlaps(struct kunit *test)
 	expect_overlap(test, true);
 }
 
-/* Where a handler of another probe sends the CPU. */
+static int refuse_detour(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	return -EINVAL;
+}
+
+static void allow_detours(void *unused)
+{
+	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+}
+
+/* A third probe, without a jump, takes away the jump that keeps another one away. */
+static void opt_lead_makes_way(struct kunit *test)
+{
+	struct subject *lead, *plain, *between;
+
+	lead = add_tail(test, NULL);
+	wait_for_kprobe_optimizer();
+	plain = subject_add(test, in_opt_tail(opt_tail_start - 2 - 2));
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_own_jump(lead));
+	KUNIT_EXPECT_FALSE(test, has_own_jump(plain));
+
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, allow_detours, NULL), 0);
+	optimize_prepare_detour = refuse_detour;
+	between = subject_add(test, in_opt_tail(opt_tail_start + 1));
+	wait_for_kprobe_optimizer();
+	kunit_release_action(test, allow_detours, NULL);
+	KUNIT_EXPECT_FALSE(test, has_own_jump(lead));
+	KUNIT_EXPECT_TRUE(test, has_own_jump(plain));
+	hits = 0;
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 0), 7);
+	KUNIT_EXPECT_EQ(test, hits, 3);
+	KUNIT_EXPECT_EQ(test, opt_tail(5, 1), 7);
+	KUNIT_EXPECT_EQ(test, hits, 5);
+
+	subject_remove(test, between);
+	subject_remove(test, plain);
+	subject_remove(test, lead);
+	expect_tail(test, 0);
+	expect_original(test, lead);
+}
+
+/* The address to which a handler of another probe sends the CPU. */
 static unsigned long sent_to;
 
 static int send(struct kprobe *kp, struct pt_regs *regs)
@@ -674,7 +718,7 @@ static int send(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* From @from to @to, up to the probe or at it, which is hit. */
+/* Jump from @from to @to, before the probe or at it, and hit the probe. */
 static void expect_sent(struct kunit *test, u32 from, u32 to)
 {
 	struct subject *sender;
@@ -700,7 +744,7 @@ static void opt_lead_sent_to(struct kunit *test)
 	subject_remove(test, s);
 	expect_original(test, s);
 
-	/* Where no branch leads to there is no breakpoint in the jump. */
+	/* The jump has no breakpoint where no branch leads to. */
 	s = subject_add_with(test, in_opt_tail(opt_tail_end), opt_tail_end - opt_tail_start, NULL);
 	expect_tail_jump(test, s);
 	expect_sent(test, behind_push - 1, opt_tail_end);
@@ -726,7 +770,7 @@ static void opt_lead_post(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, behind, 2);
 }
 
-/* Each place in the slot is one of the instructions, in their order. */
+/* Each place in the slot stands for one of the instructions, in their order. */
 static void opt_lead_originals(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
@@ -749,7 +793,7 @@ static void opt_lead_originals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_sp(slot + optinsn->copy_at[0], 8), 8);
 }
 
-/* -- handlers that change where the code goes on, failure C15 -- */
+/* -- handlers that set another ip, failure C15 -- */
 
 static u8 *behind_endbr(long (*fn)(long n))
 {
@@ -766,7 +810,7 @@ static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* What @handler makes of opt_stack_inner() is the same by a breakpoint and by a jump. */
+/* A hit of opt_stack_inner() with @handler gives @result by a breakpoint and by a jump. */
 static void expect_result(struct kunit *test, kprobe_pre_handler_t handler, long result)
 {
 	bool by_trap = false;
@@ -780,7 +824,7 @@ static void expect_result(struct kunit *test, kprobe_pre_handler_t handler, long
 		s->kp.pre_handler = handler;
 		hits = 0;
 		KUNIT_EXPECT_EQ(test, opt_stack(5), result);
-		/* Else the jump came soon. */
+		/* Otherwise the jump came early. */
 		by_trap = !has_jump(s);
 	}
 	KUNIT_EXPECT_TRUE(test, by_trap);
@@ -797,7 +841,7 @@ static void opt_handler_returns(struct kunit *test)
 	expect_result(test, return_at_once, 77);
 }
 
-/* To where the jump has its displacement. */
+/* Continue at the displacement of the jump. */
 static void skip_to_last(struct pt_regs *regs)
 {
 	hits++;
@@ -817,7 +861,7 @@ static void opt_handler_skips(struct kunit *test)
 	expect_result(test, skip_insns, 99);
 }
 
-/* Where calls are counted, that is done in front of the function. */
+/* Where calls are counted, this is done in front of the function. */
 static void skip_behind_call(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	if ((unsigned long)opt_stack_inner - regs->ip <= CONFIG_FUNCTION_PADDING_BYTES)
@@ -833,7 +877,7 @@ static int skip_with_call(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* From another probe, @into, by a breakpoint or, mostly, by a jump. */
+/* Skip from the probe @into, hit by a breakpoint or, mostly, by a jump, into another jump. */
 static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre, bool jump)
 {
 	struct kprobe into = {
@@ -914,7 +958,7 @@ static void opt_handler_pushes(struct kunit *test)
 	unregister_kprobe(&behind);
 }
 
-/* Less than opt_stack() has to spare. */
+/* Less than opt_stack() can spare. */
 #define HIGHER	32
 
 static int move_stack(struct kprobe *kp, struct pt_regs *regs)
@@ -1009,7 +1053,7 @@ static void expect_calls(struct kunit *test, const struct caller_probe *c, long 
 	KUNIT_EXPECT_STREQ(test, calls, expected);
 }
 
-/* In the order of registration, whoever joins the jump, leaves it or is disabled. */
+/* Called in the order of registration, whichever member joins, leaves or is disabled. */
 static void opt_post_members(struct kunit *test)
 {
 	struct caller_probe *a, *b, *c;
@@ -1032,7 +1076,10 @@ static void opt_post_members(struct kunit *test)
 	kunit_release_action(test, caller_leave, b);
 }
 
-/* Who goes on elsewhere has the instruction not done, and nobody is to see it done. */
+/*
+ * If a handler continues elsewhere, the instruction is not executed, and no post_handler
+ * runs.
+ */
 static void opt_post_after_redirect(struct kunit *test)
 {
 	struct caller_probe *a, *b;
@@ -1050,7 +1097,7 @@ static void opt_post_after_redirect(struct kunit *test)
 	expect_calls(test, a, 5 + sizeof(long), "abAB");
 }
 
-/* Its instruction is emulated, and pushes where a handler may have pushed. */
+/* The instruction is emulated, and pushes where a handler may have pushed. */
 static void opt_post_of_call(struct kunit *test)
 {
 	struct caller_probe *c, *i;
@@ -1073,7 +1120,7 @@ static void count_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	posts += regs->ip == (unsigned long)in_opt_branch(opt_branch_second);
 }
 
-/* By the breakpoint in front of what waits for its jump, and then by that. */
+/* First by the breakpoint of the guarded region, and then by the jump. */
 static void opt_post_while_guarded(struct kunit *test)
 {
 	struct subject *s;
@@ -1112,7 +1159,7 @@ static int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(ignore_hit);
 
-/* Probe the instruction before where a key of the kernel's branches to. */
+/* Probe the instruction before the target of one of the kernel's static keys. */
 static unsigned int probe_before(struct kprobe *kp, unsigned long target)
 {
 	unsigned int at;
@@ -1145,7 +1192,7 @@ static void opt_static_branches(struct kunit *test)
 
 		if (!op || !op->optinsn.insn)
 			continue;
-		/* From where the jump begins. */
+		/* Count from the start of the jump. */
 		at[i] += op->optinsn.lead;
 		if (op->optinsn.size > at[i]) {
 			KUNIT_EXPECT_TRUE_MSG(test, op->optinsn.traps & BIT(at[i]),
@@ -1160,7 +1207,7 @@ static void opt_static_branches(struct kunit *test)
 }
 #endif
 
-/* -- unwinders come through a detour -- */
+/* -- unwinding through a detour -- */
 
 #ifdef CONFIG_STACKTRACE
 static unsigned long trace[32];
@@ -1173,7 +1220,7 @@ static int take_trace(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* Long enough for a jump, though without a frame. */
+/* Long enough for a jump, but without a frame. */
 #define UNWOUND	0x12345678
 
 static noinline notrace long unwound(long n)
@@ -1202,7 +1249,7 @@ static bool trace_has(const void *fn)
 	return false;
 }
 
-/* The caller itself has no frame to be found by yet, unless ORC looks. */
+/* The caller has no frame yet that could be found, except by ORC. */
 static void opt_unwound(struct kunit *test)
 {
 	struct subject *s;
@@ -1260,7 +1307,7 @@ static void opt_placed_slots(struct kunit *test)
 			expect_slot(test, &place);
 		}
 
-		/* Where this mask leaves no choice, this one lies across two pages. */
+		/* If this mask leaves no choice, the slot lies across two pages. */
 		place.origin = (unsigned long)in_opt_branch(0) & PAGE_MASK;
 		place.origin += offset_in_page(PAGE_SIZE - 8 - place.value);
 		expect_slot(test, &place);
@@ -1320,6 +1367,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_lead_guarded),
 	KUNIT_CASE(opt_lead_neighbours),
 	KUNIT_CASE(opt_lead_overlaps),
+	KUNIT_CASE(opt_lead_makes_way),
 	KUNIT_CASE(opt_lead_sent_to),
 	KUNIT_CASE(opt_lead_post),
 	KUNIT_CASE(opt_lead_originals),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What opt_test.c, where_test.c and opt_snippets.S agree on. */
+/* Definitions that opt_test.c, where_test.c and opt_snippets.S share. */
 #ifndef _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
 #define _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H
 
@@ -11,10 +11,10 @@
 #include <linux/types.h>
 
 /**
- * struct rule - a function and what is true of a probe in it
+ * struct rule - a function and the expected jump of a probe in it
  * @start: the function
- * @offset: of the probe
- * @name: tells the rule
+ * @offset: offset of the probe
+ * @name: name of the rule
  * @why: why there is no jump, NULL where there is one
  * @lead: by how many bytes the jump begins before the probe
  * @jump: bytes of it
@@ -44,10 +44,10 @@ long opt_stack_inner(long n);
 extern const u32 opt_stack_call_at, opt_stack_inner_last_at;
 void opt_stack_injected(void);
 
-/* A return where ITS lets one stand. */
+/* A return in a place where ITS allows a bare one. */
 void opt_return(void);
 
-/* Of where_test.c itself. */
+/* Defined in where_test.c. */
 int where_read(const void __user *from);
 extern u8 where_read_at[], where_load_at[];
 

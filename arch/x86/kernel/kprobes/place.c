@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a detour can be. A jump that has breakpoints in its displacement reaches slots in
- * some places only.
+ * Where a detour can be. A jump with breakpoints in its displacement reaches only slots
+ * in certain places.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -13,7 +13,7 @@
 
 #include "detour.h"
 
-/* The slots from which the jump has a breakpoint in each place that needs one. */
+/* Places of slots for which the jump has a breakpoint wherever it needs one. */
 static struct optinsn_place suitable_place(const struct arch_optimized_insn *optinsn,
 					   const struct region *region)
 {
@@ -40,7 +40,7 @@ kprobe_opcode_t *kprobe_detour_get_slot(const struct arch_optimized_insn *optins
 	return place.mask ? get_optinsn_slot_at(&place) : get_optinsn_slot();
 }
 
-/* The first suitable distance at or after @distance. */
+/* Return the first suitable distance at or after @distance. */
 static u32 next_suitable(const struct optinsn_place *place, u32 distance)
 {
 	u32 wrong = (distance & place->mask) ^ place->value;
@@ -49,7 +49,7 @@ static u32 next_suitable(const struct optinsn_place *place, u32 distance)
 	if (!wrong)
 		return distance;
 
-	/* Above the first wrong bit all can stay, unless it is to become smaller. */
+	/* The bits above the first wrong one stay, unless it has to change from 1 to 0. */
 	first = BIT(fls(wrong) - 1);
 	below = first | (first - 1);
 	if (place->value & first)
@@ -62,7 +62,7 @@ static u32 next_suitable(const struct optinsn_place *place, u32 distance)
 
 static void *alloc_pages_at(unsigned long addr, unsigned int nr)
 {
-	/* Behind the pages there is a guard page. */
+	/* A guard page follows the pages. */
 	void *pages = __vmalloc_node_range(nr * PAGE_SIZE, 1, addr, addr + (nr + 1) * PAGE_SIZE,
 					   GFP_KERNEL | __GFP_NOWARN, PAGE_KERNEL,
 					   VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
@@ -81,12 +81,12 @@ static void *alloc_pages_at(unsigned long addr, unsigned int nr)
 	return pages;
 }
 
-/* Places tried before giving up. */
+/* Number of places to try. */
 #define PLACE_TRIES	64
 
 /*
- * Modules are loaded from the lower end of their area, so look for a page in the
- * upper half: a jump reaches that from all text. Start anywhere, for pages that
+ * Modules are loaded from the lower end of their area, so look for a page in the upper
+ * half: a jump reaches that from all text. Start at a random place, because pages that
  * suited other probes may be close together.
  */
 void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size)

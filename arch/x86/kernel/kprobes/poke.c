@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing text. What costs is to have a page of it mapped for writing, so what is
- * to be written is collected until it goes to another page, or has to be there.
+ * Writing text. The main cost is mapping a page for writing, so writes are collected
+ * until one goes to another page, or until they must be done.
  */
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
@@ -27,7 +27,7 @@ struct piece {
 	u16 from;
 };
 
-/* With text_mutex held. Pieces are written in the order in which they came. */
+/* Protected by text_mutex. Pieces are written in the order in which they were added. */
 static struct {
 	u8 *page;
 	unsigned int end;	/* of all pieces, from the start of the page */
@@ -46,7 +46,7 @@ static void write_pieces(void *dst, const void *src, size_t len)
 		memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
 }
 
-/* Have everything written. CPUs may go on with what they have fetched before. */
+/* Write everything that is pending. CPUs may continue with what they have fetched before. */
 void kprobe_poke_flush(void)
 {
 	unsigned int first = pending.pieces[0].at;
@@ -81,14 +81,14 @@ void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 	pending.used += len;
 }
 
-/* Have everything written, and all CPUs see it. */
+/* Write everything that is pending, and make all CPUs see it. */
 void kprobe_poke_sync(void)
 {
 	kprobe_poke_flush();
 	text_poke_sync();
 }
 
-/* The copies of the instructions are to be there before the breakpoints are. */
+/* Copies of instructions must be written before the breakpoints are. */
 void arch_finish_prepare_kprobes(void)
 {
 	kprobe_poke_flush();

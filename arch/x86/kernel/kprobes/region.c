@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * May a jump cover what follows a probe? It takes five bytes or more, so mostly
- * several instructions, and the claim to prove is this: whoever comes to one of
- * them finds it done as if it were still there.
+ * May a jump cover the text behind a probe? It takes five bytes or more, so it mostly
+ * covers several instructions, and the claim to prove is this: a task that comes to one
+ * of them has it executed as if it were still there.
  *
- * There are these ways to come to an instruction, and what is done about each:
+ * These are the ways to come to an instruction, and how each is dealt with:
  *
- * - By running on from the one before. The jump is at the first, its detour has
- *   copies of them all. A breakpoint is there already, the probe's, or it is put
- *   there before the grace period that follows.
+ * - By running on from the one before. The jump is at the first, and its detour has
+ *   copies of them all. There is a breakpoint already, the probe's, or one is written
+ *   before the grace period that follows.
  * - By having been there when the jump was written: preempted or interrupted in
- *   between, or in a copy that jumps back. From the moment a jump is planned the
- *   probe's hits go on in the detour; an RCU-tasks grace period later whoever was
- *   inside has left, since there is nothing in it to sleep in but what follows,
- *   nor is a task preempted that the grace period does not wait for, see
+ *   between, or in a copy that jumps back. From the moment a jump is planned, the
+ *   probe's hits continue in the detour. An RCU-tasks grace period later every task
+ *   has left the region: a task can sleep in it only in the ways listed below, and no
+ *   task is preempted in it for which the grace period does not wait, see
  *   is_preempted_anywhere().
  * - By a branch in the same function, or in the part of it that the compiler has
- *   moved to the section of cold code: all of these are decoded, see
- *   branches.c. Compiled code has no others; a jump table may lead anywhere.
- *   A static key has its branch in a table, whether it is one at the moment or not.
- *   The code that static_cpu_has() branches through is not run any more.
+ *   moved to the section of cold code: all of these are decoded, see branches.c.
+ *   Compiled code has no others; a jump table may lead anywhere. A static key has its
+ *   branch in a table, whether it is one at the moment or not. The code that
+ *   static_cpu_has() branches through is not run any more.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
- * - By having a fault in it resolved and returning to it. Only user memory is
- *   worth sleeping for, and all who access it have an exception table entry.
+ * - By having a fault in it resolved and returning to it. Only a fault on user memory
+ *   may sleep, and every access to that has an exception table entry.
  *
- * At an offset where one of the last four is possible a breakpoint is put before
- * the grace period and stays: the jump's displacement has to contain it. The trap
- * goes on at the copy. Where the detour can be decides the lower three bytes of
- * the displacement, and a prefix moves it behind an offset that falls on the
- * fourth. Offsets that can only be run to need nothing.
+ * At an offset where one of the last four is possible, a breakpoint is written before
+ * the grace period and stays: the jump's displacement has to contain it. Its trap
+ * continues at the copy. The place of the detour decides the lower three bytes of the
+ * displacement, and a prefix moves it behind an offset that falls on the fourth.
+ * Offsets that are reached only by running on need nothing.
  *
- * Where there is no room behind a probe the jump may begin before it, at an
- * instruction from where the code runs on to the probe. Then that is one of the
- * covered instructions, and the probe's own breakpoint is as any that must be there.
+ * If there is no room behind a probe, the jump may begin before it, at an instruction
+ * from which the code runs straight to the probe. Then the probed instruction is one of
+ * those covered, and the probe's breakpoint is one of those that have to be there.
  *
- * What others rewrite in place must stay where they expect it: the sites of
+ * Text that others rewrite in place must stay where they expect it: the sites of
  * static keys, static calls, ftrace and lock prefixes, and the instructions that
  * a type check decodes after its trap.
  */
@@ -69,7 +69,7 @@ static bool is_rewritten(unsigned long start, unsigned long end)
 	       alternatives_text_reserved((void *)start, (void *)end);
 }
 
-/* STI holds interrupts off for one more instruction, which is to be the next. */
+/* STI and loading SS hold off interrupts for one more instruction, which must be the next. */
 static bool shadows_next(struct insn *insn)
 {
 	u8 opcode = insn->opcode.bytes[0];
@@ -81,7 +81,7 @@ static bool shadows_next(struct insn *insn)
 	       (opcode == 0x8e && X86_MODRM_REG(insn->modrm.bytes[0]) == 2);
 }
 
-/* An operand on the stack is not where it was once the return address is there. */
+/* An operand on the stack has another offset once the return address is pushed. */
 static bool operand_uses_sp(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
@@ -134,7 +134,7 @@ static int classify_opcode(struct insn *insn)
 	}
 }
 
-/* Whoever comes here by an indirect branch has to find it, sealed or not. */
+/* An indirect branch to this place has to find it, sealed or not. */
 static bool is_landing_pad(struct insn *insn)
 {
 	u32 code;
@@ -161,7 +161,7 @@ static int through_thunk(struct insn *insn, int kind)
 	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
 }
 
-/* An enum region_kind, or -EOPNOTSUPP for what cannot be done in a detour. */
+/* Return an enum region_kind, or -EOPNOTSUPP if a detour cannot execute the instruction. */
 static int classify(struct insn *insn, unsigned long addr)
 {
 	int kind;
@@ -189,7 +189,7 @@ static bool ends_flow(enum region_kind kind)
 	       kind == REGION_PADDING;
 }
 
-/* Behind an instruction that goes elsewhere there may be filling. */
+/* There may be padding behind an instruction that does not continue with the next. */
 static bool is_padding(const struct region *region, struct insn *insn)
 {
 	return region->nr && ends_flow(region->insns[region->nr - 1].kind) &&
@@ -213,13 +213,13 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		region->calls |= BIT(ri->at);
 }
 
-/* Every instruction that starts before this is in the region, with a jump of @size bytes. */
+/* The region has all instructions that start before this, for a jump of @size bytes. */
 static unsigned int region_reach(const struct region *region, unsigned int size)
 {
 	return max(size, region->lead + 1U);
 }
 
-/* Let the region have instructions for a jump of @size bytes, and the probed one. */
+/* Add instructions until there are enough for a jump of @size bytes, and the probed one. */
 static enum detour_obstacle extend_region(struct region *region, unsigned int size)
 {
 	struct insn insn;
@@ -245,7 +245,7 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 	return DETOUR_POSSIBLE;
 }
 
-/* Do others rewrite anything in @fn? The answer for the last one is remembered. */
+/* Do others rewrite text in @fn? The answer for the last function is remembered. */
 static bool function_is_rewritten(const struct kprobe_function *fn)
 {
 	static unsigned long serial, start;
@@ -268,7 +268,7 @@ static bool others_rewrite(const struct kprobe_function *fn, unsigned long start
 	       (function_is_rewritten(fn) && is_rewritten(start, end));
 }
 
-/* Do others rewrite what there would be copies of, but for the probe's? Note where. */
+/* Do others rewrite text that would be copied, except at the probe? Note where. */
 static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 {
 	unsigned long start = region->addr + !region->lead;
@@ -289,7 +289,7 @@ static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 	return true;
 }
 
-/* Where calls inside the region return to, as far as that is inside. */
+/* Offsets to which calls inside the region return. */
 static u8 call_returns(const struct region *region)
 {
 	const struct region_insn *ri;
@@ -303,7 +303,7 @@ static u8 call_returns(const struct region *region)
 	return returns;
 }
 
-/* The offsets below the size of the jump that others than the detour come to. */
+/* Offsets below the size of the jump that are reached in other ways than by the jump. */
 static u8 entered_at(const struct region *region)
 {
 	u8 entered = region->branched | region->extable | call_returns(region);
@@ -314,7 +314,7 @@ static u8 entered_at(const struct region *region)
 	return entered & GENMASK(region->size - 1, 1);
 }
 
-/* A displacement has its bytes at these offsets; a detour cannot choose the last. */
+/* Offsets of the displacement's bytes that the place of the detour can choose. */
 static u8 trap_offsets(const struct region *region)
 {
 	unsigned int disp = region->size - sizeof(s32);
@@ -345,9 +345,9 @@ static enum detour_obstacle choose_jump(struct region *region)
 }
 
 /*
- * A kernel without preemption waits for no task that is preempted. But in a domain of
- * Xen that may ask for long hypercalls each interrupt of one is the end of a time slice,
- * at whatever instruction. These are the callers of xen_preemptible_hcall_begin().
+ * A grace period need not wait for preempted tasks in a kernel without preemption. But in
+ * a Xen domain that may ask for long hypercalls, each interrupt of one may end a time
+ * slice, at any instruction. These functions call xen_preemptible_hcall_begin().
  */
 static bool is_preempted_anywhere(const char *name)
 {
@@ -356,7 +356,7 @@ static bool is_preempted_anywhere(const char *name)
 	       (strstarts(name, "privcmd_") || strstarts(name, "irqfd_"));
 }
 
-/* Does the code run from the first instruction to the probed one, and find a jump there? */
+/* Does the code run from the first instruction straight to the probed one? */
 static bool runs_to_probe(struct region *region)
 {
 	const struct region_insn *ri;
@@ -395,7 +395,7 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 	return obstacle;
 }
 
-/* Try the instructions before @addr. Returns whether there is room for a jump at one. */
+/* Try the instructions before @addr. Return whether a jump can begin at one of them. */
 static bool plan_earlier(struct region *region, const struct kprobe_function *fn,
 			 const struct function_map *map, unsigned long addr)
 {
@@ -411,12 +411,12 @@ static bool plan_earlier(struct region *region, const struct kprobe_function *fn
 }
 
 /**
- * kprobe_plan_region() - find out what a jump for a probe would cover, and how
+ * kprobe_plan_region() - find out what a jump for a probe would cover
  * @region: filled in
  * @addr: the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
- * Return: %DETOUR_POSSIBLE, or what is in the way of a jump at the probe.
+ * Return: %DETOUR_POSSIBLE, or the obstacle to a jump at the probe.
  */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
@@ -438,7 +438,7 @@ enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long add
 		return DETOUR_PREEMPTED;
 
 	obstacle = plan_jump(region, fn, map, addr, 0);
-	/* What cannot be copied itself is in the way wherever the jump begins. */
+	/* If the probed instruction cannot be copied, no start of the jump helps. */
 	if (!obstacle || !region->why_at || !plan_earlier(&earlier, fn, map, addr))
 		return obstacle;
 

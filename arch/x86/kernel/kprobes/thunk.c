@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copies of what a CPU may predict wrongly: returns and indirect branches. Where the
- * kernel lets them stand bare in its text it may do so for the place, or for what is in
- * front, see the table in common.h. A copy has neither, and goes through a thunk.
+ * Copies of instructions that a CPU may mispredict: returns and indirect branches. Where
+ * the kernel has bare ones in its text, they may be safe because of their place, or of
+ * the code in front of them, see the table in common.h. A copy has neither, so it goes
+ * through a thunk.
  */
 #include <linux/kprobes.h>
 #include <asm/alternative.h>
@@ -16,7 +17,7 @@ static bool is_return(struct insn *insn)
 	return insn->opcode.bytes[0] == RET_INSN_OPCODE || insn->opcode.bytes[0] == 0xc2;
 }
 
-/* Must a copy of @insn, a near return or indirect branch, not be as the original is? */
+/* Must a copy of @insn, a near return or indirect branch, go through a thunk? */
 bool kprobe_copy_wants_thunk(struct insn *insn)
 {
 	if (is_return(insn))
@@ -46,7 +47,7 @@ static unsigned long register_thunk(unsigned int reg)
 #endif
 }
 
-/* What a copy of @insn jumps to instead, 0 when no thunk does the same. */
+/* Return the thunk to which a copy of @insn jumps, 0 when no thunk does the same. */
 unsigned long kprobe_copy_thunk(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
@@ -54,7 +55,7 @@ unsigned long kprobe_copy_thunk(struct insn *insn)
 
 	if (is_return(insn))
 		return return_thunk(insn);
-	/* None is for memory, nor for %rsp. */
+	/* There is no thunk for memory, nor for %rsp. */
 	if (X86_MODRM_MOD(modrm) != 3 || reg == 4)
 		return 0;
 

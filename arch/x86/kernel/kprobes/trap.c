@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints: writing them, and what happens when one is hit.
+ * Breakpoints: writing them, and handling their hits.
  *
- * A hit calls the pre_handler and then has the instruction done in one of three
- * ways, all chosen when the probe was prepared or from what its users want:
- * emulated here; run as a copy that jumps back behind the original, which needs
- * no second look; or, when a post_handler wants to see the result, run as a
- * copy that jumps to kprobe_post_entry. No instruction is single-stepped.
+ * A hit calls the pre_handler and then executes the instruction in one of three ways,
+ * which depend on how the probe was prepared and on what its users want: emulated here;
+ * as a copy that jumps back behind the original, and needs no further attention; or, when
+ * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry. No
+ * instruction is single-stepped.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -59,33 +59,39 @@ void arch_disarm_kprobes(struct list_head *kps)
 	kprobe_poke_sync();
 }
 
-static __always_inline bool try_emulate(struct kprobe *p, struct pt_regs *regs)
+/* A handler may have set an ip in the middle of a jump. */
+static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 {
-	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
-}
-
-static __always_inline void enter_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->ip = (unsigned long)p->ainsn.insn;
+	kprobe_detour_enter(regs->ip, regs);
 }
 
 /*
- * While a jump covers the instruction behind @p, or is about to, the hit goes on in the
- * detour and not there.
+ * While a jump covers the instruction behind @p, or is about to, the hit continues in the
+ * detour instead.
  */
-static __always_inline bool try_detour(struct kprobe *p, struct pt_regs *regs)
+static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long copy;
 
 	if (likely(!detour_is_guarded(p)))
 		return false;
-	/* The guard may have ended since. */
+	/* The guard may have been removed meanwhile. */
 	copy = detour_copy_probed(p);
 	if (!copy)
 		return false;
 	regs->ip = copy;
 
 	return true;
+}
+
+static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
+}
+
+static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->ainsn.insn;
 }
 
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
@@ -103,57 +109,15 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
-/* A hit, once @p is current. @aside: another hit was put aside for this one. */
-static __always_inline void do_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
+#define arch_hit_and_call arch_hit_and_call
+static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
-	/* Handlers see the ip behind the breakpoint, as they always have. */
-	if (hit_pre_handler(p, regs)) {
-		hit_end(aside);
-		kprobe_detour_enter(regs->ip, regs);
-		return;
-	}
-
-	/* A user may add or remove the last post_handler at any time. */
-	if (unlikely(READ_ONCE(p->post_handler))) {
-		do_insn_and_call(p, regs);
-		return;
-	}
-	if (try_detour(p, regs)) {
-		hit_end(aside);
-		return;
-	}
-
-	hit_end(aside);
-	if (!try_emulate(p, regs))
-		enter_copy(p, regs);
+	do_insn_and_call(p, regs);
 }
 
-/* A hit while this CPU handles another. */
-static void nested_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT)) {
-		do_hit(p, regs, true);
-		return;
-	}
+#include <linux/kprobes_hit.h>
 
-	if (!try_detour(p, regs) && !try_emulate(p, regs))
-		enter_copy(p, regs);
-}
-
-NOKPROBE_SYMBOL(nested_hit);
-
-static __always_inline void any_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	if (unlikely(kprobe_running())) {
-		nested_hit(p, regs);
-		return;
-	}
-
-	hit_begin(p);
-	do_hit(p, regs, false);
-}
-
-/* @addr is kernel text, but the module that it belongs to may be on its way out. */
+/* @addr is kernel text, but its module may be going. */
 bool kprobe_text_is_int3(unsigned long addr)
 {
 	u8 byte;
@@ -166,7 +130,7 @@ gone:
 
 NOKPROBE_SYMBOL(kprobe_text_is_int3);
 
-/* How often in a row this CPU has executed the breakpoint at an address again. */
+/* How often in a row this CPU has retried the breakpoint at an address. */
 struct stale_int3 {
 	unsigned long addr;
 	unsigned int tries;
@@ -177,12 +141,11 @@ static DEFINE_PER_CPU(struct stale_int3, stale_int3);
 #define STALE_INT3_TRIES	100
 
 /*
- * No probe has a breakpoint here. Perhaps one had when the CPU fetched the
- * instruction, or ftrace was changing the site: then the text shows something
- * else by now, or a breakpoint that came afterwards and has an owner. Either is
- * to be executed. RF makes the next fetch one of its own: an emulator may have
- * kept its translation of the breakpoint. A breakpoint that keeps coming back
- * has an owner who hears of it after us.
+ * No probe has a breakpoint here. Perhaps one had when the CPU fetched the instruction,
+ * or ftrace was changing the site: then the text shows something else by now, or a later
+ * breakpoint that has an owner. Execute either. RF makes the CPU fetch again: an emulator
+ * may have kept its translation of the breakpoint. A breakpoint that keeps coming back
+ * has an owner whose notifier is called after ours.
  */
 static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 {
@@ -204,8 +167,8 @@ static int retry_stale_int3(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(retry_stale_int3);
 
 /*
- * No probe has a breakpoint here that is its own, or that is meant: a jump may have
- * one, or it is stale.
+ * The breakpoint is not the regular one of an armed probe: it may be part of a jump, or
+ * stale.
  */
 static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 {
@@ -214,11 +177,14 @@ static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 	if (kprobe_detour_enter(addr, regs))
 		return 1;
 
-	/* One on an ftrace site has none, and one not armed yet may have no copy. */
+	/*
+	 * A probe on an ftrace site has no breakpoint, and one not armed yet may have no
+	 * copy.
+	 */
 	if (!p || kprobe_ftrace(p) || !kprobe_text_is_int3(addr))
 		return retry_stale_int3(addr, regs);
 
-	any_hit(p, regs);
+	hit_breakpoint(p, regs);
 
 	return 1;
 }
@@ -226,17 +192,17 @@ static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(odd_int3);
 
 /**
- * kprobe_int3_handler() - a breakpoint trap may be the hit of a probe
+ * kprobe_int3_handler() - handle a breakpoint trap that may be the hit of a probe
  * @regs: registers at the trap, ip behind the breakpoint
  *
  * Context: The #BP exception, of the kernel as in an NMI, or of a program.
- * Return: 1 when the trap is dealt with, 0 when it has to do with no probe.
+ * Return: 1 when the trap is dealt with, 0 when no probe is involved.
  */
 int kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe *p;
 
-	/* A program chooses its ip, and by a segment of 32 bits any, also that of a probe. */
+	/* A program can choose any ip, with a 32-bit segment also that of a probe. */
 	if (unlikely(user_mode(regs)))
 		return 0;
 
@@ -245,25 +211,9 @@ int kprobe_int3_handler(struct pt_regs *regs)
 				       KPROBE_FLAG_GONE)))
 		return odd_int3(p, regs);
 
-	any_hit(p, regs);
+	hit_breakpoint(p, regs);
 
 	return 1;
 }
 
 NOKPROBE_SYMBOL(kprobe_int3_handler);
-
-/*
- * A handler has faulted: the exception tables have the fixup, if there is one.
- * Faults of copies were moved to their instruction before.
- */
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kprobe_fault_handler);
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}

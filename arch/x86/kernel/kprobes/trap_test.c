@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits in an NMI, where nothing can wait, and what of the CPU's state and of the
- * text belongs to others.
+ * Hits in an NMI, where nothing can wait, and state of the CPU and text that belong to
+ * others.
  */
 #include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <asm/apic.h>
+#include <asm/cpufeature.h>
+#include <asm/irqflags.h>
 #include <asm/irq_vectors.h>
 #include <asm/msr.h>
 #include <asm/nmi.h>
@@ -27,7 +29,7 @@ static noinline unsigned int traced(unsigned int x)
 	return x + 2;
 }
 
-/* Not const: nothing may be known of the functions where they are called. */
+/* Not const: the compiler must not know the functions where they are called. */
 static unsigned int (*functions[])(unsigned int x) = { plain, traced };
 
 #define NR_IN_NMI	2
@@ -59,7 +61,7 @@ static int call_in_nmi(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Where the caller stays on its CPU. */
+/* Called while the caller stays on its CPU. */
 static void send_nmi(void)
 {
 	unsigned int i;
@@ -121,8 +123,8 @@ static void add_watches(struct kunit *test)
 #define NR_NMIS		50
 
 /*
- * Failure C14: there is no lock that the NMI could have interrupted the holder of. Half
- * of the NMIs meet breakpoints, and the others jumps where there are any.
+ * Failure C14: hits take no lock whose holder the NMI could have interrupted. Half of the
+ * NMIs hit breakpoints, and the others jumps, where there are any.
  */
 static void trap_in_nmi(struct kunit *test)
 {
@@ -146,9 +148,9 @@ static void trap_in_nmi(struct kunit *test)
 	}
 }
 
-/* -- single steps, which are others' -- */
+/* -- single steps, which belong to others -- */
 
-/* Failure X4: probes do without, so the flag that makes them steps of branches stays. */
+/* Failure X4: probes do not single-step, so the flag for steps of branches stays. */
 static void trap_leaves_btf(struct kunit *test)
 {
 	u64 old, now = 0;
@@ -185,7 +187,7 @@ static void expect_refused(struct kunit *test, unsigned long addr)
 
 #define MAX_CFI_TRAPS	100
 
-/* Failure X6: movl, addl, je, ud2: who handles the trap of the last reads the others. */
+/* Failure X6: movl, addl, je, ud2: the handler of the last one's trap reads the others. */
 static void trap_leaves_cfi_checks(struct kunit *test)
 {
 	static const u8 je_ud2[] = { 0x74, 0x02, 0x0f, 0x0b };
@@ -209,7 +211,7 @@ static void trap_leaves_cfi_checks(struct kunit *test)
 	KUNIT_EXPECT_GT(test, nr, 0);
 }
 
-/* A CPU that comes up has no gate for breakpoints when it runs these. */
+/* A CPU that comes up has no gate for breakpoints yet when it runs these. */
 static void trap_leaves_bringup(struct kunit *test)
 {
 	struct kprobe kp = { .symbol_name = "start_secondary" };
@@ -222,11 +224,55 @@ static void trap_leaves_bringup(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
 }
 
+/* -- user memory -- */
+
+static bool called, user_memory_open;
+
+static int note_user_memory(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	called = true;
+	user_memory_open = native_save_fl() & X86_EFLAGS_AC;
+
+	return 0;
+}
+
+static void load_flags(unsigned long flags)
+{
+	asm volatile("push %0; popf" : : "r" (flags) : "memory", "cc");
+}
+
+/* A function may return while it may access user memory; its handlers may not. */
+static void trap_return_closes_user_memory(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.addr = (kprobe_opcode_t *)plain,
+		.handler = note_user_memory,
+	};
+	unsigned long flags;
+
+	if (!boot_cpu_has(X86_FEATURE_SMAP))
+		kunit_skip(test, "this CPU does not keep it closed");
+
+	called = false;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	flags = native_save_fl();
+	load_flags(flags | X86_EFLAGS_AC);
+	call(0, 5);
+	flags = native_save_fl();
+	load_flags(flags & ~X86_EFLAGS_AC);
+	unregister_kretprobe(&rp);
+
+	KUNIT_EXPECT_TRUE(test, called);
+	KUNIT_EXPECT_FALSE(test, user_memory_open);
+	KUNIT_EXPECT_TRUE(test, flags & X86_EFLAGS_AC);
+}
+
 static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_in_nmi),
 	KUNIT_CASE(trap_leaves_btf),
 	KUNIT_CASE(trap_leaves_cfi_checks),
 	KUNIT_CASE(trap_leaves_bringup),
+	KUNIT_CASE(trap_return_closes_user_memory),
 	{}
 };
 

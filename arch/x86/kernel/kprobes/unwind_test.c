@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stack traces from hits at instructions of one byte, where the ip that handlers see is
- * that of the next instruction: whoever takes the stack of that one skips a frame.
+ * that of the next instruction: an unwinder that takes the stack of that one skips a
+ * frame.
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
@@ -14,7 +15,7 @@
 
 static unsigned int hits;
 
-/* Removed behind the test, so not on its stack. */
+/* Removed after the test, so it cannot be on the test's stack. */
 static struct kprobe kp;
 
 static void remove_probe(void *probe)
@@ -38,7 +39,7 @@ static noinline notrace void leaf(void)
 
 static void (*leaf_called)(void) = leaf;
 
-/* Has to save a register, by an instruction of one byte, and to take it back. */
+/* Has to save and restore a register, by instructions of one byte. */
 static noinline notrace long pushing(long n)
 {
 	READ_ONCE(leaf_called)();
@@ -51,7 +52,7 @@ static noinline notrace long caller(long n)
 	return pushing(n) * 2;
 }
 
-/* The next instruction of one byte from @addr on whose opcode is @opcode, less a register. */
+/* Find the next instruction of one byte from @addr on with @opcode, ignoring its register. */
 static u8 *find_short(u8 *addr, u8 opcode)
 {
 	struct insn insn;
@@ -131,7 +132,7 @@ static void expect_traces_at(struct kunit *test, u8 opcode)
 	KUNIT_EXPECT_EQ(test, hits, 2);
 	kunit_release_action(test, remove_probe, &kp);
 
-	/* When it has been done the ip is the same, and the next instruction's it is. */
+	/* After the instruction the ip is the same, and belongs to the next instruction. */
 	kp = (struct kprobe){ .addr = kp.addr, .post_handler = trace_post };
 	add_probe(test, &kp);
 	expect_traces(test, "post_handler");
@@ -157,10 +158,10 @@ static int check_regs_ip(struct kprobe *kp, struct pt_regs *regs)
 	unsigned long addr = (unsigned long)kp->addr;
 
 	hits += arch_kprobe_regs_ip(current, regs) == addr;
-	/* An interrupt's, or of a hit whose instruction is done. */
+	/* Registers of an interrupt, or of a hit whose instruction was executed. */
 	other.orig_ax = 0;
 	hits += arch_kprobe_regs_ip(current, &other) == regs->ip;
-	/* Not in the hit. */
+	/* Another task's, so not in the hit. */
 	other.orig_ax = -1;
 	hits += arch_kprobe_regs_ip(&init_task, &other) == regs->ip;
 
@@ -185,7 +186,7 @@ static int keep_detour_frame(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A task that was preempted in a detour is not the current one when it is unwound. */
+/* A task that was preempted in a detour is not current when it is unwound. */
 static void unwind_preempted_detour(struct kunit *test)
 {
 	struct pt_regs regs = { };

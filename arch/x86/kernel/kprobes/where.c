@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An address in a copy or a detour stands for one in the probed code. All who ask
- * which one ask here:
+ * An address in a copy or a detour stands for one in the probed code. These functions
+ * tell which one:
  *
  *	who asks			what			answer
  *	unwinders			arch_kprobe_original_ip	where it would be
@@ -12,15 +12,14 @@
  *	fault handlers			arch_kprobe_leave_detour the same, for any fault
  *	a fixup that was done		arch_kprobe_fixed_up	the instruction is over
  *
- * Where in a copy or a detour it is only their layouts tell: struct slot for the
- * one, and kprobe_detour_original_ip() and its like, beside what writes them, for the other.
- * The other direction, into the detour, is that of kprobe_detour_enter(). Which bytes are
- * the original ones arch_kprobe_read_insn() tells.
+ * The answer depends on the layouts: struct slot is that of a copy, and detour.c knows
+ * that of a detour. kprobe_detour_enter() maps in the other direction, into a detour.
+ * arch_kprobe_read_insn() reads original bytes.
  *
- * An instruction that faults in a copy is moved to the original place before
- * the fault is handled, since the kernel has its fixups for that address, and
- * since a task that sleeps until the page is there must not do so in a copy.
- * If the fault is to be retried the breakpoint is hit again, and is a new hit.
+ * A fault in a copy is moved to the original instruction before it is handled, because
+ * the kernel has its fixups for that address, and because a task must not sleep in a copy
+ * until a page is there. If the instruction is retried, it hits the breakpoint again,
+ * which is a new hit.
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -29,12 +28,12 @@
 #include "common.h"
 
 /**
- * arch_kprobe_insn_ip() - which instruction code is a part of
+ * arch_kprobe_insn_ip() - the probed instruction that an address stands for
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
- * Return: the probed code's instruction that a copy at @ip, or what a detour does in
- * place of one, stands for; @ip itself when it is in neither.
+ * Return: the probed instruction that a copy or a detour executes at @ip; @ip itself when
+ * it is in neither.
  */
 unsigned long arch_kprobe_insn_ip(unsigned long ip)
 {
@@ -46,24 +45,24 @@ unsigned long arch_kprobe_insn_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
-/* Does this CPU handle a hit there, which may have been put aside? */
+/* Does this CPU handle a hit at @addr, perhaps one that was put aside? */
 static __always_inline bool is_in_hit(const struct task_struct *task, unsigned long addr)
 {
 	return task == current && !preemptible() && kprobe_hit_is_at((kprobe_opcode_t *)addr);
 }
 
 /**
- * arch_kprobe_regs_ip() - where code is whose registers a trap or a detour has saved
- * @task: of whom
- * @regs: what was saved
+ * arch_kprobe_regs_ip() - the ip of code whose registers a trap or a detour has saved
+ * @task: the task that ran the code
+ * @regs: the saved registers
  *
- * To handlers the ip is behind the breakpoint, but the instruction there is not done.
- * If it is a byte long the ip is that of the next one, whose stack is another. What
- * a hit does itself it notes in orig_ax, which a trap sets to -1; of a detour that is
- * where it goes on.
+ * Handlers see an ip behind the breakpoint, but the instruction there is not executed
+ * yet. If it is one byte long, that is the ip of the next instruction, which has another
+ * stack. A hit that has emulated the instruction records this in orig_ax, which a trap
+ * sets to -1; a detour has there the address at which it continues.
  *
  * Context: Any, with RCU watching.
- * Return: the ip whose stack is in @regs.
+ * Return: the ip that the stack pointer in @regs belongs to.
  */
 unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs)
 {
@@ -91,7 +90,7 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
 	struct slot *slot = kprobe_insn_slot_at(ip);
 
-	/* An unwinder may have found an old address: see is_kprobe_insn_slot(). */
+	/* An unwinder may pass a stale address, see is_kprobe_insn_slot(). */
 	guard(rcu)();
 	if (likely(!is_kprobe_insn_slot(ip)))
 		return kprobe_detour_original_ip(ip);
@@ -108,7 +107,7 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 NOKPROBE_SYMBOL(arch_kprobe_original_ip);
 
 /**
- * arch_kprobe_original_sp() - what the stack pointer would be in the original
+ * arch_kprobe_original_sp() - the stack pointer that the original would have
  * @ip: an instruction pointer
  * @sp: the stack pointer there
  *
@@ -124,7 +123,7 @@ unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
 
-/* If not, it was entered by kprobe_enter_fault_copy(). */
+/* Otherwise the copy was entered by kprobe_enter_fault_copy(). */
 static __always_inline bool is_current_hit(unsigned long addr)
 {
 	struct kprobe *p = preemptible() ? NULL : kprobe_running();
@@ -143,7 +142,7 @@ static void leave_post_copy(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(leave_post_copy);
 
-/* Is a breakpoint of @p's, or a jump, in the text? */
+/* Does the text have a breakpoint or a jump of @p? */
 static bool is_in_text(const struct kprobe *p)
 {
 	return p->flags & KPROBE_FLAG_OPTIMIZED || kprobe_text_is_int3((unsigned long)p->addr);
@@ -155,8 +154,8 @@ NOKPROBE_SYMBOL(is_in_text);
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
  *
- * Of a fault in the kernel nobody uses orig_ax: it takes the address if a
- * post_handler waits for the end of the instruction.
+ * Nothing uses orig_ax of a fault in the kernel: it gets the address if a post_handler
+ * waits for the end of the instruction.
  *
  * Context: An exception, before anything is done about it.
  */
@@ -184,14 +183,14 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
 /**
- * arch_kprobe_fixed_up() - an exception table has dealt with a fault
+ * arch_kprobe_fixed_up() - a fault was fixed up by an exception table
  * @regs: registers after the fixup
  * @ip: instruction that faulted, not its copy
  *
- * To the probed code the instruction is over, so it is to a post_handler. The task
- * may have slept in the fault, and the breakpoint may have come meanwhile, or the
- * hit may have been missed: only a fault that arch_kprobe_leave_copy() has moved
- * from the copy for post_handlers, and marked in orig_ax, ends a hit of theirs.
+ * The instruction is over for the probed code, and so it is for a post_handler. The task
+ * may have slept in the fault, and the breakpoint may have been written meanwhile, or the
+ * hit may have been missed: only a fault that arch_kprobe_leave_copy() has moved from the
+ * copy for post_handlers, and marked in orig_ax, ends a hit with a post_handler.
  *
  * Context: An exception.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an address or a fault stands for when a breakpoint, a copy or a detour is in
- * place of an instruction: to samples and fixups; and whose a trap is.
+ * The meaning of an address or a fault when a breakpoint, a copy or a detour replaces an
+ * instruction: for samples and fixups; and which traps belong to a program.
  */
 #include <kunit/test.h>
 #include <linux/anon_inodes.h>
@@ -38,7 +38,7 @@ static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	post_hits++;
 }
 
-/* Removed behind the test, so not on its stack. */
+/* Removed after the test, so it cannot be on the test's stack. */
 static struct kprobe kp;
 
 static void remove_probe(void *probe)
@@ -71,7 +71,7 @@ static noinline notrace long adding(long n)
 
 /* -- samples -- */
 
-/* A sample in a detour is one of the instruction there, be it a call that has pushed. */
+/* A sample in a detour counts for the instruction there, also for a call that has pushed. */
 static void where_sampled(struct kunit *test)
 {
 	struct pt_regs regs = { .cs = __KERNEL_CS };
@@ -93,7 +93,7 @@ static void where_sampled(struct kunit *test)
 		KUNIT_EXPECT_GE(test, named, addr);
 		KUNIT_EXPECT_LE(test, named, addr + JMP32_INSN_SIZE + MAX_INSN_SIZE);
 	}
-	/* What a program has for its ip is its own. */
+	/* The ip of a program is reported as it is. */
 	regs.cs = __USER_CS;
 	KUNIT_EXPECT_EQ(test, perf_instruction_pointer(&regs), regs.ip);
 }
@@ -108,7 +108,7 @@ static void expect_same_stack(struct kunit *test, unsigned long a, unsigned long
 				arch_kprobe_original_sp(b + i, 0));
 }
 
-/* The post way has on the stack what the start of the detour has in the same code. */
+/* The post way has the same frame on the stack as the same code at the start of the detour. */
 static void where_in_post_way(struct kunit *test)
 {
 	unsigned long slot, post, copy, call, addr;
@@ -142,7 +142,7 @@ static void where_in_post_way(struct kunit *test)
 
 /* -- fixups -- */
 
-/* Reads what is not there, at an instruction that a probe can be put on. */
+/* Reads an unmapped address, at an instruction that can be probed. */
 noinline notrace int where_read(const void __user *from)
 {
 	int value = 0, err = 0;
@@ -165,7 +165,7 @@ static struct kprobe read_probe;
 
 static bool asked, there;
 
-/* The page is asked for until the probe is there, and never comes. */
+/* The page is requested until the probe is there, and never arrives. */
 static vm_fault_t no_page(struct vm_fault *vmf)
 {
 	unsigned int i;
@@ -228,7 +228,7 @@ static void init_read_probe(void)
 	there = false;
 }
 
-/* Who sleeps in a fault when the breakpoint comes has not hit it. */
+/* A task that sleeps in a fault when the breakpoint is written has not hit it. */
 static void where_armed_in_fault(struct kunit *test)
 {
 	const void __user *nothing = map_nothing(test);
@@ -243,14 +243,14 @@ static void where_armed_in_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pre_hits, 0);
 	KUNIT_EXPECT_EQ(test, post_hits, 0);
 
-	/* With the fixup the instruction is over for who has hit it. */
+	/* With the fixup the instruction is over for a hit. */
 	KUNIT_EXPECT_EQ(test, where_read(nothing), -EFAULT);
 	KUNIT_EXPECT_EQ(test, pre_hits, 1);
 	KUNIT_EXPECT_EQ(test, post_hits, 1);
 	unregister_kprobe(&read_probe);
 }
 
-/* The same without user space: the fixup leads into what a jump covers. */
+/* The same without user space: the fixup leads into the region of a jump. */
 static noinline notrace int where_load(const int *from)
 {
 	int value = 0, err = 0;
@@ -277,7 +277,7 @@ static void note_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 	behind_preemptible = preemptible();
 }
 
-/* Nothing of the hit is left when the instruction has faulted, or has not. */
+/* No hit is left over, whether or not the instruction has faulted. */
 static void expect_load(struct kunit *test, const int *from, int result)
 {
 	unsigned int preempted = preempt_count();
@@ -296,7 +296,7 @@ static void expect_load(struct kunit *test, const int *from, int result)
 		KUNIT_EXPECT_NULL(test, kprobe_running());
 }
 
-/* A fault in the copy that a detour has for a post_handler. */
+/* A fault in the copy of a detour for a post_handler. */
 static void where_faulted_in_detour(struct kunit *test)
 {
 	static const int there = 77;
@@ -325,7 +325,7 @@ static void expect_left(struct kunit *test, unsigned int pos, bool any, long ip,
 	KUNIT_EXPECT_EQ_MSG(test, regs.sp, 0x1000 + sp, "at %u", pos);
 }
 
-/* What has no fixup is left for fault handlers only, whichever copy it is. */
+/* A fault without a fixup leaves a copy only for fault handlers, whichever copy it is. */
 static void where_left_detour(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
@@ -347,7 +347,7 @@ static void where_left_detour(struct kunit *test)
 	expect_left(test, optinsn->copy_at[1], false, 0, 0);
 	expect_left(test, optinsn->copy_at[0], true, addr, 0);
 	expect_left(test, optinsn->copy_at[1], true, addr + 1, 0);
-	/* It has pushed its return address, and has not got its target. */
+	/* The call has pushed its return address, but not loaded its target. */
 	expect_left(test, optinsn->copy_at[1] + 5, false, 0, 0);
 	expect_left(test, optinsn->copy_at[1] + 5, true, addr + 1, sizeof(long));
 	expect_left(test, optinsn->copy_at[1] + 1, true, 0, 0);
@@ -375,7 +375,7 @@ static void where_trap_of_program(struct kunit *test)
 
 /* -- mitigations -- */
 
-/* The sum is not for objtool to see. */
+/* Hide the sum from objtool. */
 static u8 *in_opt_return(unsigned int offset)
 {
 	const void *fn = opt_return;
@@ -402,7 +402,7 @@ static void where_return_is_safe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pre_hits, 1);
 }
 
-/* Four no-operations and the return are what the jump covers. */
+/* The jump covers four no-operations and the return. */
 static void where_copied_return_is_safe(struct kunit *test)
 {
 	const u8 *copy, *end;
@@ -427,7 +427,7 @@ static void where_copied_return_is_safe(struct kunit *test)
 }
 
 #ifdef CONFIG_X86_64
-/* QEMU has no FRED: of the way out of a post_handler only this can be tested. */
+/* QEMU has no FRED: only this part of leaving a post_handler can be tested. */
 static void where_fred_frame(struct kunit *test)
 {
 	u64 level;

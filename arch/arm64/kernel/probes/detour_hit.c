@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits by a jump, and the end of those by a breakpoint whose second copy has run: the part
+ * that entry.S leaves to C.
+ *
+ * Instructions that a breakpoint's trap simulates are simulated here too, so that the
+ * first call of a detour can call the post_handler.
+ */
+#include <linux/build_bug.h>
+#include <linux/context_tracking.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/stddef.h>
+#include <asm/cpufeature.h>
+#include <asm/daifflags.h>
+#include <asm/sysreg.h>
+
+#include "detour.h"
+
+/* entry.S relies on these. */
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+static_assert(offsetof(struct optimized_kprobe, kp) == 0);
+static_assert(offsetof(struct detour, copy) == DETOUR_COPY);
+static_assert(offsetof(struct detour, behind) == DETOUR_BEHIND);
+
+/* The bits of PSTATE that a detour restores without an exception. */
+#define PSR_FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+
+/* If a handler changed other bits of PSTATE, only an exception return can load them. */
+static __always_inline bool can_stay(const struct pt_regs *regs, unsigned long pstate)
+{
+	return !((regs->pstate ^ pstate) & ~PSR_FLAGS);
+}
+
+/* Continue at @copy, or return 0 if that takes kprobe_detour_leave(), which releases the room. */
+static __always_inline unsigned long go_on(const __le32 *copy, struct pt_regs *regs,
+					   unsigned long pstate)
+{
+	if (likely(can_stay(regs, pstate)))
+		return (unsigned long)copy;
+	regs->pc = (unsigned long)(copy + UNFRAME);
+
+	return 0;
+}
+
+/*
+ * The instruction has been simulated. No exception is needed if the hit continues behind
+ * the instruction, or if executing the copy has the same result as the simulation.
+ */
+static unsigned long go_on_simulated(struct detour *d, struct pt_regs *regs, unsigned long pstate)
+{
+	unsigned long pc = regs->pc, lr = regs->regs[30];
+	struct kprobe *p = &d->op->kp;
+
+	if (!can_stay(regs, pstate))
+		return 0;
+	if (pc == pc_behind(p))
+		return (unsigned long)d->behind;
+
+	/* Simulate it again: a post_handler may have changed the registers that it reads. */
+	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
+	if (regs->pc == pc && regs->regs[30] == lr && can_stay(regs, pstate))
+		return (unsigned long)d->copy;
+	regs->pc = pc;
+	regs->regs[30] = lr;
+
+	return 0;
+}
+
+NOKPROBE_SYMBOL(go_on_simulated);
+
+/* Have the second copy run, as kprobe_enter_post_copy() does in a trap. */
+static unsigned long enter_post(struct detour *d, struct pt_regs *regs, unsigned long pstate)
+{
+	unsigned long place = go_on(d->post, regs, pstate);
+
+	mask_daif(regs);
+	write_sysreg(regs->pstate & DAIF_MASK, daif);
+
+	return place;
+}
+
+NOKPROBE_SYMBOL(enter_post);
+
+static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs *regs,
+					       unsigned long pstate)
+{
+	struct kprobe *p = &d->op->kp;
+
+	/* The probe stays current until the copy has run. */
+	if (!p->ainsn.api.handler)
+		return enter_post(d, regs, pstate);
+
+	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
+	hit_finish(p, regs, true);
+
+	return go_on_simulated(d, regs, pstate);
+}
+
+NOKPROBE_SYMBOL(do_insn_and_call);
+
+/* Handle a hit whose probe is current already; compare hit_handle(). */
+static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs, bool aside)
+{
+	unsigned long pstate = regs->pstate;
+	struct kprobe *p = &d->op->kp;
+
+	if (hit_pre_handler(p, regs)) {
+		hit_end(aside);
+		return 0;
+	}
+
+	/* A member with a post_handler may come or go at any time. */
+	if (unlikely(READ_ONCE(p->post_handler)))
+		return do_insn_and_call(d, regs, pstate);
+
+	hit_end(aside);
+
+	return go_on(d->copy, regs, pstate);
+}
+
+/* Handle a hit that interrupts another on this CPU; compare hit_nested(). */
+static noinline unsigned long nested_detour(struct detour *d, struct pt_regs *regs)
+{
+	struct kprobe *p = &d->op->kp;
+
+	if (kprobe_hit_nested(p, 0))
+		return do_detour(d, regs, true);
+
+	return (unsigned long)d->copy;
+}
+
+NOKPROBE_SYMBOL(nested_detour);
+
+static __always_inline unsigned long any_detour(struct detour *d, struct pt_regs *regs)
+{
+	if (unlikely(kprobe_running()))
+		return nested_detour(d, regs);
+
+	hit_begin(&d->op->kp);
+
+	return do_detour(d, regs, false);
+}
+
+/* RCU does not watch this CPU: a detour runs without the entry code of an exception. */
+static noinline unsigned long detour_of_idle(struct detour *d, struct pt_regs *regs)
+{
+	unsigned long place;
+
+	ct_nmi_enter();
+	place = any_detour(d, regs);
+	ct_nmi_exit();
+
+	return place;
+}
+
+NOKPROBE_SYMBOL(detour_of_idle);
+
+/* Tag Check Override, in the bit of PSR_TCO_BIT */
+#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
+
+/* Does the probed code access memory without having its tags checked? */
+static __always_inline bool tags_are_unchecked(void)
+{
+	return IS_ENABLED(CONFIG_KASAN_HW_TAGS) && system_supports_mte() &&
+	       (read_sysreg_s(SYS_PSTATE_TCO) & PSR_TCO_BIT);
+}
+
+/*
+ * Only the entry of an exception saves some states of a preempted task: DAIF where
+ * interrupts are masked by priority, and TCO. In these cases the next exception has to
+ * preempt, not the end of the hit.
+ */
+static __always_inline bool may_preempt(const struct pt_regs *regs)
+{
+	if (tags_are_unchecked())
+		return false;
+
+	return !system_uses_irq_prio_masking() || !(regs->pstate & DAIF_MASK);
+}
+
+static __always_inline void allow_preemption(const struct pt_regs *regs)
+{
+	if (may_preempt(regs))
+		preempt_enable_notrace();
+	else
+		preempt_enable_no_resched_notrace();
+}
+
+/**
+ * struct detour_exit - target of a hit that leaves its detour by a trap
+ * @pc: address to continue at
+ * @pstate: PSTATE to load there
+ */
+struct detour_exit {
+	unsigned long pc;
+	unsigned long pstate;
+};
+
+static DEFINE_PER_CPU(struct detour_exit, detour_exit);
+
+/* Interrupts stay off until the trap, so that no other hit overwrites detour_exit. */
+static noinline unsigned long leave_detour(const struct pt_regs *regs)
+{
+	write_sysreg(read_sysreg(daif) | PSR_I_BIT | PSR_F_BIT, daif);
+	raw_cpu_write(detour_exit.pc, regs->pc);
+	raw_cpu_write(detour_exit.pstate, regs->pstate);
+
+	return (unsigned long)kprobe_detour_leave;
+}
+
+NOKPROBE_SYMBOL(leave_detour);
+
+static __always_inline void save_pmr(struct pt_regs *regs)
+{
+	if (system_uses_irq_prio_masking())
+		regs->pmr_save = read_sysreg_s(SYS_ICC_PMR_EL1);
+}
+
+/* Where interrupts are masked by priority, handlers look there, not at DAIF. */
+static __always_inline void show_mask(void)
+{
+	if (system_uses_irq_prio_masking())
+		gic_write_pmr(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET);
+}
+
+static __always_inline void restore_pmr(const struct pt_regs *regs)
+{
+	if (system_uses_irq_prio_masking())
+		gic_write_pmr(regs->pmr_save);
+}
+
+/**
+ * kprobe_detour_hit() - handle a hit that entered a detour
+ * @detour: the detour that has been entered
+ * @regs: registers at the probed instruction
+ *
+ * Context: kprobe_detour_entry(), in any context that the probed code runs in.
+ * Return: the part of the detour to continue at, or kprobe_detour_leave().
+ */
+asmlinkage unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs)
+{
+	bool open = kprobe_close_user_memory(regs);
+	unsigned long place;
+
+	save_pmr(regs);
+	preempt_disable_notrace();
+	if (likely(rcu_is_watching_curr_cpu()))
+		place = any_detour(detour, regs);
+	else
+		place = detour_of_idle(detour, regs);
+	allow_preemption(regs);
+	kprobe_reopen_user_memory(open);
+
+	return likely(place) ? place : leave_detour(regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_hit);
+
+static void finish_detour(struct kprobe *p, struct pt_regs *regs)
+{
+	bool watching = rcu_is_watching_curr_cpu();
+
+	if (unlikely(!watching))
+		ct_nmi_enter();
+	hit_finish(p, regs, true);
+	if (unlikely(!watching))
+		ct_nmi_exit();
+}
+
+NOKPROBE_SYMBOL(finish_detour);
+
+/*
+ * The second copy has run, with interrupts masked: call the post_handlers of @p, with
+ * interrupts @masked or as the probed code has them. Return @behind, which continues that
+ * code, or kprobe_detour_leave() if a handler has changed what only a trap can load.
+ */
+static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_regs *regs,
+						  unsigned long behind, bool masked)
+{
+	unsigned long pstate, pc = pc_behind(p);
+	bool open = kprobe_close_user_memory(regs);
+
+	save_pmr(regs);
+	preempt_disable_notrace();
+	restore_daif(regs);
+	pstate = regs->pstate;
+
+	if (masked)
+		show_mask();
+	else
+		write_sysreg(pstate & DAIF_MASK, daif);
+	finish_detour(p, regs);
+	if (masked) {
+		restore_pmr(regs);
+		write_sysreg(pstate & DAIF_MASK, daif);
+	}
+	/* After a preemption @p may be gone. */
+	allow_preemption(regs);
+	kprobe_reopen_user_memory(open);
+
+	if (regs->pc == pc && can_stay(regs, pstate))
+		return behind;
+
+	return leave_detour(regs);
+}
+
+/**
+ * kprobe_detour_post() - call the post_handlers of a hit
+ * @detour: the detour, whose second copy has run
+ * @regs: registers behind the probed instruction
+ *
+ * Context: kprobe_detour_post_entry(), interrupts masked by enter_post().
+ * Return: the part of the detour to continue at, or kprobe_detour_leave().
+ */
+asmlinkage unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs)
+{
+	return copy_has_run(&detour->op->kp, regs, (unsigned long)detour->behind, false);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_post);
+
+/**
+ * kprobe_slot_post() - call the post_handlers of a hit by breakpoint
+ * @p: the probe, the second copy in whose slot has run
+ * @regs: registers behind the probed instruction
+ *
+ * Context: kprobe_slot_post_entry(), interrupts masked by kprobe_enter_post_copy().
+ * Return: the part of the slot to continue at, or kprobe_detour_leave().
+ */
+asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs)
+{
+	return copy_has_run(p, regs, (unsigned long)p->ainsn.api.insn + SLOT_BEHIND, true);
+}
+
+NOKPROBE_SYMBOL(kprobe_slot_post);
+
+/* The bits of PSTATE that entry.S saves, and BTYPE, which a simulated branch sets. */
+#define PSR_OF_DETOUR	(PSR_FLAGS | DAIF_MASK | PSR_PAN_BIT | PSR_BTYPE_MASK)
+
+/**
+ * kprobe_detour_load() - continue a hit that leaves its detour by a trap
+ * @regs: registers at a breakpoint
+ *
+ * Context: The exception of the breakpoint.
+ * Return: whether it is the breakpoint of kprobe_detour_leave().
+ */
+bool kprobe_detour_load(struct pt_regs *regs)
+{
+	unsigned long pstate = raw_cpu_read(detour_exit.pstate);
+
+	if (regs->pc != (unsigned long)kprobe_detour_leave + DETOUR_LEAVE_BRK)
+		return false;
+
+	regs->pc = raw_cpu_read(detour_exit.pc);
+	regs->pstate &= ~PSR_OF_DETOUR;
+	regs->pstate |= pstate & PSR_OF_DETOUR;
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_load);
+
+/**
+ * kprobe_detour_leave_copy() - move a fault in a detour's copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void kprobe_detour_leave_copy(struct pt_regs *regs)
+{
+	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(regs->pc);
+	unsigned long pc = regs->pc;
+
+	if (likely(!d))
+		return;
+
+	if (pc >= (unsigned long)(d->copy + UNFRAME) && pc < (unsigned long)d->post) {
+		regs->pc = op_addr(d->op);
+	} else if (pc == (unsigned long)(d->post + UNFRAME)) {
+		regs->pc = op_addr(d->op);
+		kprobe_leave_post_copy(regs);
+	}
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preparing a probe: is its address the start of an instruction, may that be
+ * probed, and how will a hit execute it?
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "common.h"
+#include "window.h"
+
+/* The opcode is right also for a point without a breakpoint: it equals the text then. */
+static bool read_from_probe(u32 *insn, unsigned long addr)
+{
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (p)
+		*insn = p->opcode;
+
+	return p;
+}
+
+/*
+ * Read an instruction, undoing the breakpoint or jump of a probe. Do not read beyond
+ * it: the next page may be unmapped.
+ */
+int kprobe_read_original(u32 *insn, unsigned long addr)
+{
+	u16 first, second = 0;
+
+	if (read_from_probe(insn, addr) || kprobe_read_covered(insn, addr))
+		return 0;
+
+	if (get_kernel_nofault(first, (u16 *)addr))
+		return -EFAULT;
+	/* A debugger's breakpoint of 2 bytes may be in the place of a longer instruction. */
+	if (first == __BUG_INSN_16 && kprobe_on_debuggers_breakpoint(addr))
+		return -EBUSY;
+	if (GET_INSN_LENGTH(first) == 4 && get_kernel_nofault(second, (u16 *)addr + 1))
+		return -EFAULT;
+	*insn = second << 16 | first;
+
+	return 0;
+}
+
+/* Longest sequence after a load-reserved, in instructions, if nothing ends it. */
+#define RESERVATION_INSNS	16
+
+/**
+ * struct scan - reading the instructions of a function up to a probe
+ * @insn: the last instruction read
+ * @reserved: number of instructions, from @insn on, that a reservation may still span
+ */
+struct scan {
+	u32 insn;
+	unsigned int reserved;
+};
+
+static __always_inline int scan_insn(struct scan *scan, struct window *window, unsigned long addr,
+				     unsigned long end)
+{
+	/* A store-conditional or a wait ends the use of the reservation. */
+	if (kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn))
+		scan->reserved = 0;
+	else if (scan->reserved)
+		scan->reserved--;
+
+	if (read_next(&scan->insn, window, addr, end)) {
+		pr_debug("%pS: cannot be read\n", (void *)addr);
+		return -EILSEQ;
+	}
+	if (kprobe_insn_is_lr(scan->insn))
+		scan->reserved = RESERVATION_INSNS;
+
+	return 0;
+}
+
+/* The last scan, to continue from if the next probe is behind in the same function. */
+static struct {
+	unsigned long serial;
+	unsigned long addr;
+	struct scan before;
+} last_scan;
+
+/* Read the instruction at @addr, if one of its function starts there. */
+static int scan_to(struct scan *scan, unsigned long addr)
+{
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	struct window window = {};
+	unsigned long at, end;
+	int ret;
+
+	if (!fn) {
+		pr_debug("%pS: not in a function\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	at = fn->start;
+	end = min(fn->end, addr + sizeof(u32));
+	if (last_scan.serial == fn->serial && last_scan.addr <= addr) {
+		at = last_scan.addr;
+		*scan = last_scan.before;
+	}
+	for (; at < addr; at += insn_len(scan->insn)) {
+		ret = scan_insn(scan, &window, at, end);
+		if (ret)
+			return ret;
+	}
+	if (at > addr) {
+		pr_debug("%pS: inside an instruction\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	last_scan.serial = fn->serial;
+	last_scan.addr = addr;
+	last_scan.before = *scan;
+
+	return scan_insn(scan, &window, addr, end);
+}
+
+static int check_insn(struct kprobe *p, struct scan *scan)
+{
+	const char *why = kprobe_refusal_reason(scan->insn);
+
+	if (!why && scan->reserved)
+		why = "between load-reserved and store-conditional";
+	if (!why)
+		return 0;
+
+	pr_debug("%pS: %s\n", p->addr, why);
+
+	return -EOPNOTSUPP;
+}
+
+/* A word with its type precedes a function that is called by pointers. */
+static bool is_type_hash(unsigned long addr)
+{
+	unsigned long offset, end = addr + sizeof(u32);
+
+	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+		return false;
+
+	while ((addr += sizeof(u16)) <= end) {
+		if (kallsyms_lookup_size_offset(addr, NULL, &offset) && !offset)
+			return true;
+	}
+
+	return false;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	struct scan scan = {};
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	if (is_type_hash((unsigned long)p->addr)) {
+		pr_debug("%pS: in the data before a function\n", p->addr);
+		return -EINVAL;
+	}
+
+	ret = scan_to(&scan, (unsigned long)p->addr);
+	if (ret)
+		return ret;
+
+	ret = check_insn(p, &scan);
+	if (ret)
+		return ret;
+
+	p->opcode = scan.insn;
+	memset(&p->ainsn, 0, sizeof(p->ainsn));
+	if (kprobe_is_ftrace_site((unsigned long)p->addr))
+		p->ainsn.api.handler = kprobe_emulate_site;
+	else
+		p->ainsn.api.handler = kprobe_find_kernel_emulation(p->opcode);
+
+	return p->ainsn.api.handler ? 0 : kprobe_prepare_copy(p);
+}
+
+void arch_remove_kprobe(struct kprobe *p)
+{
+	kprobe_remove_copy(p);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preparing a probe: is its address the start of an instruction, may that be probed, and
+ * how will a hit execute it?
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cfi.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/minmax.h>
+#include <linux/uaccess.h>
+#include <asm/alternative.h>
+#include <asm/ibt.h>
+
+#include "common.h"
+
+static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+
+	if (p && !kprobe_ftrace(p))
+		buf[0] = p->opcode;
+}
+
+NOKPROBE_SYMBOL(undo_breakpoint);
+
+/**
+ * arch_kprobe_read_insn() - read an instruction without the changes of probes
+ * @buf: buffer for the bytes
+ * @addr: the start of an instruction
+ * @len: how many bytes
+ *
+ * Context: Any.
+ * Return: 0, -%EFAULT, or -%ERANGE for an address that cannot be text.
+ */
+notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
+{
+	unsigned long flags;
+	int ret;
+
+	/* A jump that is written or removed meanwhile waits for this CPU between its steps. */
+	raw_local_irq_save(flags);
+	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
+	if (!ret)
+		kprobe_detour_undo(buf, addr, len);
+	if (!ret && buf[0] == INT3_INSN_OPCODE)
+		undo_breakpoint(buf, addr);
+	raw_local_irq_restore(flags);
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_read_insn);
+
+/* A debugger's breakpoint hides the instruction, and so the start of the next one. */
+static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
+{
+	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
+}
+
+/*
+ * Decode the instruction at @addr, which must not reach beyond @end, from original text.
+ * @insn keeps pointers into @buf. The breakpoints that pad functions are instructions of
+ * one byte.
+ */
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+{
+	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
+
+	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
+	    insn_decode(insn, buf, len, INSN_MODE_KERN)) {
+		pr_debug("%pS: no instruction that can be decoded\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	return 0;
+}
+
+/* The instruction probed last: the next one may be behind it in its function. */
+static struct {
+	unsigned long serial;
+	unsigned long addr;
+} last_decoded;
+
+static unsigned long decode_from(const struct kprobe_function *fn, unsigned long addr)
+{
+	if (last_decoded.serial == fn->serial && last_decoded.addr <= addr)
+		return last_decoded.addr;
+
+	return fn->start;
+}
+
+/* Decode the instruction at @addr, if one of its function starts there. */
+static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
+{
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	unsigned long at;
+	int ret;
+
+	if (!fn) {
+		pr_debug("%pS: not in a function\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
+		ret = kprobe_decode_original(insn, buf, at, fn->end);
+		if (ret)
+			return ret;
+	}
+	if (at > addr) {
+		pr_debug("%pS: inside an instruction\n", (void *)addr);
+		return -EILSEQ;
+	}
+
+	ret = kprobe_decode_original(insn, buf, addr, fn->end);
+	if (!ret) {
+		last_decoded.serial = fn->serial;
+		last_decoded.addr = addr;
+	}
+
+	return ret;
+}
+
+/*
+ * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the type of
+ * the function, 6, 4, 2 and 2 bytes long. The handler of the ud2's trap reads the first
+ * two instructions, so none of them may be a breakpoint.
+ */
+bool kprobe_in_cfi_check(unsigned long addr)
+{
+	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
+}
+
+/*
+ * A lock prefix is patched in and out with the second CPU; 0x3e, which has no effect,
+ * replaces it.
+ */
+static bool may_lock(struct insn *insn)
+{
+	return kprobe_insn_has_prefix(insn, 0xf0) || kprobe_insn_has_prefix(insn, 0x3e);
+}
+
+static int check_insn(struct kprobe *p, struct insn *insn)
+{
+	const char *why;
+
+	if (IS_ENABLED(CONFIG_CFI_CLANG) && kprobe_in_cfi_check((unsigned long)p->addr)) {
+		pr_debug("%pS: part of a type check\n", p->addr);
+		return -EINVAL;
+	}
+
+	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1)) {
+		pr_debug("%pS: rewritten for one CPU or several\n", p->addr);
+		return -EINVAL;
+	}
+
+	why = kprobe_refusal_reason(insn);
+	if (why) {
+		pr_debug("%pS: %s\n", p->addr, why);
+		return -EOPNOTSUPP;
+	}
+
+	return 0;
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	ret = decode_probed(&insn, buf, (unsigned long)p->addr);
+	if (ret)
+		return ret;
+
+	ret = check_insn(p, &insn);
+	if (ret)
+		return ret;
+
+	p->opcode = buf[0];
+	memset(&p->ainsn, 0, sizeof(p->ainsn));
+	p->ainsn.size = insn.length;
+
+	ret = kprobe_prepare_emulation(p, &insn);
+	if (ret)
+		return ret;
+
+	return kprobe_prepare_copy(p, &insn);
+}
+
+void arch_remove_kprobe(struct kprobe *p)
+{
+	kprobe_remove_copy(p);
+}
+
+static bool starts_with_endbr(unsigned long func)
+{
+	u32 insn;
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return false;
+
+	/* The user supplied the address, so it may be invalid. */
+	return !get_kernel_nofault(insn, (u32 *)func) && is_endbr(insn);
+}
+
+/*
+ * A function that may be the target of an indirect branch begins with ENDBR, and the
+ * probe goes behind that: the function's own address and the one behind ENDBR are both
+ * its entry.
+ */
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
+					 bool *on_func_entry)
+{
+	if ((offset == 0 || offset == ENDBR_INSN_SIZE) && starts_with_endbr(addr)) {
+		*on_func_entry = true;
+		return (kprobe_opcode_t *)(addr + ENDBR_INSN_SIZE);
+	}
+
+	*on_func_entry = !offset;
+
+	return (kprobe_opcode_t *)(addr + offset);
+}

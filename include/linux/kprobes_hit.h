@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Handling a hit of a breakpoint: included by the file of a port that handles the trap.
+ * How the probed instruction is executed is up to the architecture: before it includes
+ * this, the file defines:
+ *
+ *	arch_hit_redirected(regs)	a handler has set another instruction pointer
+ *	arch_hit_detour(p, regs)	go on in the detour, if the text behind is being changed
+ *	arch_hit_emulate(p, regs)	emulate the instruction, if it can be emulated
+ *	kprobe_enter_copy(p, regs)	go on at a copy that jumps back by itself
+ *	kprobe_enter_post_copy(p, regs)	go on at one whose end calls the post_handlers
+ */
+#ifndef _LINUX_KPROBES_HIT_H
+#define _LINUX_KPROBES_HIT_H
+
+#include <linux/compiler.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+
+static __always_inline void hit_do_insn(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!arch_hit_detour(p, regs) && !arch_hit_emulate(p, regs))
+		kprobe_enter_copy(p, regs);
+}
+
+/*
+ * Execute the instruction one way or the other, call the post_handlers behind it, and end the
+ * hit. An architecture that does so in another way defines its own.
+ */
+#ifndef arch_hit_and_call
+static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool aside)
+{
+	if (arch_hit_emulate(p, regs))
+		hit_finish(p, regs, aside);
+	else
+		kprobe_enter_post_copy(p, regs);
+}
+#endif
+
+/* Called with @p current. @aside: another hit was put aside for this one. */
+static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, bool aside)
+{
+	if (hit_pre_handler(p, regs)) {
+		hit_end(aside);
+		arch_hit_redirected(regs);
+		return;
+	}
+
+	/* A user may add or remove the last post_handler at any time. */
+	if (unlikely(READ_ONCE(p->post_handler))) {
+		arch_hit_and_call(p, regs, aside);
+		return;
+	}
+
+	hit_end(aside);
+	hit_do_insn(p, regs);
+}
+
+/* A hit while this CPU handles another one: handled only if the other can be put aside. */
+static void hit_nested(struct kprobe *p, struct pt_regs *regs)
+{
+	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT))
+		hit_handle(p, regs, true);
+	else
+		hit_do_insn(p, regs);
+}
+
+NOKPROBE_SYMBOL(hit_nested);
+
+/**
+ * hit_breakpoint() - the breakpoint of a probe was hit
+ * @p: the probe
+ * @regs: registers at the trap
+ *
+ * Context: The trap, as in an NMI.
+ */
+static __always_inline void hit_breakpoint(struct kprobe *p, struct pt_regs *regs)
+{
+	if (unlikely(kprobe_running())) {
+		hit_nested(p, regs);
+		return;
+	}
+
+	hit_begin(p);
+	hit_handle(p, regs, false);
+}
+
+#endif /* _LINUX_KPROBES_HIT_H */

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registration of an array of probes, all or none: each is a request that joins a point.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/jump_label.h>
+#include <linux/memory.h>
+#include <linux/sched.h>
+#include <linux/sort.h>
+
+#include "check.h"
+#include "lifetime.h"
+#include "members.h"
+#include "point.h"
+#include "reconcile.h"
+#include "request.h"
+#include "return.h"
+#include "table.h"
+
+/* Save what request_restore() puts back, and make the caller's probe a member. */
+static void request_join(struct probe_request *req, struct kprobe_point *point,
+			 struct list_head *work)
+{
+	struct kprobe *kp = req->kp;
+
+	req->saved.addr = kp->addr;
+	req->saved.opcode = kp->opcode;
+	req->saved.nmissed = kp->nmissed;
+	req->saved.flags = kp->flags;
+	req->point = point;
+
+	kprobe_point_add_member(point, kp);
+	point_queue(point, work);
+}
+
+static int request_find_point(struct probe_request *req, struct list_head *work)
+{
+	struct kprobe_point *point = kprobe_point_find(req->addr);
+	int ret;
+
+	if (point) {
+		request_join(req, point, work);
+		return 0;
+	}
+
+	ret = kprobe_check(req);
+	if (ret)
+		return ret;
+
+	point = kprobe_point_create(req->addr, req->on_entry, req->on_ftrace);
+	if (IS_ERR(point))
+		return kprobe_check_refused(req, PTR_ERR(point));
+
+	kprobe_point_publish(point);
+	request_join(req, point, work);
+
+	return 0;
+}
+
+static int request_cmp(const void *a, const void *b)
+{
+	const struct probe_request *left = a, *right = b;
+
+	if (left->addr != right->addr)
+		return left->addr < right->addr ? -1 : 1;
+
+	return left->index < right->index ? -1 : 1;
+}
+
+/* Sort by address; requests for one address keep the caller's order. */
+static void requests_sort(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 1; i < nr; i++) {
+		if (request_cmp(&reqs[i - 1], &reqs[i]) > 0) {
+			sort(reqs, nr, sizeof(*reqs), request_cmp, NULL);
+			return;
+		}
+	}
+}
+
+/*
+ * Find the address and pin its module. The init text of a module may be freed between the
+ * two: then the address is not text any more, and the symbol is gone when it is looked up
+ * again. A symbol of data has the same address both times.
+ */
+static int request_resolve(struct probe_request *req)
+{
+	unsigned long before;
+	int ret;
+
+	if (!req->kp)
+		return -EINVAL;
+	if (kprobe_is_registered(req->kp)) {
+		pr_debug("%pS: already registered\n", req->kp->addr);
+		return -EINVAL;
+	}
+
+	do {
+		before = req->addr;
+		ret = kprobe_resolve_address(req);
+		ret = ret ?: kprobe_lifetime_hold(req);
+	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
+
+	return ret;
+}
+
+/**
+ * struct first_failure - the failure that the caller is told of
+ * @index: index in the caller's array of the first request known to fail; errors of later
+ *	requests do not matter
+ * @err: its error
+ */
+struct first_failure {
+	unsigned int index;
+	int err;
+};
+
+/* Done before the text locks are taken, because it may take a while. */
+static struct first_failure requests_resolve(struct probe_request *reqs, unsigned int nr)
+{
+	struct first_failure first = {};
+
+	for (; first.index < nr; first.index++) {
+		first.err = request_resolve(&reqs[first.index]);
+		if (first.err)
+			break;
+		cond_resched();
+	}
+
+	return first;
+}
+
+static int request_settle(struct probe_request *req, struct list_head *work)
+{
+	int ret;
+
+	/* The caller may have named it twice. */
+	if (kprobe_is_registered(req->kp))
+		return -EINVAL;
+	ret = kprobe_resolve_place(req);
+	/* Since register_kretprobe() looked, another module may have come to this address. */
+	if (!ret && return_is_probe(req->kp) && !req->on_entry)
+		ret = -EINVAL;
+
+	return ret ?: request_find_point(req, work);
+}
+
+/* Requests that join before the locks are dropped for others: decoding takes a while. */
+#define JOIN_CHUNK	64
+
+/*
+ * The locks keep the text, and what others have reserved of it, unchanged for the whole
+ * chunk.
+ */
+static void requests_join_chunk(struct probe_request *reqs, unsigned int nr,
+				struct first_failure *first, struct list_head *work)
+{
+	struct probe_request *req;
+	int ret;
+
+	guard(cpus_read_lock)();
+	guard(jump_label_lock)();
+	guard(mutex)(&text_mutex);
+
+	for (req = reqs; req < reqs + nr; req++) {
+		if (req->index > first->index)
+			continue;
+		ret = request_settle(req, work);
+		if (ret)
+			*first = (struct first_failure){ req->index, ret };
+	}
+	arch_finish_prepare_kprobes();
+}
+
+/*
+ * Let each request join its point. Neighbours come one after the other, so that what is
+ * looked up for one serves the next. Everything that can fail, except arming, is done
+ * here.
+ */
+int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+{
+	struct first_failure first;
+	unsigned int i, nr_resolved;
+	int ret;
+
+	ret = kprobe_points_reserve(nr);
+	if (ret)
+		return ret;
+
+	first = requests_resolve(reqs, nr);
+	nr_resolved = first.index;
+	requests_sort(reqs, nr_resolved);
+	for (i = 0; i < nr_resolved; i += JOIN_CHUNK) {
+		requests_join_chunk(reqs + i, min(nr_resolved - i, JOIN_CHUNK), &first, work);
+		cond_resched();
+	}
+
+	return first.err;
+}
+
+bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point)
+			return true;
+	}
+
+	return false;
+}
+
+/* Undo kprobe_requests_join(), except for what running hits may still use. */
+void kprobe_requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point)
+			kprobe_point_del_member(reqs[i].point, reqs[i].kp);
+	}
+
+	kprobe_points_reconcile_most(work);
+}
+
+void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		kprobe_lifetime_release(&reqs[i]);
+}
+
+/* Restore the caller's struct as it was, unlinked. */
+static void request_restore(struct probe_request *req)
+{
+	struct kprobe *kp = req->kp;
+
+	kp->addr = req->saved.addr;
+	kp->opcode = req->saved.opcode;
+	kp->nmissed = req->saved.nmissed;
+	kp->flags = req->saved.flags;
+	kprobe_has_left(kp);
+}
+
+/* A request that did not join has nothing to restore; its probe may be registered already. */
+void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (reqs[i].point)
+			request_restore(&reqs[i]);
+	}
+}
+
+/* Has a member with a post_handler joined a point whose detour a task may be in? */
+bool kprobe_requests_any_postponed(struct probe_request *reqs, unsigned int nr)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!reqs[i].point || !kprobe_member_is_postponed(reqs[i].kp))
+			continue;
+		reqs[i].jumps = reqs[i].point->jumps;
+		any = true;
+	}
+
+	return any;
+}
+
+/*
+ * Wait first: a task may have been preempted in a detour before the detour disabled
+ * preemption.
+ */
+void kprobe_requests_include_postponed(struct probe_request *reqs, unsigned int nr)
+{
+	struct kprobe_point *point;
+	unsigned int i;
+
+	synchronize_rcu_tasks();
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < nr; i++) {
+		point = kprobe_point_find_member(reqs[i].kp);
+		if (point)
+			kprobe_point_include_postponed(point, reqs[i].kp, reqs[i].jumps);
+	}
+}
