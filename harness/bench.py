@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What probes cost, ours and the kernel's own, from one module in two kernels.
+"""Measures the costs of probes, ours and the kernel's own, by one module in two kernels.
 
-The emulator counts: one CPU, one instruction a nanosecond, so a figure is the same each
-time.  How often other CPUs are called is counted with two CPUs, without that clock.
+The emulator counts instructions: with one CPU and one nanosecond per instruction a figure
+is the same each time.  Calls of other CPUs are counted with two CPUs, without that clock.
 """
 from . import configs, guesttest, plot, rivals, ui
 
-# Besides the oldest one there are so many. The kernel's own take hours for the last.
+# Numbers of probes besides the oldest one. The kernel's own take hours for the last number.
 MANY = {"theirs": [9, 99, 999, 9_999], "ours": [9, 99, 999, 9_999, 49_999]}
-# What the kernel's own have where they have no jumps.
+# Figures to compare with where the kernel's own have no jumps.
 INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-roe": "hit-re",
            "hit-kro": "hit-kr", "hit-64-o": "hit-64-b"}
 CALLS = 100             # probes of a batch, to count how often other CPUs are called
 LIMIT = 2400            # seconds
 
-# What, and the name of the figure.
+# Description, and name of the figure.
 ROWS = [
     ("breakpoint, pre_handler", "hit-b"),
     ("breakpoint, pre_handler and post_handler", "hit-k"),
@@ -87,7 +87,7 @@ OURS = [("breakpoint", "hit-b", "hit-r", "hit-kr"), ("ftrace site", "hit-f", "hi
 
 
 def figures(lines):
-    """Name -> value of the lines "bench NAME VALUE"; those that failed are left out."""
+    """Name -> value of the lines "bench NAME VALUE", without failed measurements."""
     words = [line.split() for line in lines if line.startswith("bench ")]
     return {word[1]: int(word[2]) for word in words if len(word) == 3}
 
@@ -132,7 +132,7 @@ def paper_row(text, k, r, kr):
 
 
 def paper_table(found):
-    """What a probe on the entry adds to a return probe, then and now."""
+    """The cost that a probe on the entry adds to a return probe, then and now."""
     rows = [paper_row(f"{text}, usec", *costs) for text, *costs in PAPER]
     for name in ("theirs", "ours"):
         for way, *keys in OURS:

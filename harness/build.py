@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Configure and make, out of tree, one folder for each configuration."""
+"""Configures and builds kernels out of tree, in one folder for each configuration."""
 import hashlib
 import lzma
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from . import tree, ui
 from .paths import CACHE, HARNESS, log_file
 
-# The compiler tells what it has read, so nothing has to be preprocessed for that.
+# ccache takes the list of read files from the compiler, which saves preprocessing.
 CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
 
 
 def without_modules(path):
-    """What a distribution has in the kernel itself: no guest loads a driver."""
+    """A distribution's configuration without its modules: no guest loads a driver."""
     with lzma.open(path, "rt") as f:
         return re.sub("=m$", "=n", f.read(), flags=re.M)
 
@@ -26,9 +26,9 @@ class Build:
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
                  extras=True, modules=("*",), base=""):
         self.label, self.source, self.fragments, self.base = label, source, fragments, base
-        self.compiler = compiler        # of programs that run in the guest
-        self.extras = extras            # whether guest scripts are run, which take modules
-        self.modules = modules          # patterns of those
+        self.compiler = compiler        # for programs that run in the guest
+        self.extras = extras            # whether guest scripts are run, which need modules
+        self.modules = modules          # patterns of these modules
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
         self.args = ["ARCH=" + arch]
@@ -44,7 +44,7 @@ class Build:
         ui.run(self.argv(*targets), log_file(f"{self.label}-{what}"), step, env=CCACHE_ENV)
 
     def configure(self):
-        """Configures anew only when our fragments or the Kconfig files we change have changed."""
+        """Configures again only if our fragments, or Kconfig files that we change, have changed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = "".join(f.read_text() for f in self.fragments)
         base = without_modules(self.base) if self.base else ""
@@ -67,7 +67,7 @@ class Build:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def verify(self, text):
-        """Kconfig drops what it cannot satisfy without a word: name it."""
+        """Reports options that Kconfig has silently dropped."""
         wanted = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
         got = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", (self.folder / ".config").read_text(), re.M))
         lost = [f"{k}={v}" for k, v in wanted.items() if got.get(k, "n") != v]
@@ -89,12 +89,12 @@ class Build:
                 wanted = [f for f in found if f.is_dir()]
                 module_folders = [*sorted(wanted), *module_folders]
                 self.programs(step)
-            for folder in module_folders:
-                built += self.module(Path(folder).resolve(), step)
+            if module_folders:
+                built += self.external([Path(folder).resolve() for folder in module_folders], step)
         return built
 
     def programs(self, step):
-        """Compiles what guests run, with all it needs in the file: they have no libraries."""
+        """Compiles the programs of guests, statically: guests have no libraries."""
         folder = self.folder / "kp-programs"
         folder.mkdir(exist_ok=True)
         for source in sorted((HARNESS / "programs").glob("*.c")) if self.compiler else ():
@@ -105,17 +105,21 @@ class Build:
                     "-pthread", "-o", str(program), str(source)],
                    log_file(f"{self.label}-program-{source.stem}"), step)
 
-    def module(self, folder, step):
-        """Builds a module's folder; kbuild writes beside the source, so it works on a copy."""
-        if not any((folder / name).exists() for name in ("Kbuild", "Makefile")):
-            raise ui.Failure(f"{folder} has no Kbuild")
-        copy = self.folder / "kp-modules" / folder.name
-        copy.mkdir(parents=True, exist_ok=True)
-        # Ours share headers, which are beside their folders.
-        shared = [p for p in (HARNESS / "modules").iterdir() if p.is_file()]
-        for path in [*shared, *(p for p in folder.iterdir() if p.is_file())]:
-            there = (copy.parent if path in shared else copy) / path.name
-            if not there.exists() or there.read_bytes() != path.read_bytes():
-                shutil.copyfile(path, there)
-        self.make(f"module-{copy.name}", f"M={copy}", "modules", step=step)
-        return sorted(copy.glob("*.ko"))
+    def external(self, folders, step):
+        """Builds all folders of modules in one go, in copies, because kbuild writes beside the source."""
+        for folder in folders:
+            if not any((folder / name).exists() for name in ("Kbuild", "Makefile")):
+                raise ui.Failure(f"{folder} has no Kbuild")
+        top = self.folder / "kp-modules"
+        # Our modules share headers, which are beside their folders.
+        for folder in [HARNESS / "modules", *folders]:
+            copy = top if folder == HARNESS / "modules" else top / folder.name
+            copy.mkdir(parents=True, exist_ok=True)
+            for path in folder.iterdir():
+                there = copy / path.name
+                if path.is_file() and not (there.exists() and there.read_bytes() == path.read_bytes()):
+                    shutil.copyfile(path, there)
+        names = [folder.name for folder in folders]
+        (top / "Kbuild").write_text("".join(f"obj-m += {name}/\n" for name in names))
+        self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "modules", step=step)
+        return sorted(path for name in names for path in (top / name).glob("*.ko"))

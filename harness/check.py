@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Static checks over our files, all by the kernel tree's own tools."""
+"""Static checks of our files by the kernel tree's own tools."""
 import re
 import subprocess
 from pathlib import Path
@@ -7,38 +7,38 @@ from pathlib import Path
 from . import configs, examples, guesttest, ui, tree
 from .paths import CACHE, HARNESS, REPO, log_file
 
-# Rules that cannot hold here, and why.
+# Rules that cannot be kept here, with the reasons.
 IGNORED = [
     "FILE_PATH_CHANGES",        # our MAINTAINERS entry is spliced in: checkpatch does not see it
     "NEW_TYPEDEFS",             # kprobe_opcode_t and the handler types are the interface
     "DIFF_IN_COMMIT_MSG",       # patches/ have a message but no "diff --git" lines
 ]
-# The same for one file, and why.
+# Rules that cannot be kept in one file, with the reasons.
 EXCEPTIONS = {
     # Users write NOKPROBE_SYMBOL() with and without a semicolon; __kprobes is attributes.
     "include/asm-generic/kprobes.h": "TRAILING_SEMICOLON,COMPLEX_MACRO,MACRO_ARG_UNUSED",
-    # Without modules there is only one to choose.
+    # Without modules the macro has only one value to choose.
     "include/linux/kprobes_port.h": "MACRO_ARG_UNUSED",
-    # The addresses are what the files are for; only root reads them, and kptr_restrict is heeded.
+    # The files exist to list addresses; only root can read them, and they obey kptr_restrict.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
-    # The kernel takes no const one.
+    # The kernel's function takes no const pointer.
     "harness/modules/kp_kgdb/kp_kgdb.c": "CONST_STRUCT",
-    # A thousand functions, from ten lines.
+    # The macros make a thousand functions from ten lines.
     "harness/modules/kp_bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
-    # Two hundred functions, from ten shapes.
+    # The macros make two hundred functions from ten shapes.
     "harness/modules/kp_torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
-    # The same for functions of all types.
+    # The macro makes the same test for functions of all types.
     "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
-    # One row for each way to interrupt the same.
+    # The macro makes one row for each way to interrupt a hit.
     "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
-    # Its caller has the level, and hands it on.
+    # The caller passes the level.
     "arch/x86/kernel/dumpstack.c": "PRINTK_WITHOUT_KERN_LEVEL",
-    # The kernel prints the line so; only its value is another.
+    # The line is the kernel's; we change only its value.
     "arch/riscv/kernel/process.c": "LOGGING_CONTINUATION",
-    # An operand's name in the table's macro looks like a modulus.
+    # A register name in the table's macro looks like a modulus.
     "arch/x86/kernel/kprobes/where_test.c": "SPACING",
-    # A return with no address to go to has nowhere to recover.
+    # A return whose address is lost cannot be recovered.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
 }
 PACKAGES = ["git", "sparse", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "gcc-riscv64-linux-gnu",
@@ -52,7 +52,7 @@ SPARSE = {
 
 
 def findings(source, argv):
-    """Runs a checker in the tree; returns what it printed."""
+    """Runs a checker in the tree; returns its output."""
     done = subprocess.run(argv, cwd=source, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     text = done.stdout.strip()
@@ -68,7 +68,7 @@ def each(title, files, argv, source, results):
 
 
 def sparse(arch, source, results):
-    """Sparse warns about the kernel's headers too: only what it says of our files counts."""
+    """Runs sparse; ignores its warnings about the kernel's headers."""
     made = guesttest.build(configs.default(arch), source)
     ours = tree.our_files()
     targets = [t for t in SPARSE[arch] if any(n.startswith(t.removesuffix(".o")) for n in ours)]
@@ -88,13 +88,13 @@ def sparse(arch, source, results):
 
 
 def about(names, text):
-    """The lines of a log that begin with a place in one of these files."""
+    """The lines of a log that begin with a position in one of these files."""
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if any(f"{name}:" in line.split(" ")[0] for name in names)]
 
 
 def documentation(source, results):
-    """Sphinx over the folder of our document, which has kernel-doc of ours."""
+    """Runs Sphinx on the folder of our document, which includes our kernel-doc."""
     folder = CACHE / "check" / "documentation"
     folder.mkdir(parents=True, exist_ok=True)
     log = log_file("documentation")
@@ -119,7 +119,7 @@ def python(results):
 
 
 def spdx(results):
-    """Every file carries its licence in the first two lines, as the kernel wants it."""
+    """Every file must have its licence in the first two lines, as the kernel demands."""
     listed = subprocess.run(["git", "-C", str(REPO), "ls-files"], capture_output=True, text=True)
     if not listed.stdout:
         results.fail("SPDX lines", listed.stderr or "git knows no files here")
@@ -136,7 +136,7 @@ def spdx(results):
 
 
 def checkpatch(name):
-    """The command for the file @name; for a patch, with the exceptions of the files it changes."""
+    """The command for the file @name; a patch has the exceptions of the files it changes."""
     touched, kind = [name], ["-f"]
     if name.endswith(".patch"):
         touched = re.findall(r"^\+\+\+ b/(\S+)", Path(name).read_text(errors="replace"), re.M)
@@ -151,7 +151,7 @@ def kernel_doc(_):
 
 
 def words(source, results):
-    """What is quick to check, and needs nothing installed or built."""
+    """The checks that are quick and need nothing installed or built."""
     each("kernel-doc", [n for n in tree.our_files() if n.endswith((".c", ".h"))], kernel_doc, source, results)
     python(results)
     spdx(results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs of ./kp."""
+"""The commands of ./kp."""
 import argparse
 import errno
 import signal
@@ -12,7 +12,7 @@ from .paths import CACHE
 from .results import Results
 
 QUICK = "quick"         # the part of the tests for after a change
-MINUTES = 55            # after which the test of everything begins nothing any more
+MINUTES = 55            # after which the test of everything begins no further part
 
 HELP = """\
 kp - build, boot and test this kprobes subsystem
@@ -29,6 +29,7 @@ kp - build, boot and test this kprobes subsystem
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
   ./kp sweep [CONFIG]    of the tests only the sweep: probes on all functions at once;
+                         --every does so with all functions, some at a time;
                          --seed N repeats one; --refused tells instead which functions
                          no probe can be on, and why
   ./kp probe PLACE       the hits of one probe while a little work runs in a guest;
@@ -84,7 +85,7 @@ def arch_config(name):
 
 
 def need_guests(guests, more=()):
-    """All packages that it takes to build and boot these configurations."""
+    """Installs all packages needed to build and boot these configurations."""
     packages.need([*packages.tree_packages(), *packages.BUILD, *more,
                    *(packages.BOOT if guests else []),
                    *(p for config in guests for p in config.packages)])
@@ -135,7 +136,10 @@ def cmd_sweep(args):
     if args.refused:
         return sweep.refused(config, made, modules)
     results = Results()
-    guesttest.sweep(config, made, modules, results, args.seed)
+    if args.every:
+        guesttest.sweep_every(config, made, modules, results, args.seed or 1)
+    else:
+        guesttest.sweep(config, made, modules, results, args.seed)
     return results.finish()
 
 
@@ -193,7 +197,7 @@ def cmd_check(args):
 
 
 def selected(what, kasan):
-    """The configurations, ports and the tools' tests that WHAT names."""
+    """The configurations, ports and tests of the tool that WHAT names."""
     if what == [QUICK] and not kasan:
         return [config for config in configs.CONFIGS if config.quick], [], ["harness"]
     archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS if c.name == "debug" or not kasan)
@@ -264,6 +268,7 @@ def parse(argv):
     sweep_verb.add_argument("config", nargs="?", default=configs.default("x86_64").label)
     sweep_verb.add_argument("--seed", type=int)
     sweep_verb.add_argument("--refused", action="store_true")
+    sweep_verb.add_argument("--every", action="store_true")
     bench_verb = verb("bench", cmd_bench)
     bench_verb.add_argument("arch", nargs="?", default="x86_64")
     bench_verb.add_argument("--plot")
@@ -275,7 +280,7 @@ def parse(argv):
 
 
 def end_orderly():
-    """A kp that is terminated, or whose terminal goes, must take its guest along, as with ^C."""
+    """Ends the guest as ^C does when kp is terminated or loses its terminal."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
 

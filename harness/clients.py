@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A Debian with the users of probes that people know, which a guest mounts from the host."""
+"""A Debian root with well-known users of probes, which a guest mounts from the host."""
 import platform
 import shutil
 
@@ -19,7 +19,7 @@ def make(release, folder):
 
 
 def root():
-    """Made once for a list of packages; one that is half made does not stay."""
+    """Makes the root once for a list of packages; an incomplete one is removed."""
     release = platform.freedesktop_os_release()["VERSION_CODENAME"]
     folder, mark = CACHE / "root-clients", CACHE / "root-clients.made"
     wanted = " ".join([release, *packages.CLIENTS])

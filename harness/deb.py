@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian packages of a kernel with these kprobes, for a machine of one's own."""
+"""Builds Debian packages of a kernel with these kprobes, to install on a machine."""
 import lzma
 import re
 import time
@@ -10,9 +10,9 @@ from .build import Build
 
 SPACE = 15      # GB, for all modules of a distribution
 PACKAGES = ("cpio", "debhelper", "dpkg-dev", "openssl", "rsync")
-# The kernel's release ends in this, so that it stands beside the distribution's.
+# The suffix of the kernel's release lets it be installed beside the distribution's kernel.
 OURS = 'CONFIG_KPROBES=y\nCONFIG_LOCALVERSION="-kprobes"\n'
-# A distribution's keys stay with it, and its debug information takes more than all else.
+# We do not have the distribution's keys, and debug information takes more space than the rest.
 WITHOUT = """\
 CONFIG_MODULE_SIG_KEY="certs/signing_key.pem"
 CONFIG_SYSTEM_TRUSTED_KEYS=""
@@ -34,7 +34,7 @@ def read(path):
 
 
 def builder(source):
-    """The packages land beside the build's folder."""
+    """kbuild puts the packages beside the build folder."""
     made = Build("deb", source, [])
     made.folder = tree.base() / "deb/build"
     made.folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def builder(source):
 
 
 def configure(made, text):
-    """What the configuration does not name is as the kernel has it by default."""
+    """Options that the configuration does not name get the kernel's defaults."""
     with ui.Step("configure deb") as step:
         (made.folder / ".config").write_text(text + OURS + WITHOUT)
         made.make("config", "olddefconfig", step=step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The modules that our documents show: what a reader may copy has to compile."""
+"""Compiles the modules that our documents show, since readers may copy them."""
 import re
 import tempfile
 import textwrap
@@ -12,13 +12,13 @@ DOCUMENTS = ["README.md", "Documentation/trace/kprobes.rst"]
 
 
 def modules_in(text):
-    """The modules that a document shows whole."""
+    """The modules that a document shows completely."""
     found = re.findall(r'^ *#include (?:.*\n)*? *MODULE_LICENSE\(.*\n', text, re.M)
     return [textwrap.dedent(module) for module in found]
 
 
 def build(made, results):
-    """Compiles and links each against the kernel that was @made."""
+    """Compiles and links each module against the kernel @made."""
     with ui.Step(f"compile the examples for {made.label}") as step, tempfile.TemporaryDirectory() as scratch:
         for document in DOCUMENTS:
             for nr, text in enumerate(modules_in((REPO / document).read_text())):
@@ -27,7 +27,7 @@ def build(made, results):
                 (folder / "example.c").write_text(text)
                 (folder / "Kbuild").write_text("obj-m := example.o\n")
                 try:
-                    made.module(folder, step)
+                    made.external([folder], step)
                     results.ok(f"{document} module {nr}")
                 except ui.Failure as failure:
                     results.fail(f"{document} module {nr}", str(failure))

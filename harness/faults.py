@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Handlers, and probed code, that fault: what the kernel has to say of them."""
+"""Handlers, and probed code, that fault: checks the kernel's log of them."""
 import re
 
 from . import qemu
 
-# The breakpoints come first: where a trap counts as an interrupt, the kernel ends there.
+# The breakpoints come first: where a trap counts as an interrupt, the kernel panics at them.
 CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
          for which in ("pre", "post", "entry", "return", "second", "declined")
          if (which, way) != ("post", "jump")]
-# The function of these is the one that the others only call.
+# In these cases the faulting function is the one that the others only call.
 IN_CODE = ("code", "wild", "declined_load")
 CASES += [f"{which}:{way}" for way in ("break", "jump") for which in IN_CODE]
 CASES += ["lost:break"]
-# Where it faults, if that is not named like the case.
+# The function that faults, if it is not named like the case.
 FAULTY = {"code": "kp_fault_in_code", "wild": "kp_fault_in_code", "second": "kp_fault_in_pre",
           "declined": "kp_fault_in_pre", "declined_load": "kp_fault_in_load",
           "lost": "return_from_several"}
 BEGIN = re.compile("case (.*)")
-# What an oops begins with, on one architecture or another, KASAN's remark included.
+# The first line of an oops, on any architecture, or of KASAN's report.
 OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"
                   r"Unable to handle kernel|Internal error: Oops|Oops\b|"
                   r"kernel BUG at kernel/kprobes/return_trampoline\.c:|"
-                  # arm64 counts a breakpoint as an NMI for RCU, and nobody leaves it.
+                  # arm64 counts a breakpoint as an NMI for RCU, and a killed task never leaves it.
                   r"WARNING: .* at kernel/context_tracking\.c:|"
-                  # What this is about is in the next line.
+                  # The next line has the reason.
                   r"-+\[ cut here")
 NUMBER = re.compile(r"(?:Oops|Kernel BUG).*\[#\d+\]")
 ENDS_KERNEL = re.compile(r"Kernel panic - not syncing: (?:.*: )?Fatal exception in interrupt")
 
 
 def sections(log):
-    """What was logged during each case that began."""
+    """The part of the log of each case that began."""
     found, case = {}, None
     with open(log, errors="replace") as f:
         for line in (line.rstrip("\r\n") for line in f):
@@ -46,17 +46,17 @@ def sections(log):
 
 
 def is_due(case, line):
-    """A trap may be like an NMI, in which no task can be killed."""
+    """Whether the kernel may panic: a trap may be like an NMI, where no task can be killed."""
     return case.endswith(":break") and bool(ENDS_KERNEL.match(line))
 
 
 def end_is_due(found):
-    """Was the last case one at which the kernel may end, and did it say so?"""
+    """Whether the last case is one in which the kernel may panic, and it did."""
     return bool(found) and any(is_due([*found][-1], line) for line in [*found.values()][-1])
 
 
 def wrong(case, lines):
-    """What is missing in the log of a case, or should not be there; nothing if all is well."""
+    """The lines missing in the log of a case, or unexpected there; nothing if all is well."""
     text = "\n".join(lines)
     if "kp: skip " in text:
         return []
@@ -80,7 +80,7 @@ def wrong(case, lines):
         "that a fault handler was asked": which.startswith("declined") == bool(re.search(
             rf"kp_fault: asked about trap 0x[0-9a-f]+ in {faulty}\+0x.* declined", text)),
         "the address": "general protection fault" not in text or "non-canonical address" in text,
-        # A function that has returned is not in the backtrace, and a copy may stand for it.
+        # The backtrace lacks a function that has returned, and has a copy in post:break.
         "the function, in the backtrace": not in_handler or which == "return" or case == "post:break" or re.search(
             rf"^(?!kprobes: ).*\b{function}\+0x", text, re.M),
     }

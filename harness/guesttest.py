@@ -9,7 +9,7 @@ from . import clients, examples, faults, ktap, qemu, tree, ui
 from .build import Build
 from .paths import HARNESS, REPO, log_file
 
-# Whose data races are ours: the functions of these objects in the build folder.
+# Data races are ours if they involve functions of these objects in the build folder.
 OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
                "arch/*/kernel/probes/*.o", "kp-modules/*/*.o"]
 RACE = re.compile(r".*BUG: KCSAN: [\w: -]+? in (.*)")
@@ -18,10 +18,10 @@ QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 # Probes from the command line, which at_boot.sh removes.
 AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
 LEAKS = ["kmemleak=on"]         # for nomem.sh
-FUZZ = "fuzz.sh"                # is told how long
-TRAPS = "traps.sh"              # as well, and is of x86
-# These have a boot of their own: the first two for more CPUs; the third takes long, and may take
-# the guest with it; the others are about all that there is beside probes.
+FUZZ = "fuzz.sh"                # takes its duration as an argument
+TRAPS = "traps.sh"              # as well; for x86 only
+# These have a boot of their own: the first two need more CPUs; the third takes long, and may
+# crash the guest; the others test probes beside other users of the same functions.
 RACING = ["toggle.sh", "torture.sh"]
 SWEEP = "sweep.sh"
 BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
@@ -31,7 +31,7 @@ SCALE_PROBES = 10000
 SHOWN = 40                      # hits that ./kp probe prints
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
-# ftrace selftests that cannot pass here, and why that is so.  Any other one must pass.
+# ftrace selftests that cannot pass here, with the reasons.  All others must pass.
 NOT_RUN = {
     "dynevent/add_remove_btfarg.tc": "needs BTF, which the configurations leave out",
     "dynevent/add_remove_tprobe_module.tc":
@@ -54,7 +54,7 @@ def our_functions(folder):
 
 
 def is_others_race(complaint, ours):
-    """The kernel has data races that are none of our business."""
+    """Whether a complaint is about a data race of the kernel that does not involve our code."""
     race = RACE.match(complaint)
     return bool(race) and not {re.split(r"[+ ]", f)[0] for f in race[1].split(" / ")} & ours
 
@@ -69,7 +69,7 @@ def boot(config, made, modules, what, order, limit, **more):
 
 
 def judge(config, what, outcome, results):
-    """What every boot must satisfy, whatever it was for."""
+    """Checks that hold for every boot."""
     name = f"{config.label} {what}"
     why = "ran out of time" if outcome.timed_out else "the guest died"
     results.check(f"{name}: runs to its end", outcome.finished and not outcome.timed_out,
@@ -79,14 +79,14 @@ def judge(config, what, outcome, results):
 
 
 def our_suites(made):
-    """The suites of the test files we laid into the tree, as far as they were built."""
+    """The suites of our test files, as far as they were built."""
     names = [n for n in tree.our_files() if re.search(r"(_test|_kunit)\.c$|/test_kprobes/", n)
              and (made.folder / n).with_suffix(".o").exists()]
     return ktap.suites_in(made.source / n for n in names)
 
 
 def kunit_boot(config, made, modules, what, args, results, cpu=""):
-    """Counts the cases of one boot; returns the suites that there were."""
+    """Counts the cases of one boot; returns its suites."""
     outcome = boot(config, made, modules, what, ["jobs/off"], 900, args=args, cpu=cpu)
     judge(config, what, outcome, results)
     seen = set()
@@ -112,7 +112,7 @@ def kunit(config, made, modules, results):
 
 
 def output(lines):
-    """What a failing test printed, which follows its line."""
+    """The output of a failing test, which follows its line."""
     return list(itertools.takewhile(lambda line: line.startswith("out: "), lines))[:40]
 
 
@@ -121,7 +121,7 @@ def label_of(script):
 
 
 def count_lines(config, outcome, script, results):
-    """Counts the ok and not ok lines of one guest script; returns how many there are."""
+    """Counts the ok and not ok lines of one guest script; returns their number."""
     lines, _ = outcome.script(script)
     label = label_of(script)
     counted = 0
@@ -142,7 +142,7 @@ def count_lines(config, outcome, script, results):
 
 
 def count_script(config, outcome, script, results):
-    """The same for one that has to come to its end."""
+    """Counts the lines of a script that must also come to its end."""
     counted = count_lines(config, outcome, script, results)
     lines, status = outcome.script(script)
     if status != 0 or not counted:
@@ -152,7 +152,7 @@ def count_script(config, outcome, script, results):
 
 
 def repeat(seconds):
-    """How long something random goes on that takes @seconds by default, and its seed."""
+    """The duration, @seconds by default, and the seed of a random test."""
     try:
         return int(os.environ.get("KP_SECONDS") or seconds), int(os.environ.get("KP_SEED") or 1)
     except ValueError as error:
@@ -171,10 +171,10 @@ def scripts(config, made, modules, results):
 
 
 def beside(config, made, modules, results):
-    """With clients of all kinds, those who share the functions, and where memory is short."""
+    """Runs the scripts with users of all kinds, shared functions, and failing allocations."""
     seconds, start = repeat(10)
     lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
-    # As in race(): what fuzz.sh does to the text for long gets lost with threads of their own.
+    # One thread, as in race(): fuzz.sh changes text for long, and hits would get lost.
     outcome = boot(config, made, modules, "beside", lines, 600 + seconds, threads="single",
                    args=QUIET + AT_BOOT + LEAKS)
     judge(config, "beside", outcome, results)
@@ -183,7 +183,7 @@ def beside(config, made, modules, results):
 
 
 def alone(config, made, modules, script, seconds, start, results):
-    """Only FUZZ, random lines to kprobe_events, or only TRAPS, random traps of a program; see beside()."""
+    """Runs only FUZZ, random lines for kprobe_events, or TRAPS, random traps; see beside()."""
     what = label_of(script)
     outcome = boot(config, made, modules, what, [f"{script} {seconds} {start}"], 120 + seconds,
                    threads="single", args=QUIET)
@@ -191,14 +191,14 @@ def alone(config, made, modules, script, seconds, start, results):
     count_script(config, outcome, script, results)
 
 
-def boot_sweep(config, made, modules, argument):
-    """The log must hold a line for each address that is refused."""
-    return boot(config, made, modules, "sweep", [f"{SWEEP} {argument}"], 600,
+def boot_sweep(config, made, modules, argument, limit=600):
+    """Boots with a log that has room for a line for each refused address."""
+    return boot(config, made, modules, "sweep", [f"{SWEEP} {argument}"], limit,
                 args=[*QUIET, "log_buf_len=4M"], cpus=2)
 
 
 def boot_with_returns(config, made, modules, results):
-    """Return probes on all functions while the guest works and goes down, slabs checked."""
+    """Return probes on all functions while the guest works and shuts down, with slab checks."""
     outcome = boot(config, made, modules, "returns", [f"{SWEEP} returns"], 300,
                    args=[*QUIET, "log_buf_len=4M", "slab_debug=FZPU"], cpus=2)
     judge(config, "returns", outcome, results)
@@ -206,18 +206,25 @@ def boot_with_returns(config, made, modules, results):
 
 
 def sweep(config, made, modules, results, seed=None):
-    """Probes on all of the kernel at once, and on instructions drawn from @seed, or KP_SEED."""
+    """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED."""
     outcome = boot_sweep(config, made, modules, repeat(0)[1] if seed is None else seed)
     judge(config, "sweep", outcome, results)
     count_script(config, outcome, SWEEP, results)
 
 
-def race(config, made, modules, what, seconds, seed, results):
-    """Probes that change while four CPUs hit them; @seconds: for how long, by the script.
+def sweep_every(config, made, modules, results, seed):
+    """Every instruction of the kernel, by ranges of functions; where that is too much, those that @seed chooses."""
+    outcome = boot_sweep(config, made, modules, f"every {seed}", 5400)
+    judge(config, "sweep", outcome, results)
+    count_script(config, outcome, SWEEP, results)
 
-    Mostly the CPUs share a thread of the emulator: with threads of their own one may go on
-    with its translation of a text that another has changed while it was translated.
-    Then hits get lost, and what is in a slot may be what was there before.
+
+def race(config, made, modules, what, seconds, seed, results):
+    """Probes that change while four CPUs hit them; @seconds: duration for each script.
+
+    Mostly the CPUs share one thread of the emulator: with a thread each, one CPU may
+    continue with its translation of text that another changed during the translation.
+    Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
     outcome = boot(config, made, modules, what, order, 120 + 2 * sum(seconds.values()),
@@ -228,19 +235,19 @@ def race(config, made, modules, what, seconds, seed, results):
 
 
 def toggle(config, made, modules, results):
-    """Each script of RACING: KP_SECONDS long, from the seed KP_SEED."""
+    """Runs each script of RACING for KP_SECONDS with the seed KP_SEED."""
     lengths = {script: repeat(length)[0] for script, length in zip(RACING, config.racing)}
     race(config, made, modules, "toggle", lengths, repeat(0)[1], results)
 
 
 def scale(config, made, modules, results):
-    """The same probes with few CPUs and with many: what they cost is told, by the number of CPUs."""
+    """The same probes with few and with many CPUs; prints their costs by the number of CPUs."""
     script = "jobs/scale"
     for cpus in SCALE:
         what = f"scale-{cpus}"
-        # Each CPU would measure the clock while the others keep it waiting.
+        # The CPUs would calibrate their clocks while others delay them.
         outcome = boot(config, made, modules, what, [f"{script} {SCALE_PROBES}"], 900,
-                       args=[*QUIET, "lpj=4000000", "tsc=reliable"], cpus=cpus)
+                       args=[*QUIET, "lpj=4000000"], cpus=cpus)
         judge(config, what, outcome, results)
         count_script(config, outcome, script, results)
         lines, _ = outcome.script(script)
@@ -249,7 +256,7 @@ def scale(config, made, modules, results):
 
 
 def debians(config, made, modules, results):
-    """Programs of Debian's, with all that they ask for."""
+    """Runs Debian's programs, in a kernel with all options that they need."""
     order = ["jobs/perf", "jobs/bpftrace", "jobs/document"]
     outcome = boot(config, made, modules, "clients", order, 1200, args=QUIET,
                    extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
@@ -283,12 +290,12 @@ def selftests(config, made, modules, results):
 
 
 def faulty_handlers(config, made, modules, results):
-    """Handlers that fault. A kernel that ends at one is booted again for the others."""
+    """Handlers that fault. After a kernel panic the guest is booted again for the other cases."""
     script, left = "jobs/faults", faults.CASES
     while left:
         what = f"faults {left[0]}"
         outcome = boot(config, made, modules, what.translate(str.maketrans(" :", "--")),
-                       [f"{script} {' '.join(left)}"], 120, args=QUIET)
+                       [f"{script} {' '.join(left)}"], 300, args=QUIET)
         logged = faults.sections(outcome.log)
         for case, lines in logged.items():
             bad = faults.wrong(case, lines)
@@ -304,7 +311,7 @@ def faulty_handlers(config, made, modules, results):
 
 
 def our_examples(config, made, modules, results):
-    """No guest: a newcomer's first modules are to compile."""
+    """Compiles the modules of our documents; takes no guest."""
     examples.build(made, results)
 
 
@@ -330,7 +337,7 @@ def run(config, source):
 
 
 class Echo:
-    """Prints what a guest script says while it runs; takes the place of a step's line."""
+    """Prints the output of a guest script while it runs, in place of a step's line."""
 
     def __init__(self, log, words):
         self.log, self.words, self.seen = log, words, 0
@@ -346,7 +353,7 @@ class Echo:
 
 
 def probe(config, source, place, ret, seconds):
-    """Shows the hits of one probe as they come; returns the exit status."""
+    """Shows the hits of one probe as they occur; returns the exit status."""
     if not re.fullmatch(r"[\w.]+(\+(0x[0-9a-f]+|\d+))?", place):
         raise ui.Failure(f"{place} is not SYMBOL or SYMBOL+OFFSET")
     made = build(config, source)

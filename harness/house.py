@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts what makes our code easy or hard to read, and prints it as a table.
+"""Measures how easy our code is to read, and prints a table.
 
-A file may call those below it, never those above: the head of kernel/kprobes.c has the
-order.  Functions are found by the kernel's style: a name at the start of a line that begins a
-definition, a brace of its own line at the end.
+A file may call files below it, never those above: the head of kernel/kprobes.c has the
+order.  Functions are recognized by the kernel's style: a definition begins with a line that
+starts with a name, and ends with a brace on its own line.
 """
 import re
 import statistics
@@ -29,7 +29,7 @@ CONDITION = re.compile(r"^#\s*(?:if|ifdef|ifndef)\b", re.M)
 
 @dataclass
 class Source:
-    """One C file of ours, without its comments."""
+    """One of our C files, without its comments."""
     path: Path
     code: str
     functions: dict = field(default_factory=dict)       # name -> lines, signature included
@@ -67,9 +67,9 @@ def sources(folder):
 
 
 def layers():
-    """Name of a file -> its layer, 0 at the top, as the head of kernel/kprobes.c draws them."""
+    """Name of a file -> its layer, 0 at the top, from the drawing in kernel/kprobes.c."""
     text = LAYERS.read_text()
-    drawn = re.search(r"Calls go down only:\n \*\n((?: \*\t.*\n)+)", text)
+    drawn = re.search(r"Calls only go down this list:\n \*\n((?: \*\t.*\n)+)", text)
     if not drawn:
         raise ui.Failure(f"{LAYERS.relative_to(REPO)} does not say what may call what")
     rows = [re.findall(r"\w+", row) for row in drawn[1].replace(" *\t", "").splitlines()]
@@ -77,7 +77,7 @@ def layers():
 
 
 def calls(core):
-    """Pairs of files of which the first uses a function of the second."""
+    """Pairs of files where the first uses a function of the second."""
     owner = {name: s.name for s in core for name in s.external}
     result = {}
     for user in core:
@@ -88,7 +88,7 @@ def calls(core):
 
 
 def circle(pairs):
-    """The largest set of files that all reach one another."""
+    """The largest set of files that all reach one another by calls."""
     reach = {}
     for user, used in pairs:
         reach.setdefault(user, set()).add(used)

@@ -29,7 +29,7 @@ class Archive:
         self.entry(name, stat.S_IFREG | mode, data)
 
     def add(self, name, path):
-        """Adds a file, or a folder with all in it but links: lib/modules has one to the build."""
+        """Adds a file or a folder, without links: lib/modules has one to the build folder."""
         if path.is_symlink():
             return
         if path.is_dir():

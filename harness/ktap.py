@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 def parse(tree, log):
     folder = str(tree / "tools/testing/kunit")
     if folder not in sys.path:
-        sys.dont_write_bytecode = True      # the tree stays as the overlay made it
+        sys.dont_write_bytecode = True      # the tree must have no files but the overlay's
         sys.path.insert(0, folder)
     with redirect_stdout(io.StringIO()), open(log, errors="replace") as f:
         import kunit_parser
@@ -27,13 +27,13 @@ def suites_in(paths):
 
 
 def skipped(log):
-    """Why cases were skipped, by their names."""
+    """Name of a skipped case -> reason."""
     with open(log, errors="replace") as f:
         return dict(re.findall(r"ok \d+ (\S+) # SKIP (.+)", f.read()))
 
 
 def cases(tree, log):
-    """Yields (suite, case, status word), what the parser objects to as a case of its own."""
+    """Yields (suite, case, status word); an error of the parser is a case of its own."""
     parser, top = parse(tree, log)
     good = (parser.TestStatus.SUCCESS, parser.TestStatus.SKIPPED)
     if top.counts.errors or not top.subtests:

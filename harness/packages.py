@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs a step needs, and their Debian packages."""
+"""The programs that a step needs, and their Debian packages."""
 import os
 import platform
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 from . import ui
 from .paths import CACHE, log_file
 
-# package: the program or file that shows it is there (other distributions name packages differently)
+# package: a program or file of it (packages have other names in other distributions)
 PROBES = {
     "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex", "git": "git",
     "gcc": "gcc", "kmod": "depmod", "make": "make", "openssl": "openssl", "patch": "patch", "perl": "perl",
@@ -50,16 +50,16 @@ PROBES = {
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
          "make", "perl"]
 BOOT = ["busybox-static"]
-# What is run in a guest, see clients.py.
+# Packages that are run in a guest, see clients.py.
 CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
 
 
-# By release, what it has in place of a package of Debian 12.
+# Packages that replace one of Debian 12, by release.
 RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
 
 
 def here(package):
-    """What the package is called on this machine."""
+    """The name of the package on this machine."""
     try:
         release = platform.freedesktop_os_release().get("VERSION_ID")
     except OSError:
@@ -76,17 +76,17 @@ def present(package):
     return Path(probe).exists() if probe.startswith("/") else bool(shutil.which(probe))
 
 
-# A mirror may have a bad moment, and the machine be about its own upgrades.
+# A mirror may fail for a moment, and the machine may be upgrading itself.
 PATIENT = ["apt-get", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300",
            "-o", "Acquire::http::Timeout=30"]
 LOCK_PATIENCE = 300     # seconds
-SLOW = 20               # seconds after which the user is told of a mirror
+SLOW = 20               # seconds after which the user is told that the mirror is slow
 PAUSE = 2
 LOCKED = re.compile(r"Could not get lock (\S+?)\.?(?: It is held by (process \d+ \([^)]*\)).*)?$", re.M)
 
 
 class Slow:
-    """Passes on what a step is told, and says once that it takes long."""
+    """Passes output on to a step, and says once that it takes long."""
 
     def __init__(self, step, what):
         self.step, self.what, self.start, self.told = step, what, time.monotonic(), False
@@ -99,13 +99,13 @@ class Slow:
 
 
 def holder(log):
-    """Who has the lock that the command was refused for, if it was."""
+    """The process that holds the lock that made the command fail, if that is the reason."""
     found = LOCKED.search(log.read_text(errors="replace"))
     return found and (f"{found[2]} has {found[1]}" if found[2] else f"{found[1]} is taken")
 
 
 def update(step, options=(), name="apt-update"):
-    """apt-get waits for the lock of dpkg, but not for that of the lists, so wait here."""
+    """Runs apt-get update; waits for the lock of the lists, since apt-get waits only for dpkg's."""
     log, end, told = log_file(name), time.monotonic() + LOCK_PATIENCE, False
     while True:
         try:
@@ -127,7 +127,7 @@ def apt(packages):
         try:
             update(step)
         except ui.Failure:
-            pass        # another may be at it; what matters is the packages
+            pass        # only the packages matter, which may be there already
         ui.run([*PATIENT, "install", "-y", "--no-install-recommends", *packages],
                log_file("apt-install"), step, env={"DEBIAN_FRONTEND": "noninteractive"})
 
@@ -147,7 +147,7 @@ def need(packages):
 
 
 def sources(release, path):
-    """Writes a source list for a release other than the host's: from where the host's comes."""
+    """Writes a source list for another release, with the mirror of the host."""
     host = platform.freedesktop_os_release()["VERSION_CODENAME"]
     def known():
         return subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
@@ -155,13 +155,13 @@ def sources(release, path):
                               stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
     found = known()
-    # An image may come without what apt has to download first.
+    # An image may lack the package lists that apt has to download first.
     if not found and not os.geteuid():
         with ui.Step("apt-get update") as step:
             try:
                 update(step)
             except ui.Failure:
-                pass        # what it has got may do
+                pass        # the lists that it got may suffice
         found = known()
     if not found:
         raise ui.Failure(f"apt knows no source of {host} to take {release} from: has root called apt-get update?")
@@ -169,7 +169,7 @@ def sources(release, path):
 
 
 def fetch_from(release, package, arch, folder):
-    """Unpacks a package of another architecture, with lists of apt's that are only ours."""
+    """Unpacks a package of another architecture, with separate package lists for apt."""
     state = CACHE / f"apt-{arch}"
     for name in ("lists/partial", "archives/partial", "deb"):
         (state / name).mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ def fetch_from(release, package, arch, folder):
         try:
             update(step, options, f"apt-update-{arch}")
         except ui.Failure:
-            pass        # one list of several may be missing; what matters is the package
+            pass        # one of several lists may be missing; only the package matters
         ui.run([*PATIENT, *options, "download", package], log_file(f"apt-download-{arch}"), step,
                cwd=state / "deb")
         newest = max(state.glob(f"deb/{package}_*.deb"), key=lambda path: path.stat().st_mtime)
@@ -191,7 +191,7 @@ def fetch_from(release, package, arch, folder):
 
 
 def fetch(package, arch, releases, folder):
-    """The same from the first of several @releases that has it: a mirror may be behind with one."""
+    """Fetches from the first of @releases that has the package: a mirror may lag with one."""
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
     for release in releases[:-1]:
@@ -203,11 +203,11 @@ def fetch(package, arch, releases, folder):
 
 
 def busybox(arch):
-    """The program of a guest: the host's own, or one for the guest's architecture."""
+    """The busybox of a guest: the host's, or one for the guest's architecture."""
     if not arch.debian:
         return Path(shutil.which("busybox"))
     folder = CACHE / f"root-{arch.debian}"
-    # Newer releases have it in /usr.
+    # Newer releases have busybox in /usr.
     places = [folder / "bin/busybox", folder / "usr/bin/busybox"]
     if not any(path.exists() for path in places):
         fetch("busybox-static", arch.debian, arch.releases, folder)

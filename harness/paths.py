@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where things are: the repository, and the one cache folder for trees, objects and logs."""
+"""Paths: the repository, and the one cache folder for trees, objects and logs."""
 import os
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws what bench.py has found, with gnuplot."""
+"""Plots the figures of bench.py with gnuplot."""
 import re
 import subprocess
 from pathlib import Path
@@ -27,7 +27,7 @@ plot {batches}
 
 
 def points(figures, pattern):
-    """Number of probes and figure, for all figures called so."""
+    """Number of probes and value, for all figures whose name matches."""
     return sorted((int(match[1]), value) for name, value in figures.items()
                   if (match := re.fullmatch(pattern, name)))
 
@@ -43,14 +43,14 @@ def series(found, pattern):
 
 
 def tidy(path):
-    """As the kernel wants its files: a licence, and no white space at the end of a line."""
+    """Adds a licence and removes trailing white space, as the kernel demands."""
     lines = [line.rstrip() for line in path.read_text().splitlines()]
     lines.insert(1, "<!-- SPDX-License-Identifier: GPL-2.0-only -->")
     path.write_text("\n".join(lines) + "\n")
 
 
 def draw(path, found):
-    # In the rounds the oldest probe makes the number full.
+    # The rounds count the oldest probe as well.
     script = SCRIPT.format(path=path, hits=series(found, r"oldest-(\d+)"),
                            batches=series(found, r"register-(\d*9)"))
     subprocess.run(["gnuplot"], input=script, text=True, check=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compiles our core for the kernel's own ports, and ours without kprobes.
+"""Compiles our core for the kernel's own ports, and our ports without kprobes.
 
-These ports keep their own files.  They must go on compiling against our headers, and our
-core against theirs, so each is configured as small as it goes and only these objects are
-made; CONFIG_WERROR turns any warning into a failure.
+The kernel's ports keep their own files.  These must compile against our headers, and our
+core against theirs.  Each port is configured as small as possible, and only these objects
+are built; CONFIG_WERROR turns any warning into a failure.
 """
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from . import ui
 from .build import Build
 from .paths import HARNESS
 
-# What is ours and architecture independent.
+# Our objects that are architecture independent.
 CORE = ("kernel/kprobes.o", "kernel/kprobes/")
 
 
@@ -24,7 +24,7 @@ class Port:
     llvm: str = ""
     objects: tuple = ()     # the port's own files
     core: tuple = CORE
-    options: tuple = ("port",)      # fragments for all who are cross compiled
+    options: tuple = ("port",)      # fragments for all that are cross compiled
 
     @property
     def label(self):
@@ -54,23 +54,23 @@ PORTS = [
          objects=tuple(f"arch/parisc/kernel/{name}.o" for name in ("kprobes", "ftrace"))),
     Port("arc", "arc", ("gcc-arc-linux-gnu",), "arc-linux-gnu-",
          objects=("arch/arc/kernel/kprobes.o",)),
-    # Debian 12 has no gcc for loongarch, but a clang new enough for the kernel.
+    # Debian 12 has no gcc for loongarch, but a clang that is new enough for the kernel.
     Port("loongarch", "loongarch", ("clang-19", "lld-19", "llvm-19"), llvm="-19",
          objects=tuple(f"arch/loongarch/kernel/{name}.o" for name in
                        ("kprobes", "rethook", "rethook_trampoline"))),
-    # Its kprobes are ours; these are compiled for what no guest has.
+    # Our port, with options that no guest has.
     Port("riscv32", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-",
          objects=("arch/riscv/kernel/probes/",)),
     Port("riscv-off", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-", options=(),
          objects=("arch/riscv/kernel/probes/", "arch/riscv/mm/extable.o") +
                  tuple(f"arch/riscv/kernel/{name}.o" for name in
                        ("ftrace", "patch", "stacktrace", "traps")), core=()),
-    # As little around kprobes as can be: no modules, no ftrace, no debugfs.
+    # As little beside kprobes as possible: no modules, no ftrace, no debugfs.
     Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
     Port("i386-bare", "i386", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
-    # Who includes linux/kprobes.h must build and link without kprobes.
+    # All files that include linux/kprobes.h must build and link without kprobes.
     Port("x86_64-off", "x86_64", objects=("vmlinux",), core=()),
-    # Uprobes decode by our files, with kprobes or without.
+    # Uprobes use our decoder, with or without kprobes.
     Port("arm64-off", "arm64", ("gcc-aarch64-linux-gnu",), "aarch64-linux-gnu-",
          objects=("arch/arm64/kernel/probes/", "arch/arm64/kernel/debug-monitors.o",
                   "arch/arm64/mm/"), core=(), options=()),

@@ -80,11 +80,13 @@ def shared(folders):
 def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=()):
     """@cpu: another model. @count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
-             *config.args, *args]
+             *config.arch.args, *config.args, *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     machine += [*(["-cpu", cpu] if cpu else []), *shared(folders)]
+    # The tables of a PC's firmware name one CPU of each socket.
+    sockets = cpus or config.cpus
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
-            "-smp", str(cpus or config.cpus),
+            "-smp", f"{sockets},sockets={sockets}",
             "-m", str(config.memory), "-nographic", "-vga", "none", "-nic", "none", "-no-reboot",
             "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
             "-append", " ".join(words)]

@@ -7,7 +7,7 @@ from . import ui
 
 @dataclass
 class Results:
-    names: list = field(default_factory=list)       # of what passed
+    names: list = field(default_factory=list)       # names of passed tests
     failures: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
 

@@ -6,12 +6,12 @@ Both are built from the same kernel with the same configuration and compiler.
 from . import tree
 from .build import Build
 
-# They use nothing that only our kprobes have.
+# These modules use nothing that only our kprobes have.
 MODULES = ("kp_bench", "kp_share")
 
 
 def fragment(config):
-    """The configuration without tests, of which each kernel has some of its own."""
+    """The configuration without tests, which differ between the two kernels."""
     lines = [line for f in config.fragments for line in f.read_text().splitlines(True)]
     path = tree.base() / f"rivals-{config.label.replace(':', '-')}.config"
     path.write_text("".join(line for line in lines if not line.endswith("_TEST=y\n")))

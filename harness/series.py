@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The patches that turn a kernel into the overlaid tree, in an order to review them.
 
-harness/series/ has a file for each patch, and one named cover for the letter before them:
-a comment, the message, a line "files:", and what the patch takes, one on each line:
+harness/series/ has a file for each patch, and one named cover for the cover letter: a
+comment, the message, a line "files:", and the contents of the patch, one entry per line:
 
-  PATTERN               our files of that name, a pattern of fnmatch
-  PATTERN less NAME...  a Kconfig file without these entries, which a later patch has
-  patches/NAME          edits to files of the kernel's; a patch without a message has its
-  - PATTERN             deletes files of the kernel's
+  PATTERN               our files that match the fnmatch pattern
+  PATTERN less NAME...  a Kconfig file without these entries, which a later patch adds
+  patches/NAME          edits of the kernel's files, also the message if there is no other
+  - PATTERN             deletes files of the kernel
 
-A Makefile that has been taken grows by itself: what is not there yet, it does not name. The
-entry of a test in a Kconfig file comes with the Makefile's line for the test.
+A Makefile grows by itself with later patches: objects whose files are missing yet are left
+out. The entry of a test in a Kconfig file comes with the Makefile's line for the test.
 """
 import fnmatch
 import os
@@ -57,7 +57,7 @@ def entries():
 
 
 def candidates():
-    """All that has to be in some patch."""
+    """All files that must be in some patch."""
     return [*tree.our_files(), "MAINTAINERS", *(f"patches/{p.name}" for p in tree.patches())]
 
 
@@ -66,7 +66,7 @@ def taken(pattern):
 
 
 def problems(series):
-    """What is wrong with the list of patches."""
+    """The errors in the list of patches."""
     found, owner = [], {}
     for entry in series:
         for pattern in entry.takes:
@@ -92,7 +92,7 @@ def source_of(folder, word, names):
 
 
 def grown_makefile(text, folder, missing):
-    """A Makefile without those words that stand for a @missing file."""
+    """A Makefile without the words that stand for a @missing file."""
     def grown(line):
         parts = re.fullmatch(r"(\S+)(\s*[:+]?=)(.*)", line)
         if not parts:
@@ -118,17 +118,17 @@ def grown_makefile(text, folder, missing):
 
 
 def without(text, drop):
-    """A Kconfig file without the entries whose names @drop says true of."""
+    """A Kconfig file without the entries for whose names @drop returns true."""
     parts = re.split(r"^(?=config )", text, flags=re.M)
     return "".join(p for p in parts if not (p.startswith("config ") and drop(p.split()[1])))
 
 
 class Worktree:
-    """A git repository of those files of the kernel's that the series changes."""
+    """A git repository of the kernel's files that the series changes."""
 
     def __init__(self, folder, pristine):
         self.folder, self.pristine = folder, pristine
-        self.files, self.less = {}, {}      # of ours: what has come so far
+        self.files, self.less = {}, {}      # our files that have been added so far
         self.git("init", "-q", "-b", "series")
         for name in changed_files(pristine):
             put(folder / name, (pristine / name).read_bytes())
@@ -185,14 +185,14 @@ def put(path, data):
 
 
 def changed_files(pristine):
-    """The files of the kernel's that the series deletes, replaces or edits."""
+    """The kernel's files that the series deletes, replaces or edits."""
     names = {str(p.relative_to(pristine)) for pattern in tree.REPLACED for p in pristine.glob(pattern)}
     return sorted(name for name in {*filter(tree.replaced, names), *tree.patched_files(), "MAINTAINERS"}
                   if (pristine / name).is_file())
 
 
 def identity():
-    """Who sends it: as the user told git, or for the user to fill in."""
+    """The sender, from git's configuration, or a placeholder for the user to fill in."""
     def config(key, default):
         done = subprocess.run(["git", "-C", str(REPO), "config", key], capture_output=True, text=True)
         return done.stdout.strip() or default
@@ -211,10 +211,10 @@ def git(folder, *argv, **more):
     return done.stdout
 
 
-# --- the letter ---
+# --- the cover letter ---
 
 def costs():
-    """The README's table, as text; of its cells the first, which are "ours / theirs = ratio"."""
+    """The README's table as text, with the first of its cells, "ours / theirs = ratio"."""
     table = COSTS.search((REPO / "README.md").read_text())
     if not table:
         raise ui.Failure("README.md has no table of costs for the cover letter")
@@ -234,13 +234,13 @@ def letter():
 
 
 def is_ours(cover):
-    """Is this the letter before a series that was written here?"""
+    """Whether this is the cover letter of a series that was written here."""
     prefix = parse(FOLDER / "cover").subject.partition(":")[0]
     return cover.exists() and bool(re.search(rf"^Subject: \[PATCH 0+/\d+\] {prefix}:", cover.read_text(), re.M))
 
 
 def write(folder, pristine):
-    """Writes the patches into @folder; returns their paths, the letter first."""
+    """Writes the patches into @folder; returns their paths, the cover letter first."""
     series = entries()
     wrong = problems(series)
     if wrong:
@@ -275,7 +275,7 @@ def checkpatch(paths, source, results):
 
 
 def differences(applied, pristine, source):
-    """The names of the files that are not as the overlaid tree has them."""
+    """The names of the files that differ from the overlaid tree."""
     names = set(changed_files(pristine)) | set(git(applied, "ls-files").split())
     owned = tree.Overlay(source).owned
     return [name for name in sorted(names | owned) if content(applied / name) != content(source / name)]
@@ -305,7 +305,7 @@ class Compiler:
             here, there = self.applied / name, self.tree / name
             if content(here) == content(there):
                 continue
-            there.unlink(missing_ok=True)       # it may be a link to the kernel's own
+            there.unlink(missing_ok=True)       # may be a link to the kernel's own file
             if name in now:
                 put(there, here.read_bytes())
 
@@ -332,7 +332,7 @@ def compile_each(applied, pristine, results):
 
 
 def test(results, source, builds):
-    """The patches are as a maintainer wants them, and make of a kernel what the overlay does."""
+    """The patches must pass the checks, and give the same tree as the overlay."""
     pristine = tree.pristine()
     try:
         paths = write(CACHE / "series", pristine)

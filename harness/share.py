@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What share of the kernel's instructions can be probed, and by a jump: ours and the kernel's own.
+"""Measures the share of the kernel's instructions that can be probed, and that get a jump.
 
-In each of the two kernels the same number of instructions, or of whole functions, is drawn
-with the same seed.
+This is done for our kprobes and the kernel's own.  In each of the two kernels the same number
+of instructions, or of whole functions, is chosen with the same seed.
 """
 import itertools
 import random
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from . import guesttest, rivals, ui
 
 ROUND = 500             # probes at a time
-DISTANCE = 32           # bytes between two probes: no other one is in the way of a jump
+DISTANCE = 32           # bytes between two probes, so that none is in another's region
 SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
 INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
-# By architecture, as its disassembler calls them, but for those that it has many names for.
+# Kinds of instructions by architecture, named as by its disassembler, similar ones together.
 KINDS = {
     "x86_64": ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"],
     "arm64": ["bl", "blr", "br", "ret", "b", "b.cond", "cbz", "cbnz", "tbz", "tbnz", "adr", "ldr", "ldp",
@@ -32,7 +32,7 @@ PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", 
 
 @dataclass
 class Share:
-    """What was found with one kernel; by kind of the first instruction."""
+    """The results of one kernel, by kind of the first instruction."""
     tried: Counter = field(default_factory=Counter)
     accepted: Counter = field(default_factory=Counter)
     jumps: Counter = field(default_factory=Counter)
@@ -97,7 +97,7 @@ def is_filling(text):
 
 
 def within(insns):
-    """Of one function: what is neither its first instruction, nor ftrace's, nor filling behind it."""
+    """The instructions of a function but its first one, ftrace's, and the padding at the end."""
     while insns and is_filling(insns[-1][1]):
         insns.pop()
     behind = itertools.dropwhile(lambda insn: is_entry(insn[1]) or insn[1].strip() == "nop", insns[1:])
@@ -126,7 +126,7 @@ def draw_functions(vmlinux, count, seed, arch):
 
 
 def count(drawn, lines):
-    """Reads what jobs/share told."""
+    """Reads the output of jobs/share."""
     share = Share(tried=Counter(drawn.values()))
     for line in lines:
         word = line.split(maxsplit=3)

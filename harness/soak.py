@@ -9,7 +9,7 @@ from .results import Results
 
 RANDOM = 300        # seconds of random input
 BOOTS = 200         # of each of these, for what fails once in a hundred
-BOOTED = ("i386:voluntary", "x86_64:preempt")
+BOOTED = ("i386:preempt", "x86_64:preempt")
 
 
 def guests():
@@ -32,7 +32,7 @@ def jobs(config, made, modules, seconds, seed):
     """Yields what each boot is called, and a function of Results that does it."""
     if config in configs.BY_NAME:
         yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
-        if "sweep" not in config.parts:
+        if {"sweep", "toggle"}.isdisjoint(config.parts):
             return
     if "toggle" in config.parts:
         yield (f"torture, seed {seed}",
@@ -41,6 +41,8 @@ def jobs(config, made, modules, seconds, seed):
         # The one of ./kp test is from seed 1.
         yield (f"sweep, seed {seed + 1}",
                lambda own: guesttest.sweep(config, made, modules, own, seed + 1))
+        yield (f"every instruction, seed {seed}",
+               lambda own: guesttest.sweep_every(config, made, modules, own, seed))
     if config.label in BOOTED:
         yield f"{BOOTS} boots", lambda own: boots(config, made, modules, own)
     if "beside" in config.parts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which functions no probe can be on, and why."""
+"""Lists the functions that cannot be probed, with the reasons."""
 import errno
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 
 
 def by_reason(lines):
-    """What guest/sweep.sh told, as (kind of probe, errno, reason) -> functions."""
+    """The output of guest/sweep.sh, as (kind of probe, errno, reason) -> functions."""
     found = defaultdict(list)
     for refused in filter(None, map(REFUSED.fullmatch, lines)):
         number, kind, function, reason = refused.groups()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The overlaid source tree: a 6.12 kernel, less the files we replace, plus ours.
+"""The overlaid source tree: a 6.12 kernel without the files we replace, with ours.
 
-A tree remembers in .kp/ what the overlay did to it: the kernel's own text of each file we
-patched (.kp/kernel/) and the list of files we put there.  An update computes every owned
-file anew and writes those that differ, so nothing is rebuilt that did not change.
+The folder .kp/ of a tree records the overlay: the original of each file that we patched
+(.kp/kernel/) and the list of files that we added.  An update computes every such file
+again and writes only those that differ, so that unchanged files are not rebuilt.
 """
 import fcntl
 import fnmatch
@@ -20,11 +20,11 @@ from . import ui
 from .paths import CACHE, REPO, log_file
 
 DEBIAN = "/usr/src/linux-source-6.12.tar.xz"
-UNPACKED = 2    # GB of a source tree
-LOCK = []       # the open lock file, while we hold it
+UNPACKED = 2    # GB, size of a source tree
+LOCK = []       # the open lock file, while we hold the lock
 FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation"]
 
-# The kernel's own implementation.  It is deleted unread: this is an independent one.
+# The kernel's own implementation.  It is deleted unread, because ours is independent of it.
 REPLACED = [
     "kernel/kprobes.c",
     "arch/x86/kernel/kprobes/*",
@@ -46,14 +46,14 @@ def replaced(path):
     return path not in KEPT and any(fnmatch.fnmatchcase(path, p) for p in REPLACED)
 
 
-# --- the kernel under it ---
+# --- the kernel ---
 
 def kernel():
     return Path(os.environ.get("KP_KERNEL") or DEBIAN).resolve()
 
 
 def kernel_key():
-    """Names a kernel so that another one never lands in the same tree."""
+    """A name for the kernel, so that each one has a tree of its own."""
     path = kernel()
     if not path.exists():
         raise ui.Failure(f"KP_KERNEL: {path} does not exist")
@@ -70,7 +70,7 @@ def delete_replaced(tree):
 
 
 def unpack(tree, step, whole=False):
-    """Leaves out the files that we replace, unless the @whole kernel is wanted."""
+    """Unpacks the kernel without the files that we replace, unless @whole."""
     source = kernel()
     if source.is_dir():
         def ignore(folder, names):
@@ -94,7 +94,7 @@ def unpack(tree, step, whole=False):
 
 
 def ensure_kernel(tree, whole=False):
-    """Unpacks the kernel into @tree unless it is there; a half unpacked one never stays."""
+    """Unpacks the kernel into @tree unless it is there; an incomplete one is removed."""
     mark = tree / ".kp" / "key"
     if mark.exists():
         if mark.read_text() != kernel_key():
@@ -116,7 +116,7 @@ def ensure_kernel(tree, whole=False):
         part.rename(tree)
 
 
-# --- ours over it ---
+# --- the overlay ---
 
 def our_files():
     """Path in the tree -> file in the repository."""
@@ -140,7 +140,7 @@ def patched_files():
 
 
 def splice_maintainers(text, entry):
-    """Puts our files into the kernel's KPROBES entry; its people and lists stay."""
+    """Puts our files into the kernel's KPROBES entry; keeps its people and lists."""
     files = entry.split("\n", 1)[1].rstrip("\n") + "\n"
     new, count = re.subn(r"^(KPROBES\n(?:[^F\n].*\n)+)(?:F:.*\n)+", lambda found: found[1] + files,
                          text, flags=re.M)
@@ -157,7 +157,7 @@ def maintainers_entry():
 
 
 class Overlay:
-    """Brings one tree in line with the repository."""
+    """Makes one tree match the repository."""
 
     def __init__(self, tree):
         self.tree, self.originals = tree, tree / ".kp/kernel"
@@ -166,7 +166,7 @@ class Overlay:
         self.changed = []
 
     def original(self, name):
-        """The kernel's own text of a file, kept aside before we touch it the first time."""
+        """The kernel's own text of a file, saved before we change it the first time."""
         kept, here = self.originals / name, self.tree / name
         if name not in self.owned and here.exists() and not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ class Overlay:
         return kept.read_bytes() if kept.exists() else None
 
     def patched(self):
-        """Applies the patches to the originals, aside; returns path -> (content, mode)."""
+        """Applies the patches to copies of the originals; returns path -> (content, mode)."""
         result = {}
         with tempfile.TemporaryDirectory() as folder:
             names = patched_files()
@@ -227,7 +227,7 @@ class Overlay:
     def update(self):
         files = self.wanted()
         gone = self.owned - files.keys()
-        # Write the list first: an interrupted update must still know what is ours.
+        # Write the list first, so that it is complete even if the update is interrupted.
         self.state.write_text(json.dumps(sorted(self.owned | files.keys()), indent=0))
         for name, content in files.items():
             self.put(name, content)
@@ -249,12 +249,12 @@ def update(tree):
 
 
 def base():
-    """The folder in the cache for the tree and the builds of the present kernel."""
+    """The folder in the cache for the tree and the builds of the current kernel."""
     return CACHE / f"linux-{kernel_key()}"
 
 
 def lock():
-    """One kp at a time works in the cache; the lock goes with the process."""
+    """Lets only one kp at a time use the cache; the lock ends with the process."""
     if LOCK:
         return
     LOCK.append(open(base() / "lock", "w"))
@@ -273,7 +273,7 @@ def cached():
 
 
 def pristine():
-    """The kernel as it is, with its own kprobes: to be built and compared with, not read."""
+    """The unchanged kernel with its own kprobes: built for comparison, never read."""
     base().mkdir(parents=True, exist_ok=True)
     lock()
     ensure_kernel(base() / "pristine", whole=True)
@@ -281,5 +281,5 @@ def pristine():
 
 
 def release():
-    """Lets another kp work in the cache, when only a guest is left to run."""
+    """Lets another kp use the cache, when only a guest is left to run."""
     LOCK.pop().close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the user sees: one line per step, and how to repeat a step that failed."""
+"""Output for the user: one line per step, and how to repeat a step that failed."""
 import errno
 import os
 import re
@@ -12,14 +12,14 @@ import threading
 import time
 
 START = time.monotonic()
-END = None          # when all must be over, by the same clock
+END = None          # time by which all must end, by the same clock
 TAIL = 25
 PATIENCE = 60       # seconds without a line in a log
 STOP = threading.Event()    # set when everything that runs must end
 
 
 class Failure(Exception):
-    """Something the user must know; the message is all there is to say."""
+    """A failure to report to the user by its message alone."""
 
 
 def clock(seconds):
@@ -27,7 +27,7 @@ def clock(seconds):
 
 
 def within(seconds):
-    """So many, or as many as are left, but some."""
+    """The given seconds, limited to those that are left, but at least a few."""
     return seconds if END is None else max(5, min(seconds, int(END - time.monotonic())))
 
 
@@ -36,8 +36,8 @@ def say(text=""):
 
 
 class Step:
-    """A unit of work.  On a terminal its line is live; in a log it appears when it is complete,
-    and once in a while until then."""
+    """A unit of work.  On a terminal its line is updated; in a log it is printed when the step is
+    complete, and once in a while until then."""
 
     def __init__(self, text):
         self.text, self.start = text, time.monotonic()
@@ -67,7 +67,7 @@ class Step:
 
 
 def need_space(folder, gigabytes, what):
-    """Says before the work that there is no room for it, and not when half of it is done."""
+    """Fails before the work begins if there is not enough space for it."""
     free = shutil.disk_usage(folder).free / 1e9
     if free < gigabytes:
         raise Failure(f"{what} takes {gigabytes} GB, and {folder} has {free:.1f} GB left; "
@@ -80,7 +80,7 @@ def tail(log, lines=TAIL):
 
 
 def errors(log, most=10):
-    """The lines that name an error; parallel jobs bury them far above the end."""
+    """The lines that name an error; with parallel jobs these may be far above the end."""
     with open(log, errors="replace") as f:
         found = [line.rstrip() for line in f if re.search(r"\berror:|undefined reference|^ERROR", line)]
     return "".join(f"    | {line}\n" for line in found[:most])
@@ -100,7 +100,7 @@ def stop(proc):
 def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None):
     """Runs @argv with its output in @log; returns its exit status, None when time ran out.
 
-    @sign: (text, seconds): by then the text has to be in the output.
+    @sign: (text, seconds): the text must be in the output by then.
     """
     if not shutil.which(argv[0]):
         raise Failure(f"{argv[0]} is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Failure C9: the events that the kernel's command line asks for.
+# Failure C9: events from the kernel's command line.
 . /kp/lib
 
 EVENTS=$TRACE/kprobe_events
@@ -11,7 +11,7 @@ check "none is disabled" sh -c "! grep -F '[DISABLED]' $KPROBES/list"
 echo >$TRACE/trace
 read -r line </proc/version
 /bin/busybox true
-# Reading the trace is traced, too.
+# Stop tracing first, because reading the trace is traced, too.
 echo 0 >$TRACE/tracing_on
 for event in at_boot at_boot_return at_boot_fork; do
 	check "$event is hit" grep -q " $event: " $TRACE/trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a user can write to kprobe_events, and must be told is wrong.
+# Wrong lines for kprobe_events, which must be refused with the right reason.
 . /kp/lib
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
@@ -44,7 +44,7 @@ check "unknown argument" refused "p:bad vfs_read %nosuchreg"
 case "$(uname -m)" in
 x86_64 | i?86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
-	# A function begins with a long instruction: the call of ftrace or a landing pad.
+	# Functions begin with a long instruction: the call of ftrace or a landing pad.
 	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
 	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
 	;;
@@ -54,7 +54,7 @@ aarch64)
 	done
 	;;
 riscv64)
-	# The entry may be of 2 bytes, but nothing is odd.
+	# The first instruction may have 2 bytes, but none has an odd address.
 	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
 	;;
 esac
@@ -76,7 +76,7 @@ prober_refused()	# SYMBOL ERROR
 	fails_with "$2" prober add x "$1" && no_probes
 }
 
-# The first of all that there are several of.
+# The first symbol of that pattern that occurs several times.
 several()	# PATTERN
 {
 	awk -v p="$1" '$2 ~ /[tT]/ && NF == 3 && $3 ~ p && seen[$3]++ { print $3; exit }' /proc/kallsyms
@@ -95,7 +95,7 @@ sys_read_is_hit()
 }
 check "the system call read, $READ" sys_read_is_hit
 
-# What is wrong with one does not keep another from being made.
+# A wrong event must not prevent another one.
 check "good event" event "p:good vfs_read"
 check "bad one beside it" sh -c "! echo 'p:bad no_such_symbol' 2>/dev/null >>$EVENTS"
 check "bad one on the same function" sh -c "! echo 'r:bad vfs_read+1' 2>/dev/null >>$EVENTS"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Probes of all kinds and fprobes on one function, and a probe on one that is not
-# traced: they count all hits and no others, whoever else comes and goes.
+# Probes of all kinds and fprobes on one function, and a probe on a function that ftrace
+# cannot trace: each must count exactly its hits while others come and go.
 . /kp/shared
 
 if ! grep -qw function_graph $TRACE/available_tracers; then
@@ -98,8 +98,8 @@ for name in function function_graph; do
 	check "$name: nobody has the function" nobodys
 done
 
-# Failures M1 and C5: a post_handler, which takes the site from the probes without
-# one, comes and goes in all orders.
+# Failures M1 and C5: a probe with a post_handler, which cannot use the ftrace site,
+# comes and goes in all orders.
 for order in "post_1 pre_1" "pre_1 post_1" "post_1 pre_2 pre_1" "pre_2 pre_1 post_1"; do
 	for kind in pre_1 post_1; do
 		come $kind

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The files of kprobes in debugfs: their format, as other tools parse it, and what
-# writing "enabled" does to the probes.
+# The files of kprobes in debugfs: their format, which other tools parse, and the effect of
+# writing "enabled".
 . /kp/lib
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
 
 insmod /lib/kp/kp_prober.ko || exit 1
 
-field()		# NAME before|after: what the prober has counted
+field()		# NAME before|after: the count of the prober
 {
 	sed -n "s/^$1 //p" $PROBER/state | cut -d' ' -f"$([ "$2" = before ] && echo 1 || echo 2)"
 }
@@ -65,7 +65,7 @@ for name in entry return post off; do
 	check "$name is silent while all are off" silent $name
 done
 
-# Changes while all are off count from when they are on again.
+# Changes while all probes are off take effect when they are on again.
 check "enabling works while all are off" prober enable off
 check "disabling works while all are off" prober disable entry
 check "registering works while all are off" prober add late kernel_clone post
@@ -91,7 +91,7 @@ if [ -e $KNOB ]; then
 		"/bin/busybox sysctl -w debug.kprobes-optimization=1 && [ \$(cat $KNOB) = 1 ]"
 fi
 
-# The calls that a return probe misses for want of an instance are missed hits.
+# Calls that a return probe misses for lack of an instance count as missed hits.
 missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPROBES/points; }
 
 insmod /lib/kp/kp_shared.ko

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Fault handlers, which KUnit tests where the kernel has these; elsewhere nothing of them is there.
+# Without fault handlers the kernel must have no trace of them; with them, KUnit tests them.
 . /kp/lib
 
 if grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms; then

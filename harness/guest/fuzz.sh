@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Random lines, good and bad, for kprobe_events. Nothing of them stays, in the text
-# of the kernel or elsewhere. Arguments: the seconds, and the seed.
+# Random lines, right and wrong, for kprobe_events. They must leave nothing behind, in the
+# text of the kernel or elsewhere. Arguments: seconds, and a seed.
 . /kp/lib
 
 SECONDS_="${1:-10}" SEED="${2:-1}"
@@ -9,7 +9,7 @@ EVENTS=$TRACE/kprobe_events
 count()		{ sed -n "s/.*$1 \([0-9]*\).*/\1/p" /tmp/fuzz; }
 
 insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
-# What the kernel itself changes at first use, it has then.
+# A first run, so that text that the kernel itself changes at first use has changed.
 fuzz_events 1 0 >/dev/null
 cat /sys/kernel/debug/kp_text >/tmp/before
 check "the fuzzer comes to its end, seed $SEED" sh -c "fuzz_events $SECONDS_ $SEED >/tmp/fuzz"

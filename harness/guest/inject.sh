@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Errors that are injected into functions with probes on them: by fail_function, whose
-# probe returns for the function, and by a BPF program. After such a probe no other one
-# of the same function is called.
+# Error injection into functions with probes: by fail_function, whose probe returns in place
+# of the function, and by a BPF program. Later probes on the same function must not be called
+# after such a probe.
 . /kp/shared
 
 FAIL=/sys/kernel/debug/fail_function
@@ -26,7 +26,7 @@ inject()	# FUNCTION ERROR [TIMES]
 
 limit()		{ echo "$1" >$FAIL/times; }
 stop()		{ echo "!$1" >$FAIL/inject; }
-yields()	# FUNCTION RESULT: all of three calls do, and the probes count
+yields()	# FUNCTION RESULT: do three calls return RESULT, and the probes count them?
 {
 	counted 3 calls 3 && returns "$1" "$2"
 }
@@ -47,7 +47,7 @@ for name in traced plain; do
 	prober del off_later_ret
 	check "$name: has stopped" yields $name $right
 
-	# Post handlers are not called either, there being no instruction to follow.
+	# Nor must post_handlers be called, because the instruction is not executed.
 	prober add pre $function
 	prober add pre_post $function post
 	prober add ret $function ret
@@ -84,7 +84,7 @@ overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
 
 not_overriding()	{ kill $program; wait $program; true; }
 
-# Where there can be an event there can be a program.
+# A BPF program is possible where an event is.
 overrides()	# FUNCTION
 {
 	[ -n "$(symbol bpf_override_return)" ] && echo "p:kp/override $1" >>$TRACE/kprobe_events &&

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Modules with jprobes, where the kernel has these; elsewhere nothing of them is there.
+# Modules with jprobes. Without jprobes the kernel must have no trace of them.
 . /kp/lib
 
 if [ ! -e /lib/kp/jprobe_example.ko ]; then
@@ -9,7 +9,7 @@ if [ ! -e /lib/kp/jprobe_example.ko ]; then
 	exit 0
 fi
 
-# Others may follow in the log, so each part looks for what only it has caused.
+# Others also write to the log, so each part looks for lines that only it can cause.
 logged()	{ dmesg | grep -q "$1"; }
 
 check "jprobe_example loads" insmod /lib/kp/jprobe_example.ko

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Breakpoints of the kernel's debugger, which are the same instruction as probes.
+# Breakpoints of the kernel debugger, which use the same instruction as probes.
 if [ ! -e /lib/kp/kp_kgdb.ko ]; then
 	. /kp/lib
 	skip "debugger # this kernel has none"
@@ -14,13 +14,13 @@ plus()		{ printf '%#x' $(($1 + $2)); }
 type()		{ echo "$1" >$KGDB/type; }
 screen()	{ cat $KGDB/screen; }
 has()		{ screen | grep -F "$1"; }
-# Also takes breakpoints for as long as it tries.
+# Start the debugger, type the command, and continue.
 debug()		{ type "$1;go;" && echo >$KGDB/enter; }
 set_break()	{ debug "bp $1" && has "BP #"; }
 refused()	{ debug "bp $1" && ! has "BP #"; }
 clear_break()	{ debug "bc *"; }
 
-# The debugger comes up when the functions are called, and takes its breakpoint away.
+# Calling the functions must start the debugger, which then clears its breakpoints.
 stops()		{ type "bc *;go;" && calls 1 && has "Breakpoint @" && right; }
 right()		{ calls 3 && returns plain 200002 && returns traced 100001; }
 
@@ -28,7 +28,7 @@ for name in register_kprobe get_kprobe; do
 	check "breakpoint on $name is refused" refused "$(symbol $name)"
 done
 
-accepted()	# FUNCTION: the offsets at which there may be a probe now
+accepted()	# FUNCTION: the offsets that can be probed now
 {
 	local offset
 	for offset in $(seq 0 12); do
@@ -36,7 +36,7 @@ accepted()	# FUNCTION: the offsets at which there may be a probe now
 	done
 }
 
-executed()	# FUNCTION <offsets: those where a probe is hit
+executed()	# FUNCTION <offsets: those of them where a probe is hit
 {
 	local offset
 	while read -r offset; do
@@ -56,7 +56,7 @@ for function in kp_shared_plain kp_shared_traced; do
 		check "$where: breakpoint" set_break "$(plus "$(entry $function)" $offset)"
 		accepted $function >/tmp/now
 		check "$where: no probe there" sh -c "! grep -x $offset /tmp/now"
-		# What the breakpoint hides may be longer than a breakpoint.
+		# The instruction under the breakpoint may be longer than the breakpoint.
 		grep -vxFf /tmp/accepted /tmp/now >/tmp/wrong
 		check "$where: no probe within instructions behind it" [ ! -s /tmp/wrong ]
 		check "$where: debugger comes up" stops
@@ -64,10 +64,10 @@ for function in kp_shared_plain kp_shared_traced; do
 	done
 done
 
-# Where the probe on a function is: behind the landing pad when there is one.
+# The address of the probe on a function, behind the landing pad if there is one.
 probe_on()	{ cat $KPROBES/list | sed -n "s/^\([^ ]*\) .* $1+.*/0x\1/p"; }
 
-# Nor is there a breakpoint of the debugger where a probe is, armed or not.
+# The debugger must not set a breakpoint at the address of a probe, armed or not.
 for function in kp_shared_plain kp_shared_traced; do
 	for kind in off post pre; do
 		prober add $kind $function $kind
@@ -94,7 +94,7 @@ prober add pre kp_shared_plain pre
 check "kp_shared_plain: breakpoint in a jump is refused" inside_jump
 prober del pre
 
-first_from()	# FUNCTION OFFSET: the first one from there at which there may be a probe
+first_from()	# FUNCTION OFFSET: the first offset from there on that can be probed
 {
 	local offset
 	for offset in $(seq $2 $(($2 + 15))); do
@@ -102,7 +102,7 @@ first_from()	# FUNCTION OFFSET: the first one from there at which there may be a
 	done
 }
 
-# It hides an instruction from who looks for branches, also far behind the probe.
+# The breakpoint hides an instruction from the search for branches, also far behind the probe.
 undecoded()
 {
 	local tries=50

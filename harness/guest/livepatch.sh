@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A function that is patched live, and probes on it: those that could change where it
-# goes on, having a post_handler, exclude the patch; all others go with it.
+# A live patch and probes on one function: probes with a post_handler and the patch exclude
+# each other; all other probes go with the patch.
 . /kp/shared
 
 PATCH=/lib/modules/$(uname -r)/kernel/samples/livepatch/livepatch-sample.ko
@@ -65,7 +65,7 @@ check "probes work with the patch" patched
 prober del ret
 check "probe works without the return probe" patched
 
-# Failure C1: a refusal by ftrace is the caller's to hear of, and nothing stays.
+# Failure C1: a refusal by ftrace must be returned to the caller, and leave nothing behind.
 check "post_handler is refused beside a probe" \
 	fails_with "resource busy" prober add post $FUNCTION post
 check "probe goes on after the refusal" patched
@@ -91,7 +91,7 @@ check "patch leaves" unpatch
 check "enabling is granted" prober enable post
 check "post_handler works again" unpatched
 
-# While all are off the patch comes: not all can be on again.
+# The patch is loaded while all probes are off: then not all can be on again.
 prober add pre_other kp_shared_traced
 echo 0 >$KPROBES/enabled
 check "patch comes while all are off" patch

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Probes in text that goes away: that of a module, and that of its initialisation.
-# Failure C4: those that are disabled, and those on ftrace sites.
+# Probes in text that is freed: that of a module, and that of its init function.
+# Failure C4: disabled probes, and probes on ftrace sites.
 . /kp/lib
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
@@ -29,7 +29,7 @@ check "init text cannot be probed" fails_with "No such file" prober add init kp_
 check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
 check "blacklisted function of the module" fails_with "Invalid arg" prober add bad kp_victim_forbidden
 
-# Names of a module are sorted as well when one is asked for again.
+# The names of a module are sorted at a second lookup, too.
 probes_of()	{ cat $KPROBES/list | grep -c " $1+0x"; }
 by_name()
 {
@@ -67,14 +67,14 @@ check "blacklist of the module is gone" sh -c "! grep -q kp_victim_forbidden $KP
 check "gone probe of the module cannot be enabled" fails_with "Invalid arg" prober enable off
 prober disable plain
 
-# Text at the same address, perhaps, of which nothing is probed.
+# The module may be loaded at the same address again; its text must not be probed.
 check "victim loads again" load
 check "functions work again" call 7
 check "probes that are gone do not fire" [ "$(state plain) $(state traced)" = "5 5 5 0" ]
 check "new probe beside those that are gone" prober add new kp_victim_plain post
 check "new probe, traced" prober add new_traced kp_victim_traced post
 check "new probe on the last function" prober add last "$(last_function)"
-# The symbols of a module are sorted when it is asked about again.
+# The symbols of a module are sorted at the second lookup.
 functions()
 {
 	awk '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ /^kp_victim/ { print $1 }' /proc/kallsyms
@@ -99,7 +99,7 @@ for name in traced traced_post plain off plain_off traced_ret plain_ret; do
 done
 check "functions work without them" call 1
 check "new probe still fires" [ "$(state new) $(state new_traced)" = "4 4 4 4" ]
-# Whoever looks for a jump there looks at all of the module's text, and no farther.
+# The search for jumps in the module must cover all of its text, and no more.
 knob 0
 check "probe on the last function is removed" prober del last
 knob 1

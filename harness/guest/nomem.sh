@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Each allocation on the way of registering, enabling and removing probes, and of
-# preparing jumps, fails once. Failures C1, C5 and C6: an error is the caller's to
-# know, and leaves nothing behind.
+# Each allocation in registering, enabling and removing probes, and in preparing jumps,
+# fails once. Failures C1, C5 and C6: an error must be returned to the caller, and leave
+# nothing behind.
 . /kp/lib
 
 FAIL=/sys/kernel/debug/fail
@@ -13,8 +13,8 @@ if [ ! -e /lib/kp/kp_nomem.ko ] || [ ! -e ${FAIL}slab ]; then
 	exit 0
 fi
 
-# Those that may wait fail only on request.
-may_fail()	# Y or N, and how much is told of each
+# Allocations that may sleep fail only on request.
+may_fail()	# Y or N, and the verbosity
 {
 	for file in ${FAIL}slab/ignore-gfp-wait ${FAIL}_page_alloc/ignore-gfp-wait; do
 		echo "$1" >$file
@@ -24,7 +24,7 @@ may_fail()	# Y or N, and how much is told of each
 }
 
 sites()		{ sort $TRACE/enabled_functions 2>/dev/null; }
-# Pages wait for a grace period before they are given back.
+# Pages are freed after a grace period.
 slot_pages()	{ grep -cE ' kprobe_(opt)?insn_page' /proc/kallsyms; }
 few_slot_pages()
 {
@@ -39,7 +39,7 @@ few_slot_pages()
 bad()		{ echo "allocation $nth: $*" >>/tmp/nomem_bad; }
 hits()		{ sed -n 's/^jump //p' $PROBER/state; }
 
-# The optimizer's work, which who reads the list does. Without a jump there is a breakpoint.
+# Reading the list does the optimizer's work. A probe without a jump must keep its breakpoint.
 jumps()
 {
 	local quiet=0 some=0 said
@@ -47,7 +47,7 @@ jumps()
 	while [ $quiet -lt 3 ] && [ $nth -lt 200 ]; do
 		said=$(nth_alloc $nth $PROBER/command "add jump kp_nomem_long" $KPROBES/list) ||
 			bad "no probe"
-		# The work may be done before its turn to fail, not only after.
+		# The optimizer may have done the work before the allocation was set to fail.
 		[ "$said" = failed ] && quiet=0 some=1 || quiet=$((quiet + some))
 		echo 1 >$MODULE/call || bad "wrong result"
 		[ "$(hits)" = "1 0" ] || bad "hits $(hits)"
@@ -78,14 +78,14 @@ fi
 rmmod kp_nomem
 check "a probe that gets no jump works" [ ! -s /tmp/nomem_bad ]
 head -n 10 /tmp/nomem_bad | tell "out: "
-# One of each kind may be kept for the next probe.
+# One page of each kind may be kept for the next probe.
 check "no page is left" few_slot_pages $((pages + 4))
 check "no probe is left" sh -c "[ -z \"\$(cat $KPROBES/list $KPROBES/points)\" ]"
 sites >/tmp/sites_after
 check "ftrace has back all sites" cmp -s /tmp/sites /tmp/sites_after
 diff /tmp/sites /tmp/sites_after | head -n 10 | tell "out: "
 if [ -e $LEAKS ]; then
-	# What was just allocated is not told of, and what is in a register is not found.
+	# kmemleak does not report new objects, and does not find pointers in registers.
 	sleep 6
 	echo scan >$LEAKS
 	echo scan >$LEAKS

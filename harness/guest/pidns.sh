@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Failure C7: the first process of a pid namespace exits while its children change
-# probes. It waits for them, and whoever prepares jumps may wait for it.
+# Failure C7: the first process of a pid namespace exits while its children change probes.
+# It waits for the children, and the optimizer's grace period may wait for it.
 . /kp/lib
 
 insmod /lib/kp/kp_prober.ko || exit 1

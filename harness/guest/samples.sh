@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Loads the sample modules, makes system calls and looks whether the probes saw them.
+# Loads the sample modules, makes system calls, and checks that the probes have seen them.
 . /kp/lib
 
 symbol="${1:-kernel_clone}"
 
-# What a module said between two marks: everything else in this shell forks, too.
+# The output of a module between two marks, because other commands of this shell fork, too.
 between() { dmesg | sed -n "/kp: mark $1 calls\$/,/kp: mark $1 done\$/p" | grep -o "$1: .*"; }
 
 sample()	# MODULE PARAMETERS...
@@ -38,7 +38,7 @@ sample kprobe_example symbol="$symbol"
 sample kretprobe_example func="$symbol" maxactive=20
 check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 
-# It must take effect for programs of that name, only for these, and only while loaded.
+# kprobe_redirect must affect only programs of that name, and only while loaded.
 echo text >/tmp/file
 opens()	{ "$1" /tmp/file >/dev/null 2>&1; }
 

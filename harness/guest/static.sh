@@ -30,7 +30,7 @@ both_ways()	# COMMAND...: with both changed, and changed back
 
 right()		{ both_ways called; }
 
-# At the entries and, one after the other, wherever else there may be one.
+# Probes at the entries and, one after the other, at all other possible addresses.
 set_both 0
 check "alone they are right" right
 for on in 0 1; do
@@ -52,7 +52,7 @@ for on in 0 1; do
 	check "text is what it was while it was $on" [ "$(text)" = "$before" ]
 done
 
-# Within the functions; a branch may pass them by, so only results count.
+# Probes within the functions: a branch may skip them, so only results are checked.
 inside()
 {
 	local offset function made=0
@@ -69,7 +69,7 @@ set_both 0
 before=$(text)
 check "probes on all else of the functions" inside
 check "right with them" both_ways called_often
-# What they can become in the meantime, they are.
+# Wait until the probes that can get jumps have them.
 sleep 1
 check "right with them after a while" both_ways called_often
 rmmod kp_prober

@@ -3,7 +3,8 @@
 # behind each entry, thousands of random instructions, and every instruction of hundreds of
 # functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
 # guest works and checks its results. The text is the same afterwards. Argument: a seed; or
-# "refused", to be told what is refused; or "returns", for return probes only, which then stay.
+# "refused", to be told what is refused; or "returns", for return probes only, which then stay;
+# or "every", for every instruction of the kernel, some functions at a time.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
 . /kp/lib
@@ -44,6 +45,24 @@ works()		# NAME
 	[ ! -e $CPU ] || [ $STEP != 1 ] || check "$1: a CPU goes and comes" go_and_come
 }
 
+# What puts CPUs to sleep, and what runs while RCU takes them for idle. The alarm has to come
+# after all that is hit on the way has been.
+ALARM=/sys/class/rtc/rtc0/wakealarm
+sleep_and_wake()
+{
+	echo 0 >$ALARM && echo +20 >$ALARM && echo freeze >/sys/power/state &&
+		[ "$(cat /sys/power/suspend_stats/success)" = 1 ]
+}
+
+# Only of the small kernels that are configured for this: a distribution's has more ways to sleep.
+sleeps()	# NAME
+{
+	[ ! -e /sys/power/state ] || grep -q disk /sys/power/state || check "$1: the machine sleeps and wakes" sleep_and_wake
+}
+
+# Where branches need landing pads, entries are such and keep their breakpoints.
+landing_pads()	{ [ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -l <$KPROBES/points)" ]; }
+
 # The optimizer is done when the number of jumps has not changed for a while.
 optimized()
 {
@@ -55,7 +74,7 @@ optimized()
 		before=$now i=$((i + 1))
 	done
 	say "jumps $now"
-	[ "$now" -gt $((COUNT / 100)) ]
+	[ "$now" -gt $((COUNT / 100)) ] || landing_pads
 }
 
 all()		{ echo "$1" >$KPROBES/enabled; }
@@ -150,6 +169,37 @@ by_jump()	# NAME
 	hits "$1"
 }
 
+range_by_jump()	# NAME
+{
+	# Nearly all of the last functions may be entry code.
+	[ "$(number accepted)" -lt 100 ] || check "$1: probes become jumps" optimized
+	works "$1"
+}
+
+# Elsewhere than on x86 only some of the instructions, which the seed chooses: with all of
+# them the emulator leaves the guest no time for anything else.
+every()
+{
+	local first=0 step=16 total=1
+	case $(uname -m) in
+	x86_64|i?86)	step=1 ;;
+	esac
+	while [ $first -lt "$total" ]; do
+		sweep_all what=range first=$first count=$DENSE step=$step
+		total=$(cat $SWEEP/total)
+		told "from $first"
+		range_by_jump "from $first"
+		if post_by_jump; then
+			more post
+			range_by_jump "from $first, post"
+		fi
+		more tell
+		told "from $first"
+		rmmod kp_sweep
+		first=$((first + DENSE))
+	done
+}
+
 sweep_all()	# PARAMETERS of kp_sweep...
 {
 	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" each="$EACH" seed="$SEED" "$@" || exit 1
@@ -186,6 +236,13 @@ if [ "$SEED" = returns ]; then
 	exit
 fi
 
+if [ "$SEED" = every ]; then
+	SEED=${2:-1}
+	[ -e $KNOB ] && knob 1
+	every
+	exit
+fi
+
 works "no probes"
 # Telling reasons changes the text, too.
 reasons -p
@@ -201,6 +258,7 @@ check "entries: nearly all are accepted" accepted
 armed "entries" by_both
 more ret
 by_both "returns"
+sleeps "returns"
 hits "returns"
 more none
 armed_post "entries"

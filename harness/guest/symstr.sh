@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The text of an address that events tell is whole, and is all that is written: the
-# kernel died of what was written behind it, in the next page.
+# The symbol text of an address in events must be complete, and nothing must be written
+# behind it: the kernel crashed by a write in the next page.
 . /kp/lib
 
 EVENT=$TRACE/events/kp/shown

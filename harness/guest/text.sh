@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The kernel's text, page by page, after hundreds of probes is what it was before.
+# Each page of the kernel's text must be the same after hundreds of probes as before.
 . /kp/lib
 
 no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
@@ -9,11 +9,11 @@ EVENTS=$TRACE/kprobe_events
 insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
 text()		{ cat /sys/kernel/debug/kp_text; }
 
-# Functions at even distances over all of the text, at their entries and within.
+# Functions at equal distances over the whole text, at their entries and inside.
 awk '$2 ~ /[tT]/ && NF == 3 { print $3 }' /proc/kallsyms | grep -E '^[a-z][a-z0-9_]*$' |
 	sort -u | awk 'NR % 29 == 0' | head -n 400 >/tmp/symbols
 
-make_events()	# how many the kernel took
+make_events()	# prints how many the kernel accepted
 {
 	local n=0
 	while read -r name; do
@@ -24,7 +24,7 @@ make_events()	# how many the kernel took
 	grep -c . $EVENTS
 }
 
-# Once without looking: what the kernel itself changes at first use, it has then.
+# Once without a check, so that text that the kernel itself changes at first use has changed.
 event_cycle()
 {
 	echo "p:kp/warm vfs_read" >$EVENTS
@@ -46,7 +46,7 @@ check "text differs while they are on" sh -c "! cmp -s /tmp/before /tmp/during"
 for i in 1 2 3; do
 	ls -lR /proc/self >/dev/null 2>&1
 done
-# Reading the trace may itself be traced, and would never come to its end.
+# Stop tracing first: reading the trace may be traced as well, and would never end.
 echo 0 >$TRACE/tracing_on
 check "they are hit" [ "$(grep -vc '^#' $TRACE/trace)" -gt 0 ]
 check "they are switched off" sh -c "echo 0 >$TRACE/events/kp/enable"

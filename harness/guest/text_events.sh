@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What perf is told of the kernel's text, which decoders of hardware traces follow: each
-# breakpoint and each jump, in their order, until the original is there again.
+# perf's records of changes of the kernel's text, for decoders of hardware traces, must have
+# each breakpoint and each jump in order, until the original is restored.
 . /kp/lib
 
 case "$(uname -m)" in
@@ -17,9 +17,9 @@ insmod /lib/kp/kp_victim.ko || exit 1
 ADDRESS=$(symbol kp_victim_plain)
 CALL=/sys/module/kp_victim/parameters/call
 
-# A breakpoint, a jump, a breakpoint, nothing.
+# The text becomes a breakpoint, a jump, a breakpoint, and the original again.
 cat >/tmp/probe_comes_and_goes <<EOF
-echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB && sleep 1 &&
+echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB && sleep 2 &&
 	echo 1 >$CALL && echo 0 >$KNOB && echo "del probe" >$PROBER/command
 EOF
 

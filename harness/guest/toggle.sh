@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# All CPUs call functions in which probes come, go and change, while jumps, and
-# all probes, are switched on and off. Arguments: seconds, and a seed.
+# All CPUs call functions while probes in them change, and while jumps, and all probes, are
+# switched on and off. Arguments: seconds, and a seed.
 . /kp/racing
 
 begin kp_toggle "$@"
 
 ours()		{ grep ' kp_toggle:' $KPROBES/points | tee -a /tmp/looked_at; }
 
-# Some of the changes come while a grace period is waited for, and others later:
-# if all came that fast there might never be a jump.
+# Some changes come during a grace period, and others later: if all came that fast there
+# might never be a jump.
 jump_or_not()	# ROUND
 {
 	[ $(($1 % 2)) -eq 0 ] || return
 	while running && ! ours | grep -q ' optimized '; do usleep 50000; done
 }
 
-# What each write promises is looked for right behind it.
+# Check the effect of each write at once.
 switch_knob()
 {
 	echo 0 >$KNOB
@@ -36,7 +36,7 @@ switch_all()
 	a_while 1500
 }
 
-store()		# to memory that the process has not touched yet
+store()		# makes the kernel store to memory that the process has not touched yet
 {
 	dd if=/sys/kernel/debug/kp_toggle of=/dev/null bs=512k count=1 2>/dev/null
 	a_while 100

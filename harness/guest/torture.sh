@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Probes of all kinds in 200 functions that all CPUs call, and in a module that
-# comes and goes, while jumps and all probes are switched on and off and CPUs
-# leave and come back. Arguments: seconds, and a seed.
+# Probes of all kinds change in 200 functions that all CPUs call, and in a module that is
+# loaded and unloaded, while jumps and all probes are switched on and off and CPUs go
+# offline and online. Arguments: seconds, and a seed.
 #
-# Failures C1, C2, C4 to C6, C8, C15 to C17, X9, M1, M2, M11: what they did shows
-# up here as a wrong number of hits, a late handler, a wrong result, a complaint
-# of the kernel or a guest that hangs.
+# Failures C1, C2, C4 to C6, C8, C15 to C17, X9, M1, M2, M11: here they appear as a wrong
+# number of hits, a late handler, a wrong result, a warning of the kernel or a guest that
+# hangs.
 . /kp/racing
 
 begin kp_torture "$@"
@@ -34,7 +34,7 @@ read_files()
 	a_while 500
 }
 
-# While a probe is being registered there it is in use.
+# Retry: the module is in use while a probe is being registered in it.
 remove_prey()
 {
 	local i=0
@@ -69,7 +69,7 @@ switch_tracer()
 {
 	echo function >$TRACE/current_tracer
 	a_while 500
-	# On a slow machine there may be one round only.
+	# A slow machine may do only one round.
 	until [ -s /tmp/traced ] || ! running; do
 		head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced || a_while 500
 	done
@@ -82,7 +82,7 @@ for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
 jobs=
 for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
 	[ $what = switch_knob ] && [ ! -e $KNOB ] && skip "jumps # not in this kernel" && continue
-	# Only there do a probe and ftrace write to the same place.
+	# Only on RISC-V do a probe and ftrace write to the same address.
 	if [ $what = switch_tracer ]; then
 		[ "$(uname -m)" = riscv64 ] || continue
 		if ! echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter; then

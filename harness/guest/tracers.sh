@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Probes and tracers on the same functions: they come and go in any order, and
-# neither takes the other's place.
+# Probes and tracers on the same functions: they come and go in any order, and neither must
+# replace the other.
 . /kp/lib
 
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
@@ -57,7 +57,7 @@ settle()
 	done
 }
 
-# Jumps are where ftrace's call is only if a probe can be there, and ftrace does not call it.
+# Jumps replace ftrace's call only where probes can be there and are not called by ftrace.
 jumps()
 {
 	settle
@@ -107,8 +107,8 @@ for name in function function_graph; do
 	check "$name: and nothing is traced" untraced
 done
 
-# All functions at once, while the probes are there. They would soon fill the buffer
-# that the probes write to, so these get one of their own.
+# Trace all functions while the probes are there. They would fill the buffer that the probes
+# write to, so the probes get a buffer of their own.
 : >$TRACE/set_ftrace_filter
 BUFFER=$TRACE/instances/probes
 mkdir $BUFFER
@@ -119,8 +119,8 @@ for name in function function_graph; do
 	check "$name on all functions: probes go on" probed
 	tracer nop
 done
-# By these text is written, and so they are hit while the tracer comes and goes. They are
-# jumps first, so that there are detours to write to as well.
+# These functions write text, so they are hit while the tracer comes and goes. They get jumps
+# first, so that detours are written to as well.
 for f in __set_fixmap vmalloc_to_page p4d_offset core_kernel_text; do
 	! grep -qx "$f" $TRACE/available_filter_functions || echo "p:kp/p_$f $f" >>$EVENTS
 done
@@ -135,10 +135,36 @@ done
 knob 1
 echo 0 >$BUFFER/events/kp/enable
 drop_probes
+
+# A tracer runs these for all that is traced. So nothing on the way from a breakpoint to its
+# handler may be traced. All functions would take a minute.
+for f in $FUNCTIONS '*brk*' '*break*' '*debug*' '*exception*' '*int3*' '*irqentry*' '*kprobe*' '*nmi*' \
+	'*preempt*' '*rcu*' '*trap*' '*_v_*'; do
+	echo "$f" >>$TRACE/set_ftrace_filter
+done
+insmod /lib/kp/kp_prober.ko
+knob 0
+for name in function function_graph; do
+	for f in function_trace_call trace_function ftrace_graph_func prepare_ftrace_return \
+		function_graph_enter function_graph_enter_regs ftrace_return_to_handler \
+		trace_graph_entry trace_graph_return; do
+		prober add "$f" "$f"
+	done
+	tracer $name
+	check "$name: comes to probes on the tracer" work
+	tracer nop
+	check "$name: they were hit" awk '$2 > 0 { hit = 1 } END { exit !hit }' $PROBER/state
+	for f in $(cut -d ' ' -f 1 $PROBER/state); do
+		prober del "$f"
+	done
+done
+knob 1
+rmmod kp_prober
+: >$TRACE/set_ftrace_filter
 rmdir $BUFFER
 BUFFER=$TRACE
 
-# An fprobe diverts returns as well, before a return probe does or after it.
+# An fprobe diverts returns as well, before or after a return probe does.
 callers()
 {
 	work && grep -q "f_read: (.* <- vfs_read" /tmp/trace &&

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A process without privileges makes random traps while probes come and go. Each of them
-# comes out as without probes, and none is a hit. Arguments: the seconds, and a seed.
+# An unprivileged process causes random traps while probes come and go. Each trap must have
+# the same result as without probes, and none must be a hit. Arguments: seconds, and a seed.
 . /kp/lib
 
 SECONDS_="${1:-15}" SEED="${2:-1}"
@@ -11,13 +11,13 @@ esac
 insmod /lib/kp/kp_prober.ko || exit 1
 insmod /lib/kp/kp_victim.ko || exit 1
 
-# What a signal, a debugger and a system call go through.
+# Functions that signals, debuggers and system calls run through.
 BUSY="force_sig_fault get_signal send_signal_locked ptrace_stop ptrace_request ptrace_check_attach
 	arch_ptrace do_sigaltstack restore_altstack copy_process wake_up_new_task do_exit handle_mm_fault
 	do_user_addr_fault vma_alloc_folio schedule"
 ADDRESS=$(symbol kp_victim_plain)
 
-churn()		# until there is /tmp/over: probes of all kinds, many removed at once
+churn()		# adds probes of all kinds and removes many at once, until /tmp/over exists
 {
 	local kind name
 	while [ ! -e /tmp/over ]; do
@@ -33,7 +33,7 @@ churn()		# until there is /tmp/over: probes of all kinds, many removed at once
 	done
 }
 
-# Both runs of the program are to have their memory at the same addresses.
+# Both runs of the program must have the same addresses.
 RANDOMIZE=/proc/sys/kernel/randomize_va_space
 randomize=$(cat $RANDOMIZE)
 echo 0 >$RANDOMIZE

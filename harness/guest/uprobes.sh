@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Where uprobes are decoded by our files: a program with probes from its first
-# instruction on does what it does without.
+# Uprobes that our files decode: a program with probes from its first instruction on must
+# work as without.
 . /kp/lib
 
 EVENTS=$TRACE/uprobe_events
@@ -11,7 +11,7 @@ field()		# OFFSET BYTES: a number of the ELF header of the shell
 	od -A n -t u$2 -j $1 -N $2 /bin/sh | tr -d ' '
 }
 
-# Where Debian links its busybox to, and the file is mapped from its start.
+# Debian links its busybox to this address, and the start of the file is mapped there.
 START=$(($(field 24 8) - 0x400000))
 
 for i in $(seq 0 11); do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A breakpoint of a program's, where by its segment a probe would be. It is no hit, and
-# the program gets its signal.
+# A breakpoint of a program whose segment makes its offset equal the address of a probe. It
+# must not be a hit, and the program must get its signal.
 . /kp/lib
 
 case "$(uname -m)" in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# With dynamic debug the kernel says why it refuses a probe.
+# With dynamic debug the kernel logs why it refuses a probe.
 . /kp/lib
 
 if [ ! -e $REASONS ]; then
@@ -26,7 +26,7 @@ reasons +p
 check "reason: blacklisted" says "add x get_kprobe" "get_kprobe+0x.*: must not be probed"
 check "reason: not text" says "add x jiffies" "jiffies.*: not kernel text"
 check "reason: no symbol" says "add x no_such_function" "no_such_function: no such symbol"
-# As any kernel has some; those of freed text do not count.
+# Every kernel has ambiguous symbols; skip those of freed text.
 for twice in $(awk '$2 == "t" && NF == 3 { print $3 }' /proc/kallsyms | sort | uniq -d | head -n 20); do
 	says "add x $twice" "$twice: more than one function has this name" && break
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How modules see that a probe is reached by a jump now, and not by a breakpoint.
+ * Detecting, from a module, that a probe has a jump and not a breakpoint.
  */
 #ifndef _KP_JUMP_H
 #define _KP_JUMP_H
@@ -9,7 +9,7 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
-/* Does the text begin like a jump to a detour? So do some instructions. */
+/* Return whether the text begins like a jump to a detour, as some instructions also do. */
 static inline bool begins_jump(const void *text)
 {
 	if (IS_ENABLED(CONFIG_ARM64))

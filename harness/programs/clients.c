@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clients of probes that no shell can be: perf events and BPF programs on the
- * functions of the module kp_shared, each of which counts all hits and no others.
- * Prints a line for each test, as guest scripts do.
+ * Users of kprobes that a shell script cannot be: perf events and BPF programs on the
+ * functions of the module kp_shared, each of which must count exactly the hits. Prints a
+ * line for each test, as guest scripts do.
  *
  *	clients
  *	clients override FUNCTION VALUE		until it is killed
@@ -51,7 +51,7 @@ static int put(const char *path, const char *text)
 	return ret < 0 ? -1 : 0;
 }
 
-/* The rest of the line that starts with @word, as a number. */
+/* Return the rest of the line that starts with @word, as a number. */
 static long long number(const char *path, const char *word, int base)
 {
 	char line[256];
@@ -74,7 +74,7 @@ static uint64_t symbol(const char *name)
 	return number(SHARED "entries", name, 16);
 }
 
-/* Does a line of the file hold both? */
+/* Return whether a line of the file has both @name and @mark. */
 static bool has_line(const char *path, const char *name, const char *mark)
 {
 	char line[512];
@@ -106,7 +106,7 @@ static long long returned(const char *name)
 	return number(SHARED "results", name, 10);
 }
 
-/* Perf events: a function by name or, when that is NULL, an address. */
+/* Open a perf event on a function or, when @name is NULL, on an address. */
 static int perf_open(const char *name, uint64_t offset, bool is_return)
 {
 	struct perf_event_attr attr = {
@@ -163,7 +163,7 @@ static void test_perf_pair(const char *name, bool is_return)
 	result(!listed(name, ""), "perf: none is left on %s %s", kind, name);
 }
 
-/* Most kernels have their events on traced functions only. */
+/* Most kernels allow events only on functions that ftrace can trace. */
 static bool has_events_on(const char *name)
 {
 	int fd = perf_open(name, 0, false);
@@ -204,7 +204,7 @@ static void test_perf_refusals(void)
 	result(perf_refused(TRACED, 12, true, EINVAL), "perf: a return from the middle is refused");
 }
 
-/* A function that ftrace calls a probe for and, if there can be events, one that it does not. */
+/* A function with an ftrace site and, if the kernel allows events on it, one without. */
 static const char *const names[] = { TRACED, PLAIN };
 static unsigned int nr_names;
 
@@ -263,7 +263,7 @@ static int map_create(void)
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* Counts its runs, and keeps what it is told to be the function's address. */
+/* Load a program that counts its runs and stores the result of bpf_get_func_ip(). */
 static int load_counter(int map, int attach_type)
 {
 	const struct bpf_insn insns[] = {
@@ -280,7 +280,7 @@ static int load_counter(int map, int attach_type)
 	return bpf_load(insns, SIZE(insns), attach_type);
 }
 
-/* Has the function return @value at once. */
+/* Load a program that makes the function return @value at once. */
 static int load_override(int value)
 {
 	const struct bpf_insn insns[] = {
@@ -293,7 +293,7 @@ static int load_override(int value)
 	return bpf_load(insns, SIZE(insns), 0);
 }
 
-/* What a program is attached to, and by what. */
+/* How a program is attached. */
 enum kind { BY_IOCTL, BY_LINK, MULTI };
 
 struct client {
@@ -302,7 +302,7 @@ struct client {
 	int map;
 	int event;
 	int link;
-	uint64_t hits;		/* when they were counted last */
+	uint64_t hits;		/* the count at the last look */
 };
 
 static int link_event(int prog, int event)
@@ -380,7 +380,7 @@ static struct seen look(struct client *c)
 	return seen;
 }
 
-/* Has it seen @n hits since it was asked last, all of them on the function at @func? */
+/* Return whether @c has counted @n hits since the last look, all on the function at @func. */
 static bool counted(struct client *c, unsigned int n, uint64_t func)
 {
 	struct seen seen = look(c);
@@ -396,7 +396,7 @@ static bool counted(struct client *c, unsigned int n, uint64_t func)
 	return false;
 }
 
-/* Failure X5: the function is at its symbol, also where the probe is behind ENDBR. */
+/* Failure X5: the function's address must be its symbol's, even if the probe is behind ENDBR. */
 static void test_counter(const char *name, enum kind kind, bool is_return)
 {
 	const char *by = kind == BY_LINK ? "link" : "ioctl";
@@ -407,14 +407,14 @@ static void test_counter(const char *name, enum kind kind, bool is_return)
 
 	result(good, "bpf: by %s, attached to %s %s", by, what, name);
 	good = calls(9) && counted(&c, 9, func) && calls(1) && counted(&c, 1, func);
-	/* It does not keep them from the event itself, but that counts what it lets pass. */
+	/* The program returns nonzero, so the event itself counts all hits, too. */
 	result(good && perf_count(c.event) == 10, "bpf: by %s, all %s %s count and tell it", by,
 	       what, name);
 	close_client(&c);
 	result(calls(1) && !listed(name, ""), "bpf: by %s, none is left on %s %s", by, what, name);
 }
 
-/* Instructions in the middle of a function, which is then none that a hit is at. */
+/* For a probe inside a function, bpf_get_func_ip() must not return the function. */
 static void test_inside(const char *name)
 {
 	struct client c = { .kind = BY_LINK };
@@ -442,8 +442,8 @@ static bool optimized(const char *name)
 }
 
 /*
- * Overriding returns, while the probe is a breakpoint and, Failure C15, while it is
- * a jump. The return probes and counters that were there before see all hits.
+ * Override returns while the probe has a breakpoint and, Failure C15, while it has a jump.
+ * Return probes and counters that were added before must see all hits.
  */
 static void test_override_on(const char *name, const char *key, bool jump)
 {
@@ -470,7 +470,7 @@ static void test_override_on(const char *name, const char *key, bool jump)
 	close(prog);
 }
 
-/* A return is overridden by the first of two, and the second is not called. */
+/* Of two overriding programs the first must override, and the second must not be called. */
 static void test_override_order(const char *name, const char *key)
 {
 	struct client first = { .kind = BY_LINK, .map = -1 }, second = first;
@@ -535,7 +535,7 @@ static bool all_counted(struct client **clients, unsigned int nr, uint64_t func)
 	return good;
 }
 
-/* Probes and fprobes, and the returns of both, come and go in different orders. */
+/* Probes and fprobes, and the returns of both, are added and removed in different orders. */
 static void test_beside_multi(const char *name, bool multi_first, bool last_in_first_out)
 {
 	struct client all[] = {
@@ -599,7 +599,7 @@ static void test_bpf(void)
 	test_multi();
 }
 
-/* Says so when it is there, and keeps it there. */
+/* Override until killed; print "overridden" when it has begun. */
 static int hold_override(const char *name, int value)
 {
 	struct client c = { .kind = BY_LINK, .map = -1 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes what nobody should to kprobe_events: lines by the grammar of that file, of
- * which many are wrong somewhere, and switches some of the events on for a moment
- * while a child works. At the end all of them are removed.
+ * A fuzzer for kprobe_events: it writes random lines by the grammar of that file, many of
+ * them with an error, and enables some of the events for a moment while a child works. At
+ * the end all events are removed.
  *
  *	fuzz_events SECONDS SEED
  *
- * prints how many lines were written, taken and hit. With the same seed it writes
- * the same lines, as long as the kernel is the same.
+ * prints how many lines were written and accepted, and the number of hits. The same seed
+ * gives the same lines for the same kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 #define TRACE		"/sys/kernel/tracing/"
 #define SYMBOLS		4096
-#define EVENTS_MOST	100	/* before all are removed: each costs whoever works */
+#define EVENTS_MOST	100	/* before all are removed: each one slows down the worker */
 
 static unsigned long long state;
 
@@ -40,7 +40,7 @@ static int one_in(unsigned int n)
 	return !rnd(n);
 }
 
-/* -- the line that is being made -- */
+/* -- the line under construction -- */
 
 static char line[65536];
 static size_t len;
@@ -65,7 +65,7 @@ static char *symbols[SYMBOLS];
 static unsigned long addresses[SYMBOLS];
 static unsigned int nr_symbols;
 
-/* A sample of the kernel's functions, each as likely as the others. */
+/* Take a uniform sample of the kernel's functions. */
 static void read_symbols(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
@@ -141,7 +141,7 @@ static void offset(void)
 		put(one_in(2) ? "%u" : "0x%x", rnd(32));
 }
 
-/* Functions that the child calls, so that some are hit. */
+/* Functions that the child calls, so that some events are hit. */
 static const char *const busy[] = {
 	"vfs_read", "vfs_write", "kernel_clone", "do_sys_openat2", "do_exit", "ksys_read",
 	"pipe_write", "schedule", "wake_up_process", "__kmalloc_noprof", "getname_flags",
@@ -246,7 +246,7 @@ static void source(unsigned int depth)
 		break;
 	default:
 		dereference(depth);
-		/* Deeper than there are instructions for it. */
+		/* Deeper than an argument may be. */
 		if (one_in(200))
 			for (depth = 0; depth < 100; depth++)
 				put("+0(");
@@ -294,7 +294,7 @@ static void definition(void)
 	static const char *const groups[] = {
 		"fuzz", "fuzz", "kprobes", "", "no-good", "syscalls",
 	};
-	/* More than an event can have. */
+	/* Sometimes more arguments than an event can have. */
 	unsigned int args = one_in(50) ? 140 : rnd(5);
 
 	put(one_in(3) ? "r" : "p");
@@ -358,7 +358,7 @@ static int store(const char *path, const char *text, size_t size, int flags)
 	int fd = open(path, O_WRONLY | flags);
 	ssize_t done = fd < 0 ? -1 : write(fd, text, size);
 
-	/* Events may be made, or complained about, when the last byte was none of a line. */
+	/* The kernel handles a last line without a newline only at close(). */
 	if (fd >= 0 && close(fd))
 		return -1;
 	return done == (ssize_t)size ? 0 : -1;
@@ -390,10 +390,10 @@ static int remove_all(void)
 	return store(TRACE "kprobe_events", "\n", 1, O_TRUNC);
 }
 
-/* How often the worker has done all of it. */
+/* Number of rounds of the worker. */
 static volatile unsigned long *worked;
 
-/* What the probes are to see. */
+/* The work that the events are to hit. */
 static void work(void)
 {
 	char buf[512];
@@ -418,7 +418,7 @@ static void work(void)
 	}
 }
 
-/* Twice from begin to end, unless that takes for ever, as with events on all it does. */
+/* Wait for two complete rounds, with a limit: many events make them slow. */
 static void let_work(void)
 {
 	unsigned long enough = *worked + 3;
@@ -439,7 +439,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	end = time(NULL) + atol(argv[1]);
-	enough = 40 * atol(argv[1]);		/* even where each takes long */
+	enough = 40 * atol(argv[1]);		/* even if each line takes long */
 	state = 0x9e3779b97f4a7c15ULL * (atol(argv[2]) + 1);
 	read_symbols();
 	if (nr_symbols < 100)
@@ -474,7 +474,7 @@ int main(int argc, char **argv)
 	hits += count_hits();
 	failed |= remove_all();
 
-	/* It has to be alive until then. */
+	/* The worker must not have died. */
 	if (waitpid(worker, &status, WNOHANG) || kill(worker, SIGKILL) ||
 	    waitpid(worker, &status, 0) != worker)
 		failed |= 2;

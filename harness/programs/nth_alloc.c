@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nth_alloc N COMMAND-FILE COMMAND FILE: writes COMMAND to COMMAND-FILE, then reads
- * FILE to its end while the kernel's N-th allocation for it fails. Says whether it
- * came to that.
+ * nth_alloc N COMMAND-FILE COMMAND FILE: writes COMMAND to COMMAND-FILE, then reads FILE
+ * to its end while the kernel's N-th allocation for it fails. Prints whether that
+ * allocation was reached.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first process of a pid namespace exits, and waits for its children, who are
- * changing probes.
+ * The first process of a pid namespace exits and waits for its children, which are changing
+ * probes.
  *
  *	pidns ROUNDS SECONDS FILE TARGET
  *
- * Each child writes "add NAME TARGET" and "del NAME" to FILE until it is killed. A
- * round, which takes a moment, must not take SECONDS.
+ * Each child writes "add NAME TARGET" and "del NAME" to FILE until it is killed. A round
+ * takes a moment; it fails if it takes SECONDS.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define CHILDREN	3
 
-/* It fails when there is no such probe, or one already: a child may be killed in between. */
+/* The write may fail, because a child of an earlier round was killed after add or del. */
 static void command(int fd, const char *text)
 {
 	if (write(fd, text, strlen(text)) < 0)
@@ -41,7 +41,7 @@ static void change_probes(const char *file, int child, const char *target)
 	}
 }
 
-/* Process 1 of its namespace: it stays for a moment that differs from round to round. */
+/* Process 1 of its namespace: stays for a moment of varying length. */
 static void begin_and_exit(int round, const char *file, const char *target)
 {
 	int i;
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	for (i = 0; i < rounds; i++) {
-		/* The next child is the first one of a namespace, and we are in the old. */
+		/* unshare() applies to the next child, so only that is in the new namespace. */
 		pid = fork();
 		if (!pid) {
 			if (unshare(CLONE_NEWPID))

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process without privileges that makes random traps.
+ * An unprivileged process that causes random traps.
  *
  *	random_traps learn SEED ADDRESS FILE
  *	random_traps check SECONDS ADDRESS FILE
  *
- * Breakpoints of all encodings, at the edges of the address space and in every code
- * segment there is, single steps, what a debugger does, and signal frames whose
- * instruction pointer is nonsense, that of the kernel function at ADDRESS among others.
- * "learn" writes to FILE what comes of each; "check" has it come out the same, again and
- * again, whatever is done to the kernel meanwhile. Prints how many there were, and those
- * that came out differently.
+ * The traps are breakpoints of all encodings, at the edges of the address space and in all
+ * code segments, single steps, a debugger's requests, and signal frames with a wrong
+ * instruction pointer, among them that of the kernel function at ADDRESS. "learn" writes
+ * the result of each trap to FILE; "check" expects the same results again and again, while
+ * probes in the kernel change. Prints the number of traps, and each different result.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -77,7 +76,7 @@ static unsigned int draw(unsigned int below)
 	return (seed >> 33) % below;
 }
 
-/* -- where -- */
+/* -- the addresses of the traps -- */
 
 static const uint64_t places[] = {
 	0x10000, 0x20000000, 0x7ffff000, 0xbffff000, 0xfffff000, 0x100000000, 0x7fffffffe000,
@@ -86,7 +85,7 @@ static const uint64_t places[] = {
 
 static uint8_t *pages[NR_PLACES];
 
-/* Those that cannot be had are where the kernel puts them. */
+/* If an address is not available, use the one that the kernel chooses. */
 static void map_places(void)
 {
 	unsigned int i;
@@ -114,7 +113,7 @@ static const struct code {
 	{ 2, { 0xcd, 0x03 } },		/* int 3 */
 	{ 1, { 0xf1 } },		/* int1 */
 	{ 2, { 0xcd, 0x01 } },		/* int 1 */
-	{ 2, { 0xcd, 0x04 } },		/* into's */
+	{ 2, { 0xcd, 0x04 } },		/* int 4, the vector of into */
 	{ 2, { 0x0f, 0x0b } },		/* ud2 */
 	{ 1, { 0xf4 } },		/* hlt */
 	{ 2, { 0xf3, 0xcc } },
@@ -122,7 +121,7 @@ static const struct code {
 };
 #define NR_CODES	(sizeof(codes) / sizeof(*codes))
 
-/* Its last byte may be the last of the page. Behind it is a breakpoint, too. */
+/* The code may end at the end of the page; otherwise breakpoints follow it. */
 static uint8_t *write_code(const struct trap *t)
 {
 	const struct code *code = &codes[t->code];
@@ -135,13 +134,13 @@ static uint8_t *write_code(const struct trap *t)
 	return page + at;
 }
 
-/* -- what comes of it -- */
+/* -- the results -- */
 
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 
-	/* A step, of which some are wanted. */
+	/* Count down the single steps. */
 	if (steps && number == SIGTRAP && info->si_code == TRAP_TRACE) {
 		if (!--steps)
 			regs[FLAGS] &= ~TF;
@@ -175,14 +174,14 @@ static void take_signals(void)
 	sigaction(SIGUSR1, &action, NULL);
 }
 
-/* -- how -- */
+/* -- ways to cause a trap -- */
 
 static void by_call(const struct trap *t)
 {
 	((void (*)(void))write_code(t))();
 }
 
-/* Not by a far return: the emulator takes its stack for the kernel's. */
+/* Not by a far return, because the emulator accesses its stack as the kernel's. */
 static void far_jump(unsigned int selector, uintptr_t ip)
 {
 	struct { uint32_t ip; uint16_t selector; } __attribute__((packed)) there = { ip, selector };
@@ -190,13 +189,13 @@ static void far_jump(unsigned int selector, uintptr_t ip)
 	asm volatile("ljmpl *%0" : : "m" (there) : "memory");
 }
 
-/* The code segments that all have. With the wrong one for the address this faults. */
+/* Use the code segments that every process has. The wrong one for the address faults. */
 static void by_far_jump(const struct trap *t)
 {
 	far_jump(t->selector, (uintptr_t)write_code(t));
 }
 
-/* By a segment that begins where the code seems to be at an odd address. */
+/* Use a segment whose base makes the code appear at an arbitrary address. */
 static void by_own_segment(const struct trap *t)
 {
 	struct user_desc desc = {
@@ -251,7 +250,7 @@ static void child(const struct trap *t)
 	_exit(0);
 }
 
-/* What a debugger sees of the child: where it stops next, and by what. */
+/* Let the child go, and record where and by which signal it stops next. */
 static void let_go(pid_t pid, int how)
 {
 	int status;
@@ -364,7 +363,7 @@ static void keep(const char *name, const char *mode)
 	fclose(file);
 }
 
-/* All of them once, from @start. */
+/* Cause all traps of the seed @start once. */
 static unsigned int go_through(uint64_t start, int learn, time_t end, unsigned long *done)
 {
 	unsigned int i, bad = 0;

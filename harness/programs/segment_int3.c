@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint of a user's whose instruction pointer is that of a kernel function.
+ * A breakpoint in user space whose instruction pointer is that of a kernel function.
  *
  *	segment_int3 ADDRESS
  *
- * In 32 bits a code segment may begin anywhere, so that what has a kernel address
- * for its offset is memory of the process. The trap has to be this process's.
+ * On 32 bits a code segment may begin anywhere, so that a kernel address as an offset can
+ * be memory of the process. The process must get the trap, and not a probe.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -23,7 +23,7 @@
 extern const char back[];
 static volatile int traps, elsewhere;
 
-/* The emulator faults on the stack in a far call, so the way back is by the signal. */
+/* Return by the signal, because the emulator faults on the stack of a far call. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;

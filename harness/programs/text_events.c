@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * text_events ADDRESS COMMAND: has a shell run COMMAND, while perf tells of each change to
- * the kernel's text. What was at ADDRESS before a change is what the change before it has
- * left there, and in the end all is as it was at first. Says how many changes there were;
- * without any, it fails.
+ * text_events ADDRESS COMMAND: runs COMMAND in a shell while perf records each change of
+ * the kernel's text. The old bytes of each change at ADDRESS must be the new bytes of the
+ * change before, and the last bytes must equal the first. Prints the number of changes, and
+ * fails if there are none.
  */
 #include <err.h>
 #include <linux/perf_event.h>
@@ -17,10 +17,10 @@
 
 #define MAX_CPUS	8
 #define MAX_CHANGES	1000
-#define PAGES		64	/* of a ring, a power of two */
-#define WINDOW		8	/* bytes at ADDRESS that are looked at */
+#define PAGES		64	/* size of a ring, a power of two */
+#define WINDOW		8	/* number of bytes at ADDRESS that are checked */
 
-/* The time is behind the bytes, at the end of the record. */
+/* The time follows the bytes, at the end of the record. */
 struct change {
 	struct perf_event_header header;
 	uint64_t addr;
@@ -96,7 +96,7 @@ static int by_time(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Returns how many of the changes were at @addr. */
+/* Replay the changes in order; return the number of those at @addr. */
 static unsigned int replay(uint64_t addr)
 {
 	uint8_t first[WINDOW], now[WINDOW];

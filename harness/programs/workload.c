@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work for a kernel that is being probed, whose every result is checked.
+ * Work for a kernel that is being probed. Every result is checked.
  *
  *	workload ROUNDS SEED [MODULE.ko]
  *
- * Says what went wrong, in which round and with which seed, and exits 1; says
- * nothing and exits 0 otherwise. What this kernel has not is left out.
+ * Prints the failed check with its round and seed, and exits 1. Prints nothing and exits 0
+ * otherwise. Features that this kernel lacks are skipped.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT		120	/* seconds for one piece of work, even under checkers */
+#define LIMIT		120	/* seconds for one piece of work, even with sanitizers */
 #define MANY		(96 * 1024)
 #define SMALL		3000
 #define PAGES		24
@@ -60,7 +60,7 @@ static void complain(int line, const char *what)
 		_exit(2);
 }
 
-/* In any process: the parent sees its child's status and fails in turn. */
+/* May be used in any process: the parent checks its child's status, and fails too. */
 #define CHECK(good)							\
 	do {								\
 		errno = 0;						\
@@ -70,7 +70,7 @@ static void complain(int line, const char *what)
 		}							\
 	} while (0)
 
-/* What is not in this kernel is no failure. */
+/* Lacking a feature is no failure. */
 #define LACKS(result)	((result) < 0 && is_missing(errno))
 
 static bool is_missing(int err)
@@ -153,9 +153,9 @@ static void expect_signal(pid_t pid, int sig)
 }
 
 /*
- * More values than there are registers to keep them in, of both kinds, with
- * system calls, interrupts and other tasks in between: all must come out as
- * they do without.
+ * Compute with more integers and floating point numbers than there are registers for, while
+ * system calls, interrupts and other tasks intervene: the results must be the same as
+ * without these.
  */
 static __attribute__((noipa)) uint64_t crunch(uint64_t from, int loops, bool calls)
 {
@@ -183,7 +183,7 @@ static int crunched(uint64_t from)
 	return quiet == crunch(from, 4000, true) ? quiet % 200 : 255;
 }
 
-/* The new program: argv is "workload", "-", SEED, and words to check. */
+/* The program after exec: argv is "workload", "-", SEED, and words to check. */
 static int as_child(int argc, char **argv)
 {
 	uint64_t from = strtoull(argv[2], NULL, 10);
@@ -254,7 +254,7 @@ static void do_processes(void)
 	expect_exit(pid, 7);
 }
 
-/* Sends @size bytes in pieces of random sizes; the other end checks them. */
+/* Send @size bytes in pieces of random sizes; the other end checks them. */
 static void send_all(int fd, size_t size, uint64_t from)
 {
 	unsigned char *buf = malloc(size);
@@ -287,7 +287,7 @@ static void receive_all(int fd, size_t size, uint64_t from)
 	free(buf);
 }
 
-/* A child gets what comes from @in and what goes to @out is its echo. */
+/* A child receives what is sent to @out, and sends other data back to @in. */
 static void exchange(int in, int out, int child_in, int child_out)
 {
 	uint64_t from = next(&state);
@@ -329,7 +329,7 @@ static void do_pipes(void)
 
 static char folder[64];
 
-/* In one of several buffers in turn. */
+/* Uses several buffers in turn. */
 static const char *in_folder(const char *name)
 {
 	static char names[4][128];
@@ -449,7 +449,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	siglongjmp(escape, sig);
 }
 
-/* The signal of an access, 0 without one. */
+/* Return the signal that an access causes, 0 if none. */
 static int access_signal(volatile unsigned char *at, bool store)
 {
 	int sig = sigsetjmp(escape, 1);
@@ -495,7 +495,7 @@ static void do_private_memory(void)
 	for (i = 0; i < PAGES; i++)
 		CHECK(i % 2 ? is_zero(at + i * page, SMALL) : holds(at + i * page, SMALL, i));
 
-	/* Each has its own copy of what the other writes. */
+	/* After fork() neither process must see what the other writes. */
 	pid = child();
 	for (i = 0; i < PAGES; i += 2)
 		fill(at + i * page, 100, i + !pid + 1);
@@ -523,7 +523,7 @@ static void do_private_memory(void)
 	CHECK(access_signal(more + 8 * page + 2, true) == SIGSEGV && fault_code == SEGV_MAPERR);
 	CHECK(access_signal(more + 10 * page, true) == 0);
 	leave_faults();
-	/* A system call says so instead. */
+	/* A system call returns an error instead of a signal. */
 	CHECK(write(1, more + 8 * page, 0) == 0);
 	CHECK(syscall(SYS_pipe2, more + 8 * page, 0) < 0 && errno == EFAULT);
 	CHECK(!munmap(more, 4 * PAGES * page));
@@ -613,13 +613,13 @@ static void do_signals(void)
 		CHECK(order[i] == value + i);
 	CHECK((unsigned char *)stack_seen >= stack && (unsigned char *)stack_seen < stack + size);
 
-	/* A fault on this stack is recovered from, again and again. */
+	/* Recovering from a fault on this stack must work repeatedly. */
 	catch_faults(SA_ONSTACK);
 	for (i = 0; i < 20; i++)
 		CHECK(access_signal((unsigned char *)8 + i, i % 2) == SIGSEGV);
 	leave_faults();
 
-	/* Signals between any two instructions leave all registers as they are. */
+	/* Signals between any two instructions must preserve all registers. */
 	quiet = crunch(value, 300000, false);
 	received = 0;
 	CHECK(!setitimer(ITIMER_REAL, &often, NULL));
@@ -658,7 +658,7 @@ static void do_local_sockets(void)
 	close(datagrams[0]);
 	close(datagrams[1]);
 
-	/* A name that is in no file system: it begins with a 0. */
+	/* An abstract socket name, which is in no file system, begins with a 0. */
 	size = offsetof(struct sockaddr_un, sun_path) + 1 +
 	       snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "workload.%d", getpid());
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -805,7 +805,7 @@ static void do_threads(void)
 	void *result;
 	long i;
 
-	/* Some 32-bit ports have the futex of 64-bit times only. */
+	/* Some 32-bit ports have only the futex call with 64-bit times. */
 #ifdef SYS_futex
 	CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &soon, NULL, 0) < 0 && errno == EAGAIN);
 	CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 1, &soon, NULL, 0) < 0 && errno == ETIMEDOUT);
@@ -902,7 +902,7 @@ static const struct {
 
 #define NR_WORKS	(sizeof(works) / sizeof(works[0]))
 
-/* A process for each piece of work: what it breaks is its own, and it can be given up. */
+/* Each piece of work has its own process, so that it can damage only itself, and be killed. */
 static bool run_one(unsigned int i)
 {
 	uint64_t from = next(&state);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of a benchmark, and the table of the paper with ours."""
+"""Tests of parsing the figures of a benchmark, and of the table of the paper with ours."""
 import unittest
 
 from harness import bench
@@ -17,7 +17,7 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(rows[0].split(), ["k", "r", "kr", "r/k", "kr/k", "kr/r"])
         self.assertIn("x86_64, Opteron 246, usec", rows[3])
         self.assertEqual(rows[3].split()[-6:], ["0.49", "0.80", "0.82", "1.63", "1.67", "1.02"])
-        # No row for ways of which a figure is missing.
+        # A way with a missing figure has no row.
         self.assertEqual(len(rows), 1 + len(bench.PAPER) + 1)
         self.assertEqual(rows[-1].split()[-6:], ["200", "300", "330", "1.50", "1.65", "1.10"])
 

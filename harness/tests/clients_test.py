@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Debian of a guest is made once, and anew when it is to have other packages."""
+"""Tests that the Debian of a guest is made once, and again for another list of packages."""
 import tempfile
 import unittest
 from pathlib import Path

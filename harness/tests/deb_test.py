@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What becomes of a distribution's configuration, for a guest and for packages; no kernel is built."""
+"""Tests of changing a distribution's configuration for a guest and for packages; builds nothing."""
 import contextlib
 import io
 import lzma
@@ -23,7 +23,7 @@ CONFIG_BTRFS_NAME="no=m"
 
 
 def last(text):
-    """Of an option that is named again the last line counts."""
+    """Option -> value; the last line of an option counts."""
     return dict(line.split("=", 1) for line in text.splitlines() if line.startswith("CONFIG_"))
 
 

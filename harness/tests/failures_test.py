@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each failure that kprobes have had is named by the test that would find it."""
+"""Tests that each known failure of kprobes is named by the test that would find it."""
 import re
 import unittest
 
@@ -12,7 +12,7 @@ IS_TEST = re.compile(r"(_test|/test_kprobes/\w+|_snippets\w*|/insn_test)\.[chS]$
 
 
 def named_in(text):
-    """The names in a comment, whose lines may begin with a sign; "C4 to C6" is three."""
+    """The failures named in a comment, whose lines may begin with a sign; "C4 to C6" is three."""
     found = set()
     for names in NAMED.findall(text):
         for letter, first, last in re.findall(r"([CXARM])(\d+)(?:\s+to\s+[CXARM](\d+))?", names):

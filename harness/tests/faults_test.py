@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reading what the kernel says of handlers that fault."""
+"""Tests of checking the kernel's log of handlers that fault."""
 import tempfile
 import unittest
 

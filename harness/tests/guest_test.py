@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reading what a guest left in its serial log."""
+"""Tests of reading the serial log of a guest."""
 import contextlib
 import io
 import tempfile
@@ -84,7 +84,7 @@ class GuestTest(unittest.TestCase):
         config, made = configs.CONFIGS[0], types.SimpleNamespace(folder=Path("/build"))
         for cpu, used in (("", "max"), ("Skylake-Server", "Skylake-Server")):
             words = qemu.command(config, made, "initrd", cpu=cpu)
-            # The last of several counts.
+            # QEMU uses the last one of several options.
             self.assertEqual([b for a, b in zip(words, words[1:]) if a == "-cpu"][-1], used)
 
 

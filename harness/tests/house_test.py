@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of what ./kp check --house counts."""
+"""Tests of the figures of ./kp check --house."""
 import tempfile
 import unittest
 from pathlib import Path

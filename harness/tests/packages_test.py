@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What apt-get does when another has its lock, when its mirror is slow, and when there is none."""
+"""Tests of apt-get when another process has its lock, and when a mirror is slow or missing."""
 import contextlib
 import io
 import os
@@ -10,7 +10,7 @@ from unittest import mock
 
 from harness import packages, ui
 
-# Counts its calls in a file, and does what one of the cases below says.
+# Counts its calls in a file, and then runs one of the cases below.
 APT = """#!/bin/sh
 echo "$*" >>{folder}/calls
 n=$(wc -l <{folder}/calls)
@@ -71,7 +71,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_does_not_wait_for_ever(self):
         self.apt(LOCKED.format(times=1000000))
-        # Each call costs a fifth of a second, on a machine that has nothing else to do.
+        # Each call takes a fifth of a second on an idle machine.
         with mock.patch.object(packages, "LOCK_PATIENCE", 3), self.assertRaises(ui.Failure):
             self.update()
         self.assertGreater(len(self.calls()), 1)
@@ -95,7 +95,7 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.calls(), [])
 
     def test_goes_on_without_new_lists(self):
-        # Offline, but what is to be installed is in the cache.
+        # Offline, but the packages are in the cache.
         self.apt(f"case \"$*\" in *update) {AWAY} ;; *install*) touch {self.folder}/one ;; esac")
         with mock.patch.dict(packages.PROBES, {"one": f"{self.folder}/one"}), self.said(), \
              mock.patch.object(os, "geteuid", lambda: 0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The order of a whole test, and that it ends in time."""
+"""Tests of the order of a complete test, and that it ends in time."""
 import threading
 import types
 import unittest
@@ -37,7 +37,7 @@ class ScheduleTest(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def compile(self):
-        """Takes until @ready, unless it is stopped."""
+        """Runs until @ready, unless it is stopped."""
         while not self.ready.wait(0.01):
             if ui.STOP.is_set():
                 raise ui.Failure("stopped")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manifest of the series, and files that grow with it."""
+"""Tests of the list of patches, and of files that grow with the series."""
 import unittest
 
 from harness import series

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which instructions share.py draws, and what it makes of what the guest told."""
+"""Tests of the instructions that share.py chooses, and of evaluating the guest's output."""
 import unittest
 from unittest import mock
 

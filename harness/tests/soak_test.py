@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is done for hours, and in which configurations."""
+"""Tests of the parts of ./kp soak, and of their configurations."""
 import unittest
 
 from harness import configs, soak
@@ -17,10 +17,10 @@ class SoakTest(unittest.TestCase):
                 self.assertEqual(names(config.label), ["kunit"])
 
     def test_debian_has_all_that_it_can(self):
-        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep", "traps"])
+        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep", "every instruction", "traps"])
 
     def test_others_have_no_kunit(self):
-        self.assertEqual(names("x86_64:none"), ["torture", "sweep", "fuzz", "traps"])
+        self.assertEqual(names("x86_64:none"), ["torture", "sweep", "every instruction", "fuzz", "traps"])
         self.assertNotIn("traps", names("arm64:none"))
 
 

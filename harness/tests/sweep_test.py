@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Grouping what the sweep was refused."""
+"""Tests of grouping the refusals of the sweep."""
 import unittest
 
 from harness import sweep

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The overlay on a kernel of a few lines."""
+"""Tests of the overlay on a kernel of a few lines."""
 import contextlib
 import io
 import os
@@ -36,7 +36,7 @@ def write(folder, files):
 
 
 def snapshot(folder):
-    """Every file's text and time, what .kp/ keeps aside."""
+    """The text and time of every file, also of those in .kp/."""
     return {str(p.relative_to(folder)): (p.read_text(), p.stat().st_mtime_ns)
             for p in folder.rglob("*") if p.is_file() and ".kp" not in p.parts}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a user sees of a step, and what is left when it is stopped."""
+"""Tests of the output of a step, and that nothing is left when it is stopped."""
 import contextlib
 import io
 import os
@@ -37,7 +37,7 @@ class UiTest(unittest.TestCase):
         self.log = Path(folder.name, "log")
 
     def stopped(self, number):
-        # A shell's background job, which this may be part of, ignores SIGINT.
+        # This may be part of a shell's background job, which ignores SIGINT.
         kp = subprocess.Popen([sys.executable, "-c", STOPPED, str(self.log)], cwd=REPO,
                               stderr=subprocess.DEVNULL,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -49,7 +49,7 @@ class UiTest(unittest.TestCase):
         self.assertTrue(all(map(alive, pids)))
         os.kill(kp.pid, number)
         kp.wait(timeout=20)
-        # Killed they are, but one that is not its child ends when it gets to run.
+        # All are killed, but those that are not kp's children end only when they get to run.
         while any(map(alive, pids)) and time.monotonic() < by:
             time.sleep(0.05)
         self.assertEqual([pid for pid in pids if alive(pid)], [])

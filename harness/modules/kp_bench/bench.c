@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kprobes cost, through the public interface only, so that it measures any
- * implementation. What is written to the parameter "run" is done; each result is
- * a line "bench NAME VALUE" in the log. Costs are in units of the CPU's cycle
- * counter, which in an emulator that counts them are instructions.
+ * Benchmark of kprobes. It uses the public interface only, so that it measures any
+ * implementation. Writing to the parameter "run" runs a measurement; each result is a
+ * line "bench NAME VALUE" in the log. Costs are in units of the CPU's cycle counter,
+ * which counts instructions in an emulator that is set so.
  */
 #define pr_fmt(fmt) "kp: bench " fmt
 
@@ -29,7 +29,7 @@ static struct kprobe probe, crowd[TOGETHER];
 static struct kprobe *crowd_list[TOGETHER];
 static struct kretprobe return_probe;
 
-/* In the order of their addresses; the first @nr_many are registered. */
+/* Sorted by address; the first @nr_many are registered. */
 static struct kprobe *many;
 static struct kprobe **many_list;
 static unsigned int nr_many;
@@ -87,7 +87,7 @@ void result(const char *name, u64 value)
 	pr_info("%s %llu\n", name, value);
 }
 
-/* A failure is a result as well: there is none of this name. */
+/* Report a failure: the measurement of this name has no result. */
 static int tell_failure(const char *name, int err)
 {
 	pr_info("%s failed %d\n", name, err);
@@ -114,7 +114,7 @@ static u64 call_often(void (*fn)(void))
 	return start;
 }
 
-/* The least of several, because something else may come in between. */
+/* Return the least of several measurements, because others may be disturbed. */
 static u64 call_cost(void (*fn)(void))
 {
 	u64 least = call_often(fn);
@@ -126,12 +126,12 @@ static u64 call_cost(void (*fn)(void))
 	return least;
 }
 
-/* Tell what @fn costs more now than @without, if it hits @per_call handlers. */
+/* Print how much more than @without @fn costs, if it calls @per_call handlers. */
 static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call)
 {
 	u64 with;
 
-	/* The compiler may know of @fn that it does not touch it. */
+	/* The compiler may see that @fn itself does not change hits. */
 	WRITE_ONCE(hits, 0);
 	fn();
 	if (READ_ONCE(hits) != per_call) {
@@ -183,7 +183,7 @@ static void hit_of_site(const char *name, kprobe_post_handler_t post)
 	unregister_kprobe(&probe);
 }
 
-/* None of what is probed here begins like a jump itself. */
+/* No instruction probed here begins like a jump. */
 static int wait_for_jump(const u8 *at)
 {
 	unsigned int i;
@@ -215,7 +215,7 @@ static int register_entry(const char *symbol)
 	return register_kprobe(&probe);
 }
 
-/* A return probe, and perhaps a probe on the entry as well. @jump: where there is to be one */
+/* Measure a return probe, perhaps with a probe on the entry. @jump: address of the jump, if any */
 static void return_of(const char *name, void (*fn)(void), const char *symbol, bool entry,
 		      const u8 *jump, kretprobe_handler_t entry_handler)
 {
@@ -273,7 +273,7 @@ static void hit_of_crowd(const char *name, bool jump, kprobe_post_handler_t post
 	unregister_kprobes(crowd_list, TOGETHER);
 }
 
-/* With the knob off. */
+/* Called with debug.kprobes-optimization off. */
 static void run_hits(unsigned int unused)
 {
 	hit_of("hit-b", kp_bench_move, kp_bench_move_at, NULL);
@@ -310,11 +310,11 @@ static void hit_of_jump(const char *name, kprobe_post_handler_t post)
 	unregister_kprobe(&probe);
 }
 
-/* With the knob on. */
+/* Called with debug.kprobes-optimization on. */
 static void run_jumps(unsigned int unused)
 {
 	hit_of_jump("hit-o", NULL);
-	/* Where that never is a jump, it would take long to find out. */
+	/* Other architectures have no such jump, and waiting for it would take long. */
 	if (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_X86))
 		hit_of_jump("hit-ko", on_post);
 
@@ -346,7 +346,7 @@ static void register_cost(const char *name, void *addr, const char *symbol)
 	result(name, start);
 }
 
-/* The first place at or behind @offset where an instruction starts. */
+/* Return the address of the first instruction at or behind @offset. */
 static void *boundary(const char *symbol, unsigned int offset)
 {
 	unsigned int end = offset + 64;
@@ -370,7 +370,7 @@ static void run_one(unsigned int unused)
 	void *near = boundary("load_elf_binary", 32), *far = boundary("load_elf_binary", 3000);
 	unsigned int i;
 
-	/* Twice: the first one may build what the second finds. */
+	/* Twice: the first registration may fill caches for the second. */
 	for (i = 0; i < 2; i++) {
 		register_cost("one-module", kp_bench_move_at, NULL);
 		register_cost("one-name", NULL, "kp_bench:kp_bench_move");
@@ -453,14 +453,14 @@ static void run_register(unsigned int nr)
 		register_many("", nr, field_addr);
 }
 
-/* One in each of many functions. */
+/* Register one probe in each of many functions. */
 static void run_each(unsigned int nr)
 {
 	if (nr <= EACH_FUNCTIONS)
 		register_many("each-", nr, each_addr);
 }
 
-/* One of them, while the others stay; it comes back. */
+/* Unregister one probe while the others stay, and register it again. */
 static void run_leave(unsigned int unused)
 {
 	struct kprobe *kp = many_list[nr_many / 2];
@@ -497,7 +497,7 @@ static void call_all(void *unused)
 		((void (*)(void))many[i].addr)();
 }
 
-/* Each CPU after the other, so that no hit is counted away, and then all at once. */
+/* One CPU after the other, so that no count is lost, and then all at once. */
 static void run_everywhere(unsigned int unused)
 {
 	unsigned long missed = 0;
@@ -533,7 +533,7 @@ static void run_wait(unsigned int unused)
 	all_are_jumps();
 }
 
-/* How long it takes from their registration on until all of them are jumps. */
+/* Measure the time from the registration of the probes until all have jumps. */
 static void run_jumped(unsigned int unused)
 {
 	ktime_t time;
@@ -545,14 +545,14 @@ static void run_jumped(unsigned int unused)
 	tell_batch("jumped", nr_many, ktime_to_ns(time), time);
 }
 
-/* From here on the time is taken in which breakpoints become jumps. */
+/* Start the clock for run_jumped() here. */
 static void run_since(unsigned int unused)
 {
 	many_what = "knob-";
 	many_since = ktime_get();
 }
 
-/* A probe that is older than the others. */
+/* Measure hits of a probe that was registered before the others. */
 static void run_oldest(unsigned int unused)
 {
 	static struct kprobe oldest;
@@ -575,7 +575,7 @@ static void run_oldest(unsigned int unused)
 	tell_hit(name, kp_bench_move, without, 1);
 }
 
-/* A thousand functions that are traced. */
+/* A thousand functions that ftrace can attach to. */
 #define SITE(n)		static noinline void site_##n(void) { barrier(); }
 #define SITE_OF(n)	site_##n,
 #define TEN(m, n)	m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) \
@@ -649,7 +649,7 @@ static void register_returns(unsigned int nr)
 	pr_info("returns-%u %llu\n", nr, div_u64(cost, nr));
 }
 
-/* Return probes with the default maxactive, in a function each; the second time they go. */
+/* Register return probes with the default maxactive, one per function, or remove them again. */
 static void run_returns(unsigned int nr)
 {
 	u64 cost;
@@ -665,7 +665,7 @@ static void run_returns(unsigned int nr)
 	}
 }
 
-/* How often all CPUs are stopped. */
+/* Count how often all CPUs are stopped. */
 static int on_stop(struct kprobe *kp, struct pt_regs *regs)
 {
 	hits++;

@@ -30,10 +30,10 @@ void result(const char *name, u64 value);
 struct kprobe;
 struct pt_regs;
 
-/* Counts its hits. */
+/* A pre_handler that counts its hits. */
 int bench_on_pre(struct kprobe *kp, struct pt_regs *regs);
 
-/* How long others wait in the meantime, see others.c; nothing else is measured then. */
+/* Measure how long others wait meanwhile, see others.c, instead of anything else. */
 bool is_watched(void);
 void run_watch(unsigned int unused);
 void run_watched(unsigned int unused);

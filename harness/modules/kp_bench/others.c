@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long others wait while probes come and go in batches: a probe of somebody
- * else, whoever else writes text, an interrupt. The longest of each is told.
+ * Measuring how long others wait while probes come and go in batches: another probe,
+ * another user of text patching, an interrupt. Prints the longest wait of each.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -17,7 +17,7 @@
 #define PAUSE		50		/* microseconds between two tries */
 #define PERIOD		(10 * NSEC_PER_USEC)
 
-static ulong text_mutex;	/* its address, for it is not exported */
+static ulong text_mutex;	/* its address, because it is not exported */
 module_param(text_mutex, ulong, 0400);
 
 static struct kprobe other = {

@@ -2,7 +2,7 @@
 #ifndef _KP_BENCH_TARGETS_H
 #define _KP_BENCH_TARGETS_H
 
-/* Many functions alike, of instructions that a jump can replace one by one. */
+/* Many equal functions, of instructions that can each be replaced by a jump. */
 #define FIELD_FUNCTIONS		500
 #define FIELD_INSNS		100	/* in each, before it returns */
 #define FIELD_STRIDE		512	/* bytes */
@@ -13,7 +13,7 @@
 
 #ifndef __ASSEMBLY__
 
-/* Each has the instruction to be probed at the label of its name and _at. */
+/* The label NAME_at marks the instruction to be probed. */
 #define TARGET(name)			\
 	void kp_bench_##name(void);	\
 	extern u8 kp_bench_##name##_at[]

@@ -11,7 +11,7 @@ SYM_INNER_LABEL(kp_bench_move_at, SYM_L_GLOBAL)
 	ret
 SYM_FUNC_END(kp_bench_move)
 
-	/* Its return probe is on the first instruction: let there be no landing pad. */
+	/* Without a landing pad, since the return probe is on the first instruction. */
 SYM_START(kp_bench_entry, SYM_L_GLOBAL, SYM_A_ALIGN)
 SYM_INNER_LABEL(kp_bench_entry_at, SYM_L_GLOBAL)
 	mov	w0, #1

@@ -6,7 +6,7 @@
 
 	.text
 
-/* Instructions of five bytes: a jump needs no other one. */
+/* Instructions of five bytes, so that a jump covers only one. */
 SYM_FUNC_START(kp_bench_move)
 SYM_INNER_LABEL(kp_bench_move_at, SYM_L_GLOBAL)
 	mov $1, %eax

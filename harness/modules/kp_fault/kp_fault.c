@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A handler with a bad pointer, or probed code with one. The parameters say which,
- * and how the probe is reached. Whoever writes to the debugfs file kp_fault calls the
- * probed function; who reads it calls another one, that has a probe as well, and is
- * told how many calls there were, how often the handler ran, and how many hits were
- * missed.
+ * A handler with a bad pointer, or probed code with one. The parameters select which, and
+ * how the probe is reached. Writing to the debugfs file kp_fault calls the probed
+ * function. Reading it calls another one, which has a probe as well, and returns the
+ * number of calls, of handler calls, and of missed hits.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -27,7 +26,7 @@ module_param(way, charp, 0400);
 MODULE_PARM_DESC(way, "how the probe is reached: break, jump or ftrace");
 
 static int *bad_pointer = (int *)8;
-/* With 64 bits, an address that nobody can have. */
+/* On 64 bits a non-canonical address. */
 static int *wild_pointer = (int *)(0xdeadUL << (BITS_PER_LONG - 16));
 
 static noinline int kp_fault_traced(int n)
@@ -61,7 +60,7 @@ static noinline notrace int kp_fault_in_code(int *pointer)
 #define LOAD	"lw %0, 0(%1); nop; nop"
 #endif
 
-/* Where that is in the next function: the probe is to be on what faults itself. */
+/* Address of the load in the next function: the probe is on the faulting instruction itself. */
 extern kprobe_opcode_t *kp_fault_load_at;
 
 static noinline notrace int kp_fault_in_load(int *pointer)
@@ -80,7 +79,7 @@ static noinline notrace int kp_fault_in_load(int *pointer)
 	return n;
 }
 
-/* Comes to the trampoline from another frame than the one whose return is diverted. */
+/* Enters the trampoline from another frame than the one whose return is diverted. */
 static noinline notrace int kp_fault_lost(int n)
 {
 	void (*trampoline)(void) = __builtin_return_address(0);
@@ -140,9 +139,9 @@ static int on_other(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kretprobe faulty;		/* of which a plain probe uses the kprobe only */
+static struct kretprobe faulty;		/* a plain probe uses only its kprobe */
 static struct kprobe healthy = { .pre_handler = on_other };
-static struct kprobe first = { .pre_handler = on_other };	/* where the second is */
+static struct kprobe first = { .pre_handler = on_other };	/* at the address of the second */
 static bool is_return;
 static struct dentry *file;
 
@@ -194,8 +193,8 @@ static ssize_t kp_fault_read(struct file *file, char __user *buf, size_t count, 
 }
 
 /*
- * Who dies while writing leaves the file open until its process is taken apart, and
- * nothing else behind: debugfs must not wait for it.
+ * A task that dies in a write keeps the file open until its process has been cleaned up.
+ * debugfs must not wait for it: it leaves nothing else behind.
  */
 static const struct file_operations kp_fault_fops = {
 	.owner	= THIS_MODULE,
@@ -261,8 +260,8 @@ static void unregister_faulty(void)
 }
 
 /*
- * Is the probe reached as the parameter says, perhaps a moment later? None of these
- * functions begins like a jump itself.
+ * Return whether the probe is reached as the parameter says, perhaps after a moment. None of
+ * these functions itself begins like a jump.
  */
 static bool way_is_taken(void)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The form that modules with jprobes have had: the entry in an initializer, the symbol
- * set later, the handler ending in jprobe_return() with code that was never reached.
+ * A jprobe in the form that old modules use: the entry in an initializer, the symbol set
+ * later, and a handler that ends in jprobe_return(), followed by code that was never reached.
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched/task.h>
 
-/* Proxy for kernel_clone(), once do_fork(). */
+/* Proxy for kernel_clone(), formerly do_fork(). */
 static pid_t jkernel_clone(struct kernel_clone_args *args)
 {
 	pr_info("kp_jdofork: clone_flags=0x%llx, exit_signal=%d, args=0x%p\n",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sits at the kernel debugger's keyboard: what is written to the parameter "type"
- * is typed when the debugger comes up next, with a new line for each semicolon.
- * Writing to "enter" brings it up; a breakpoint does so, too. The parameter
- * "screen" tells what it has printed since "type" was written.
+ * A keyboard and a screen for the kernel debugger. The text written to the parameter
+ * "type" is typed when the debugger starts next, with a newline for each semicolon.
+ * Writing to "enter" starts the debugger, and so does a breakpoint. The parameter
+ * "screen" has its output since "type" was written.
  */
 #include <linux/kgdb.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 static char keys[256], screen[2048];
 static unsigned int keys_at, screen_len;
 
-/* Never leave the guest in the debugger. */
+/* Typed at the end, so that the guest never stays in the debugger. */
 static const char way_out[] = "bc *\ngo\n";
 static unsigned int way_out_at;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every allocation on the way of a registration, an enabling and a removal fails
- * once: the first one, the second one, and so on until there are no more.
+ * Test of failing allocations: each one in registering, enabling and removing probes fails
+ * once, the first one, the second one, and so on until there are no more.
  *
- * What must be: registering and enabling succeed all the same, or return -ENOMEM,
- * and then nothing is armed, the caller's structs are what they were, and the same
- * succeeds when there is memory. Disabling and removing always do what they are to.
+ * Registering and enabling must succeed nevertheless or return -ENOMEM. In that case
+ * nothing must be armed, the caller's structs must be unchanged, and the same call must
+ * succeed with memory. Disabling and removing must always succeed.
  *
- * All that is done when the module is loaded; the text that is probed is its own.
- * Writing to the parameter "call" calls it once.
+ * All this is done when the module is loaded; it probes its own text. Writing to the
+ * parameter "call" calls that text once.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,11 +18,11 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#define NR_FUNCTIONS	16	/* half of them for ftrace to trace */
+#define NR_FUNCTIONS	16	/* ftrace can trace half of them */
 #define MAX_PROBES	64
-#define SHORT_TEXT	16	/* bytes of each function to compare */
+#define SHORT_TEXT	16	/* bytes to compare of each function */
 #define LONG_TEXT	128
-#define QUIET_TRIES	3	/* without a failure, and there is none further on */
+#define QUIET_TRIES	3	/* tries without a failure that end the test */
 #define MAX_TRIES	2000
 
 #define STEP(i)									\
@@ -32,7 +32,7 @@
 		WRITE_ONCE(cells[(i) + 2], READ_ONCE(cells[(i) + 1]) ^ n);	\
 	} while (0)
 
-/* Longer than LONG_TEXT, and all of it runs. */
+/* Longer than LONG_TEXT, without branches. */
 static noinline notrace int kp_nomem_long(int n)
 {
 	static int cells[32];
@@ -84,11 +84,11 @@ static int (*functions[NR_FUNCTIONS])(int n) = {
 enum kind { PRE, POST, RETURN };
 
 /**
- * struct plan - what is done without memory
+ * struct plan - one test of failing allocations
  * @name: for the report
- * @kind: of the probes
- * @nr: how many, on as many functions
- * @first: the first of these, or NR_FUNCTIONS: anywhere in a long one
+ * @kind: kind of the probes
+ * @nr: number of probes, each on another function
+ * @first: the first of these functions, or NR_FUNCTIONS: all in the long function
  * @sibling: each address has another probe already, which stays
  * @enable: the probes are registered disabled, and the first one is enabled
  */
@@ -166,9 +166,9 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* --- the verbs, with an allocation that fails --- */
+/* --- the operations, with an allocation that fails --- */
 
-/* Returns whether it came to that allocation. */
+/* Returns whether that allocation was reached. */
 static bool end_failing(void)
 {
 	bool failed = !current->fail_nth;
@@ -267,7 +267,7 @@ static void check_text(const struct plan *plan, unsigned int nth)
 	unsigned int i;
 
 	for (i = 0; i < NR_FUNCTIONS; i++) {
-		/* Where the sibling is there is no original text. */
+		/* The sibling stays, so its text is not the original. */
 		if (plan->sibling && i == plan->first)
 			continue;
 		if (memcmp(texts[i], functions[i], SHORT_TEXT))
@@ -279,12 +279,12 @@ static void check_text(const struct plan *plan, unsigned int nth)
 
 /* --- the plans --- */
 
-/* Nothing happened but that -ENOMEM was returned. */
+/* Check that the failure returned -ENOMEM and changed nothing. */
 static void check_failure(const struct plan *plan, unsigned int nth, int err)
 {
 	if (err != -ENOMEM)
 		complain(plan, nth, "error %d", err);
-	/* While a probe is registered all but its flags is none of the caller's business. */
+	/* kprobes owns all fields but the flags while a probe is registered. */
 	if (plan->enable ? probes[0].kp.flags != before[0].kp.flags :
 			   memcmp(probes, before, plan->nr * sizeof(*probes)))
 		complain(plan, nth, "the probes are not what they were");
@@ -293,7 +293,7 @@ static void check_failure(const struct plan *plan, unsigned int nth, int err)
 		check_text(plan, nth);
 }
 
-/* The verb with its @nth allocation failing, and once more if that failed. */
+/* Call @verb with its @nth allocation failing, and again if it failed. */
 static bool verb_fails(const struct plan *plan, unsigned int nth, int (*verb)(const struct plan *))
 {
 	bool fired;

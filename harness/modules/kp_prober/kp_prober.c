@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * register_kprobe() and its like for shell scripts: commands are written to
- * the parameter "command", and fail with the error that the function returned.
+ * register_kprobe() and the like for shell scripts: commands are written to the
+ * parameter "command"; the write fails with the error that the function returned.
  *
  *	add NAME SYMBOL[+OFFSET] [post|off|ret]
  *	addr NAME ADDRESS
@@ -9,8 +9,8 @@
  *	enable NAME
  *	disable NAME
  *
- * The parameter "state" tells of each probe its name, its hits, and in how many
- * of them its post_handler ran or the probed function returned.
+ * The parameter "state" lists the name and the hits of each probe, and the number of
+ * calls of its post_handler, or of returns of the probed function.
  */
 #include <linux/kprobes.h>
 #include <linux/kstrtox.h>
@@ -26,7 +26,7 @@ struct probe {
 	char name[32];
 	char symbol[64];
 	bool is_return;
-	struct kretprobe rp;	/* of which a plain probe uses the kprobe only */
+	struct kretprobe rp;	/* a plain probe uses only its kprobe */
 	atomic_t before;
 	atomic_t after;
 };
@@ -119,7 +119,7 @@ static int add_probe(const char *name, char *where, const char *kind)
 	return 0;
 }
 
-/* Only to see it refused: nothing is kept of it. */
+/* The registration is expected to fail, so the probe is not kept. */
 static int try_address(const char *where)
 {
 	struct kprobe kp = { .pre_handler = on_pre };
@@ -196,7 +196,7 @@ static const struct kernel_param_ops state_ops = { .get = state_get };
 module_param_cb(state, &state_ops, NULL, 0400);
 MODULE_PARM_DESC(state, "what has been seen");
 
-/* A module comes, and of those who are told of it kprobes is not the first. */
+/* Register a probe in a module that is being loaded, before kprobes' own notifier has run. */
 static int too_early;
 module_param(too_early, int, 0444);
 MODULE_PARM_DESC(too_early, "what register_kprobe() said before it had heard of kp_victim");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe at each address that is written to the parameter "add", which fails
- * with the error that register_kprobe() returned. Writing to "clear" removes
- * all. This is to work the same with any implementation of kprobes.
+ * Registers a probe at each address that is written to the parameter "add". The write
+ * fails with the error that register_kprobe() returned. Writing to "clear" removes all
+ * probes. This works with any implementation of kprobes.
  */
 #include <linux/kprobes.h>
 #include <linux/kstrtox.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions whose text has others to change it than probes: ftrace, who injects
- * errors, a static key, a static call. Nobody calls them but the parameter "call",
- * all of them as often as it says, so that each hit can be accounted for. The
- * parameter "results" tells what the last calls returned.
+ * Functions whose text is also changed by others than kprobes: ftrace, error injection, a
+ * static key, a static call. Only writing to the parameter "call" calls them, each as
+ * often as it says, so that each hit can be accounted for. The parameter "results" has
+ * the results of the last calls.
  */
 #include <linux/cleanup.h>
 #include <linux/error-injection.h>
@@ -33,7 +33,7 @@ static noinline notrace int kp_shared_plain(int n)
 
 ALLOW_ERROR_INJECTION(kp_shared_plain, ERRNO);
 
-/* No error can be injected here. */
+/* Not on the list for error injection. */
 static noinline int kp_shared_safe(int n)
 {
 	barrier();
@@ -69,7 +69,7 @@ static noinline int kp_shared_call(int n)
 static int kp_shared_deep(int n);
 static int (*deeper)(int n) = kp_shared_deep;
 
-/* So many calls of it are under way at one time. */
+/* Calls itself until @n calls are active at a time. */
 static noinline int kp_shared_deep(int n)
 {
 	return n > 1 ? READ_ONCE(deeper)(n - 1) + 1 : 1;
@@ -87,7 +87,7 @@ static struct {
 	{ "safe", kp_shared_safe },
 };
 
-/* What a function returns does not change between its calls. */
+/* The results of a function must not change from call to call. */
 static int call_set(const char *text, const struct kernel_param *param)
 {
 	unsigned int i, j, n;
@@ -118,7 +118,7 @@ static int deep_set(const char *text, const struct kernel_param *param)
 	if (err)
 		return err;
 
-	/* Nobody else runs meanwhile, so return probes get no more instances. */
+	/* Interrupts off, so that no interrupt or worker adds instances to return probes. */
 	guard(irqsave)();
 	return kp_shared_deep(n) == n ? 0 : -EILSEQ;
 }
@@ -188,7 +188,7 @@ static const struct kernel_param_ops callee_ops = { .set = callee_set };
 module_param_cb(callee, &callee_ops, NULL, 0200);
 MODULE_PARM_DESC(callee, "whether the static call is to the function that adds 100");
 
-/* The instructions that the key and the call rewrite. */
+/* List the addresses of the instructions that the static key and the static call rewrite. */
 static int sites_get(char *buf, const struct kernel_param *param)
 {
 	int len = 0;

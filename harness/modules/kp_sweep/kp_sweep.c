@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes all over the kernel at once. Each is registered by itself, to learn
- * whether it is accepted, while all probes are switched off; the kernel log tells
- * how many were tried, and which were refused. Switching probes on arms them all.
+ * Probes everywhere in the kernel at once. Each is registered separately, to learn whether
+ * it is accepted, while all probes are disabled by debugfs. The kernel log has the number
+ * of tries and the refused ones. Enabling probes by debugfs arms them all.
  *
  *	what=entry	the entry of every function, or of every step-th
  *	what=insn	count instructions, random ones of random functions
  *	what=dense	every instruction of count random functions
+ *	what=range	every instruction, or every step-th, of count functions from number
+ *			first on; the parameter "total" has the number of all functions
  *
- * What is written to the parameter "more" changes them, in one batch:
+ * Writing one of these to the parameter "more" changes all probes in one batch:
  *
  *	ret	adds a return probe to each
  *	post	adds a probe with a post_handler to each
- *	none	takes either away
+ *	none	removes what ret or post has added
  *	next	moves all probes to the instructions behind theirs
- *	tell	tells in the kernel log how often they were hit since the last time
+ *	tell	prints the number of hits since the last time to the kernel log
  *
- * The parameter "jumps" is how many of them are jumps now.
+ * The parameter "jumps" has the number of probes that have a jump now.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -36,6 +38,8 @@ static char *what = "entry";
 module_param(what, charp, 0444);
 static uint count = 5000;
 module_param(count, uint, 0444);
+static uint first;
+module_param(first, uint, 0444);
 static uint step = 1;
 module_param(step, uint, 0444);
 static ulong seed = 1;
@@ -47,7 +51,7 @@ module_param(each, ulong, 0444);
 
 struct swept {
 	struct kprobe kp;
-	struct kretprobe more;		/* of which a post_handler uses the kprobe only */
+	struct kretprobe more;		/* for a post_handler only its kprobe is used */
 	bool hit;
 };
 
@@ -55,6 +59,7 @@ static struct swept *probes;
 static struct kretprobe **more_probes;
 static unsigned long *functions;
 static uint nr_functions, nr_tried, nr_probes, nr_more;
+module_param_named(total, nr_functions, uint, 0444);
 static const char *more = "none";
 static DEFINE_PER_CPU(unsigned long, hits);
 
@@ -105,7 +110,7 @@ static int try_address(unsigned long addr)
 	return err;
 }
 
-/* What the compiler has split off a function is entered by jumps, not called. */
+/* The parts that compilers split off a function are not called but jumped to. */
 static bool is_function(const char *name)
 {
 	return name[0] && !strstr(name, ".cold") && !str_has_prefix(name, "__pfx_") &&
@@ -121,7 +126,7 @@ static int add_function(void *data, const char *name, unsigned long addr)
 	return nr_functions == MAX_FUNCTIONS;
 }
 
-/* The type that kCFI would look for is the kernel's business. */
+/* Called by an address from kallsyms; kCFI would compare the types. */
 static noinline __nocfi int find_functions(void)
 {
 	int (*each_symbol)(int (*fn)(void *, const char *, unsigned long), void *data) =
@@ -148,7 +153,7 @@ static void try_entries(void)
 		count_try(try_address(functions[i]), functions[i]);
 }
 
-/* Instructions are not all of one length: try until one is hit. */
+/* Instructions vary in length: try addresses until one is the start of an instruction. */
 static void try_from(unsigned long addr)
 {
 	int err = -EILSEQ;
@@ -169,17 +174,22 @@ static void try_insns(void)
 			 prandom_u32_state(&rnd) % 200);
 }
 
-/* For so many instructions of each function there is room; most have fewer. */
-#define DENSE_INSNS	100
+/* Room for this many instructions per function; most have fewer. */
+#define DENSE_INSNS	300
+
+/* RISC-V has compressed instructions. */
+#define INSN_ALIGN	(IS_ENABLED(CONFIG_RISCV) ? 2 : sizeof(kprobe_opcode_t))
 
 static void try_function(uint i)
 {
 	unsigned long addr, behind = i + 1 < nr_functions ? functions[i + 1] : end;
 	int err;
 
-	for (addr = functions[i]; addr < behind; addr += sizeof(kprobe_opcode_t)) {
+	for (addr = functions[i]; addr < behind; addr += INSN_ALIGN) {
 		if (nr_probes == count * DENSE_INSNS)
 			return;
+		if (addr / INSN_ALIGN % step != seed % step)
+			continue;
 		err = try_address(addr);
 		if (err != -EILSEQ)
 			count_try(err, addr);
@@ -191,7 +201,7 @@ static void try_functions(void)
 	struct rnd_state rnd;
 	uint i, taken = 0;
 
-	/* As they come, but for some in between: each is taken once. */
+	/* Go through all functions in order and pick each at most once. */
 	prandom_seed_state(&rnd, seed);
 	for (i = 0; i < nr_functions && taken < count; i++) {
 		if (prandom_u32_state(&rnd) % (nr_functions - i) < count - taken) {
@@ -199,6 +209,14 @@ static void try_functions(void)
 			taken++;
 		}
 	}
+}
+
+static void try_range(void)
+{
+	uint i;
+
+	for (i = first; i < nr_functions && i - first < count; i++)
+		try_function(i);
 }
 
 static bool is_return(const char *mode)
@@ -226,7 +244,7 @@ static int add_some(struct kretprobe **rps, uint nr, const char *mode)
 	return register_kprobes((struct kprobe **)rps, nr);
 }
 
-/* Not each function can have its return diverted: halve until the rest is in. */
+/* Some functions cannot have return probes: split the batch until the others are in. */
 static void add_most(uint from, uint nr, const char *mode)
 {
 	int err = add_some(more_probes + from, nr, mode);
@@ -278,7 +296,7 @@ static void tell_tried(void)
 	pr_info("tried %u accepted %u\n", nr_tried, nr_probes);
 }
 
-/* An entry with an ftrace site needs no breakpoint; behind it there is one. */
+/* An entry with an ftrace site has no breakpoint; an instruction behind it does. */
 static unsigned long behind(struct kprobe *kp)
 {
 #ifdef MCOUNT_INSN_SIZE
@@ -342,8 +360,8 @@ static const struct kernel_param_ops more_ops = { .set = more_set };
 module_param_cb(more, &more_ops, NULL, 0200);
 
 /*
- * A jump that begins before its probe is not found. RISC-V code is full of AUIPC, so one
- * that was there before is told apart from a jump.
+ * Does not find a jump that begins before its probe. RISC-V code has many AUIPC: one that
+ * equals the original instruction is no jump.
  */
 static bool is_jump(const struct kprobe *kp)
 {
@@ -383,7 +401,9 @@ static int make_room(void)
 	err = find_functions();
 	if (err)
 		return err;
-	nr = strcmp(what, "dense") ? max(nr_functions, count) : count * DENSE_INSNS;
+	nr = max(nr_functions, count);
+	if (!strcmp(what, "dense") || !strcmp(what, "range"))
+		nr = count * DENSE_INSNS;
 	probes = vcalloc(nr, sizeof(*probes));
 	more_probes = vcalloc(nr, sizeof(*more_probes));
 	return probes && more_probes ? 0 : -ENOMEM;
@@ -401,9 +421,17 @@ static int __init kp_sweep_init(void)
 		try_entries();
 	else if (!strcmp(what, "dense"))
 		try_functions();
+	else if (!strcmp(what, "range"))
+		try_range();
 	else
 		try_insns();
 	tell_tried();
+	if (nr_probes == count * DENSE_INSNS) {
+		pr_err("no room for more\n");
+		remove_probes();
+		free_all();
+		return -ENOSPC;
+	}
 	return 0;
 }
 

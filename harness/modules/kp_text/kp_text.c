@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A digest of each page of the kernel's text, one a line, in the debugfs file
- * kp_text: two readings of it differ where the text does. The parameters are
- * the addresses of _stext and _etext, which /proc/kallsyms tells.
+ * The debugfs file kp_text has a digest of each page of the kernel's text, one per line,
+ * to find changes by comparing two readings. The parameters are the addresses of _stext
+ * and _etext, from /proc/kallsyms.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the modules share that change probes while every CPU hits them: kp_toggle,
- * and kp_torture in the folder beside. Each is one file that includes this.
+ * Code shared by the modules that change probes while every CPU hits them: kp_toggle and
+ * kp_torture. Each includes this in one file.
  */
 #ifndef _KP_TOGGLE_RACING_H
 #define _KP_TOGGLE_RACING_H
@@ -29,8 +29,8 @@ static unsigned long deadline;
 static atomic_t nr_running;
 
 /*
- * Where there are both, a breakpoint is as an NMI, or has interrupts off at least, and a
- * jump leaves that as the probed code has it.
+ * Where there are jumps, tell a breakpoint from one: it runs as an NMI, or at least with
+ * interrupts off, while a jump leaves interrupts as in the probed code.
  */
 static __always_inline bool hit_is_trap(struct pt_regs *regs)
 {
@@ -41,7 +41,7 @@ static __always_inline bool hit_is_trap(struct pt_regs *regs)
 	return in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES);
 }
 
-/* --- what is wrong --- */
+/* --- errors --- */
 
 #define MAX_COMPLAINTS	20
 
@@ -80,7 +80,7 @@ static void report_faults(void)
 
 /* --- versions --- */
 
-/* What changes: odd while it does. Callers look at it before and after a call. */
+/* The count is odd while a change is in progress. Callers compare it before and after a call. */
 struct version {
 	unsigned int count;
 	bool on;
@@ -89,7 +89,7 @@ struct version {
 static void change_begin(struct version *version)
 {
 	WRITE_ONCE(version->count, version->count + 1);
-	/* Who sees anything of the change, sees that it is under way. */
+	/* A caller that sees any effect of the change must see the odd count. */
 	smp_mb();
 }
 
@@ -115,7 +115,7 @@ static bool has_changed(const struct version *version, const struct version *see
 	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
 }
 
-/* Of all probes: debugfs "enabled". */
+/* Version of the debugfs file "enabled", which applies to all probes. */
 static struct version all = { .on = true };
 static DEFINE_MUTEX(all_lock);
 
@@ -143,9 +143,9 @@ static bool one_in(struct rnd_state *rnd, unsigned int n)
 	return !pick(rnd, n);
 }
 
-/* --- the functions that they call --- */
+/* --- the functions that callers call --- */
 
-/* Only the text of a symbol tells its length to a module. */
+/* A module can get the length of a symbol only from its printed form. */
 static unsigned int function_length(target_fn fn)
 {
 	char text[KSYM_SYMBOL_LEN], *slash;
@@ -168,7 +168,7 @@ static void check_text(const struct target_function *function, const u8 *text, u
 	}
 }
 
-/* --- what others do from outside --- */
+/* --- changes that user space announces --- */
 
 static int enabled_set(const char *text, const struct kernel_param *param)
 {

@@ -2,7 +2,7 @@
 #ifndef _KP_TOGGLE_TARGET_FUNCTION_H
 #define _KP_TOGGLE_TARGET_FUNCTION_H
 
-/* Results and paths depend on the lower bits of the first argument only. */
+/* Results and paths depend only on the lower bits of the first argument. */
 #define NR_INPUTS	8
 
 typedef unsigned long (*target_fn)(unsigned long n, unsigned long *mem);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kp_toggle puts probes into: here what a compiler makes, and beside it
- * assembly that has what a compiler makes rarely.
+ * Functions that kp_toggle probes: compiled ones here, and assembly code with instructions
+ * that compilers emit rarely in targets_x86_64.S.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -9,7 +9,7 @@
 
 #include "targets.h"
 
-/* For callers that come back after a while: others have changed the text. */
+/* Callers sleep here, so that they return to text that has been changed meanwhile. */
 noinline notrace unsigned long kp_target_sleeper(unsigned long n)
 {
 	static atomic_t calls;

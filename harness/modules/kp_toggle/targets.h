@@ -4,7 +4,7 @@
 
 #include "target_function.h"
 
-/* In assembly. */
+/* targets_x86_64.S */
 #ifdef CONFIG_X86_64
 unsigned long kp_target_short(unsigned long n, unsigned long *mem);
 unsigned long kp_target_branch(unsigned long n, unsigned long *mem);
@@ -16,7 +16,7 @@ unsigned long kp_target_tail(unsigned long n, unsigned long *mem);
 unsigned long kp_target_stack(unsigned long n, unsigned long *mem);
 #endif
 
-/* Store @n at @to, which may be user memory: 0, or -1 where that cannot be. */
+/* Store @n at @to, which may be user memory. Returns 0, or -1 on a fault. */
 unsigned long kp_target_store(unsigned long n, unsigned long *to);
 
 /* Called by the others. The first one may sleep. */

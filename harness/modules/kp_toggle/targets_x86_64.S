@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions of many short instructions, so that a jump at one of them covers
- * several, which branches, returns and faults come to: n is in %rdi, an array
- * of four that is the caller's own in %rsi.
+ * Functions of many short instructions, so that a jump covers several, some of them
+ * targets of branches, returns and faults. %rdi is n, %rsi an array of four that
+ * belongs to the caller.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -31,7 +31,7 @@ SYM_FUNC_START(kp_target_short)
 	RET
 SYM_FUNC_END(kp_target_short)
 
-/* Each label is in the middle of what jumps before it cover. */
+/* Each label is inside the regions of jumps before it. */
 SYM_FUNC_START(kp_target_branch)
 	xor %eax, %eax
 	mov %edi, %ecx
@@ -68,7 +68,7 @@ SYM_FUNC_START(kp_target_branch)
 	RET
 SYM_FUNC_END(kp_target_branch)
 
-/* A call of two bytes returns to an offset that every jump before it covers. */
+/* A call of two bytes returns into the region of a jump at the call or just before it. */
 SYM_FUNC_START(kp_target_callback)
 	FRAME_BEGIN
 	push %rbx
@@ -99,7 +99,7 @@ SYM_FUNC_START(kp_target_callback)
 	RET
 SYM_FUNC_END(kp_target_callback)
 
-/* Odd inputs read from where nothing is. */
+/* Odd inputs read from an unmapped address. */
 SYM_FUNC_START(kp_target_load)
 	mov %edi, %ecx
 	mov %rdi, (%rsi)
@@ -213,7 +213,7 @@ SYM_FUNC_START(kp_target_tail)
 	jmp kp_target_leaf
 SYM_FUNC_END(kp_target_tail)
 
-/* The value of the stack pointer, and what is there, shows in the result. */
+/* The result depends on the stack pointer and on the stack. */
 SYM_FUNC_START(kp_target_stack)
 	mov %rsp, %rax
 	push %rdi

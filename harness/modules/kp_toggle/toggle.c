@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes come, go and change while every CPU calls the functions they are in.
+ * Probes change while every CPU calls the functions they are in.
  *
- * Each instruction of each function in targets.c is a spot for two probes, one
- * with a post_handler. First every probe is tried alone with every input, which
- * tells how often it has to be hit in a call. Then, for a number of seconds,
- * callers call the functions, and disturbers register, unregister, enable and
- * disable probes. What is wrong, and counted, is
+ * Each instruction of each function in targets.c is a spot for two probes, one with a
+ * post_handler. First every probe is tried alone with every input, to count its hits in a
+ * call. Then, for a number of seconds, callers call the functions, and disturbers
+ * register, unregister, enable and disable probes. These errors are counted:
  *
- *	result	a function returned something else than without probes
- *	lost	a probe that stayed as it was during a call had fewer hits in it
- *		than there are in such a call, or more
+ *	result	a function returned another result than without probes
+ *	lost	a probe that did not change during a call had fewer or more hits in it
+ *		than expected
  *	late	a handler ran after unregistering had returned
- *	missed	a hit was counted as missed, though no handler hits a probe
+ *	missed	a hit was counted as missed, although no handler hits a probe
  *	error	registering, enabling or disabling failed
- *	text	the functions are not what they were when all probes are gone
+ *	text	the text of the functions is not the original after all probes are removed
  *
- * Who switches all probes off in debugfs says so by the parameter "enabled" before
- * and after. Reading the debugfs file kp_toggle stores to user memory.
+ * A script that disables all probes in debugfs must announce that by the parameter
+ * "enabled" before and after. Reading the debugfs file kp_toggle stores to user memory.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -50,13 +49,13 @@ struct probe {
 	unsigned int index;
 	bool registered;
 	bool live;		/* a handler may run */
-	u8 times[NR_INPUTS];	/* how often in a call with this input */
+	u8 times[NR_INPUTS];	/* hits in a call with this input */
 	u8 post_times[NR_INPUTS];
 };
 
 struct target {
 	const struct target_function *function;
-	struct mutex lock;	/* for its probes */
+	struct mutex lock;	/* protects changes of its probes */
 	struct probe *probes;
 	unsigned int nr_probes;
 	unsigned int len;
@@ -69,7 +68,7 @@ struct snapshot {
 	unsigned int hits, posts;
 };
 
-/* Only the task itself counts its hits. */
+/* Counters need no lock: only the task itself counts its hits. */
 struct caller {
 	struct task_struct *task;
 	struct rnd_state rnd;
@@ -182,7 +181,7 @@ static void call_target(struct caller *caller, struct target *target, unsigned l
 	if (result != target->results[n])
 		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx", target->function->name, n,
 			 result, target->results[n]);
-	/* Pairs with change_begin(). */
+	/* Pairs with the barrier in change_begin(). */
 	smp_mb();
 	if (has_changed(&all, &caller->all))
 		return;
@@ -200,7 +199,7 @@ static int caller_thread(void *data)
 		call_target(caller, &targets[(random >> 8) % nr_target_functions],
 			    random % NR_INPUTS);
 		caller->calls++;
-		/* RCU-tasks waits for every one of us. */
+		/* RCU-tasks grace periods wait for each caller. */
 		if (!(caller->calls % 32))
 			cond_resched_tasks_rcu_qs();
 	}
@@ -232,7 +231,7 @@ static void has_come(struct probe *probe)
 	change_end(&probe->version, !(READ_ONCE(probe->kp.flags) & KPROBE_FLAG_DISABLED));
 }
 
-/* Up to @nr neighbours from a random place on, which are registered or are not. */
+/* Pick up to @nr neighbours from a random spot on that are, or are not, registered. */
 static unsigned int pick_some(struct rnd_state *rnd, struct target *target, bool registered,
 			      struct kprobe **kps, unsigned int nr)
 {
@@ -320,7 +319,7 @@ static int disturb_once(struct rnd_state *rnd, struct target *target)
 	}
 }
 
-/* Leave a few probes, with room for jumps between them. */
+/* Unregister all but a few probes, to make room for jumps between them. */
 static void thin_out(struct rnd_state *rnd, struct target *target)
 {
 	struct kprobe *kps[2 * MAX_SPOTS];
@@ -370,7 +369,7 @@ static int disturber_thread(void *data)
 	return 0;
 }
 
-/* --- what is done before, alone --- */
+/* --- preparation, before any other task runs --- */
 
 static bool can_be_probed(void *addr)
 {
@@ -434,7 +433,7 @@ static int count_hits(struct caller *caller, struct target *target)
 	return 0;
 }
 
-/* Every other probe, from the one at @first on. */
+/* Try every second probe, from the one at @first on. */
 static int try_probes(struct caller *caller, unsigned int first, struct kprobe **kps)
 {
 	unsigned int i, nr = 0;
@@ -479,7 +478,7 @@ static int prepare_targets(struct caller *caller)
 /* --- user memory --- */
 
 #ifdef CONFIG_X86_64
-/* Stores to pages of the reader that may not be there yet. */
+/* Store to pages of the reader that may not be present yet. */
 static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
 {
 	size_t done;

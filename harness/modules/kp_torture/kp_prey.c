@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that comes and goes while kp_torture has probes in it. It calls its
- * functions when it comes and when it goes.
+ * A module that is loaded and unloaded while kp_torture has probes in it. It calls its
+ * functions at both times.
  */
 #include <linux/compiler.h>
 #include <linux/module.h>
 
-#define CALLS	3	/* what kp_torture counts on */
+#define CALLS	3	/* PREY_CALLS of kp_torture */
 
 static noinline unsigned long kp_prey_traced(unsigned long n)
 {

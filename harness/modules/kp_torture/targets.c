@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kp_torture puts probes into: ten shapes of functions, and of each shape
- * ten that ftrace can trace and ten that it cannot, which differ by a constant.
+ * Functions that kp_torture probes: ten shapes, and of each shape ten functions that ftrace
+ * can trace and ten that it cannot, which differ by a constant.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -144,7 +144,7 @@ static __always_inline unsigned long recursive(unsigned long n, unsigned long *m
 	return below + (n ^ k);
 }
 
-/* Now and then; which way it goes must not be seen in who calls it. */
+/* Sleep in some calls. Out of line, so that it adds no branch to the path of its caller. */
 static noinline void nap(unsigned long jiffies)
 {
 	static atomic_t times;
@@ -153,7 +153,7 @@ static noinline void nap(unsigned long jiffies)
 		schedule_timeout_uninterruptible(jiffies);
 }
 
-/* For callers that come back after a while: others have changed the text. */
+/* Callers sleep here, so that they return to text that has been changed meanwhile. */
 static __always_inline unsigned long sleeper(unsigned long n, unsigned long *mem,
 					     unsigned long k, target_fn self)
 {

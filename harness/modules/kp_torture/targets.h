@@ -6,7 +6,7 @@
 
 #include "../kp_toggle/target_function.h"
 
-/* Have the functions go other ways, with the same results. */
+/* Let the functions take other paths, with the same results. */
 void targets_flip(bool key, bool call);
 
 #endif

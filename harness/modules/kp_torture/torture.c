@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes of all kinds come, go and change while every CPU calls the functions
- * they are in, alone and in batches, at one address, side by side, and in a
- * module that comes and goes.
+ * Probes of all kinds change while every CPU calls the functions they are in, alone and in
+ * batches, at one address, side by side, and in a module that is loaded and unloaded.
  *
- * At first each spot is tried with every input, before there is any other change,
- * which tells how often it is hit in a call. Of each function the hits that all
- * its probes are to have in a call are kept up to date. What is wrong, and counted,
- * is
+ * First each spot is tried with every input, without any other change, to count its hits
+ * in a call. From then on the expected number of hits of all probes together in a call is
+ * kept up to date for each function. These errors are counted:
  *
- *	result	a function returned something else than without probes, or a return
+ *	result	a function returned another result than without probes, or a return
  *		handler saw another value, or another call's data
- *	lost	during a call in which no probe of the function changed there were
- *		other than so many hits
+ *	lost	a call in which no probe of the function changed had another number of
+ *		hits than expected
  *	late	a handler ran, or kprobes wrote to the probe, after unregistering had
  *		returned
- *	missed	a hit was counted as missed, though no handler hits a probe
- *	error	a registration failed that should not have, or the other way round, or
- *		left traces in the caller's struct
- *	text	the functions are not what they were when all probes are gone
+ *	missed	a hit was counted as missed, although no handler hits a probe
+ *	error	a registration that should succeed failed, or the other way round, or
+ *		a failed one changed the caller's struct
+ *	text	the text of the functions is not the original after all probes are removed
  *
- * Who switches all probes off in debugfs says so by the parameter "enabled" before
- * and after.
+ * A script that disables all probes in debugfs must announce that by the parameter
+ * "enabled" before and after.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,19 +38,19 @@
 #include "../kp_toggle/racing.h"
 #include "targets.h"
 
-#define MAX_SPOTS	12	/* in one function, side by side but for the entry */
+#define MAX_SPOTS	12	/* in one function, adjacent except for the entry */
 #define MAX_TEXT	256
 #define MAX_CALLERS	8
 #define MAX_BATCH	50
 #define NR_DISTURBERS	8	/* each waits for grace periods most of the time */
-#define NR_PROBES	96	/* of one disturber */
-#define NR_RETURNS	32	/* of these the last */
+#define NR_PROBES	96	/* per disturber */
+#define NR_RETURNS	32	/* the last ones of these are return probes */
 #define PREY		"kp_prey"
-#define PREY_CALLS	3	/* of each of its functions */
+#define PREY_CALLS	3	/* CALLS of kp_prey, of each of its functions */
 
 struct spot {
 	void *addr;
-	u8 hits[NR_INPUTS];	/* in a call with this input */
+	u8 hits[NR_INPUTS];	/* hits in a call with this input */
 	u8 posts[NR_INPUTS];
 };
 
@@ -61,33 +59,33 @@ struct target {
 	unsigned long results[NR_INPUTS];
 	struct spot spots[MAX_SPOTS];
 	unsigned int nr_spots;
-	bool has_entry;			/* and it is the first spot */
-	bool varies;			/* what is hit depends on a static key */
+	bool has_entry;			/* the first spot is the entry */
+	bool varies;			/* the number of hits depends on a static key */
 	unsigned int len;
 	u8 text[MAX_TEXT];
-	atomic_t moving;		/* changes under way */
+	atomic_t moving;		/* changes in progress */
 	atomic_t moved;			/* changes done */
 	atomic_t wanted[NR_INPUTS];	/* hits of all its probes in a call */
 };
 
 struct probe {
-	struct kretprobe rp;		/* of which a plain probe uses the kprobe only */
-	struct kretprobe left;		/* what it was when kprobes gave it back */
+	struct kretprobe rp;		/* a plain probe uses only its kprobe */
+	struct kretprobe left;		/* copy of rp when it was unregistered */
 	struct target *target;
-	struct spot *spot;		/* NULL: a return probe */
+	struct spot *spot;		/* NULL for a return probe */
 	unsigned long skip;		/* an input that the entry handler does not follow */
 	unsigned int linger;
 	bool registered, on;
 	bool live;			/* a handler may run */
 };
 
-/* What an entry handler leaves to the return handler. */
+/* Data that an entry handler passes to the return handler. */
 struct mark {
 	struct probe *probe;
 	unsigned long n;
 };
 
-/* Only the task itself counts its hits. */
+/* Counters need no lock: only the task itself counts its hits. */
 struct caller {
 	struct task_struct *task;
 	struct rnd_state rnd;
@@ -103,7 +101,7 @@ struct disturber {
 	struct probe *some[MAX_BATCH];
 	struct kprobe *kps[MAX_BATCH + 1];
 	unsigned int nr;		/* of @some */
-	struct target *focus;		/* where new probes go to, or NULL: anywhere */
+	struct target *focus;		/* target of new probes, or NULL for any */
 	struct probe prey;
 };
 
@@ -128,7 +126,7 @@ static struct caller *current_caller(void)
 
 NOKPROBE_SYMBOL(current_caller);
 
-/* Unregistering must wait for handlers that take their time. */
+/* Some handlers linger, so that unregistering has to wait for them. */
 static struct caller *count_hit(struct probe *probe, const char *which)
 {
 	struct caller *caller = current_caller();
@@ -196,7 +194,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct probe *probe = mark->probe;
 	struct caller *caller;
 
-	/* On its way out it may be nobody's any more. */
+	/* get_kretprobe() is NULL once the probe has been unregistered. */
 	if ((rp && rp != &probe->rp) || mark->n >= NR_INPUTS) {
 		complain(BAD_RESULT, "data of another call");
 		return 0;
@@ -230,7 +228,7 @@ static void call_target(struct caller *caller, struct target *target, unsigned l
 		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx", target->function->name, n,
 			 result, target->results[n]);
 
-	/* Pairs with target_begin() and change_begin(). */
+	/* Pairs with the barriers in target_begin() and change_begin(). */
 	smp_mb();
 	if (moving || atomic_read_acquire(&target->moving) ||
 	    atomic_read(&target->moved) != moved || has_changed(&all, &before))
@@ -243,7 +241,7 @@ static void call_target(struct caller *caller, struct target *target, unsigned l
 			 wanted);
 }
 
-/* To any CPU: those that have gone leave their callers anywhere. */
+/* Move to any CPU: a CPU that went offline has moved its callers to others. */
 static void move_somewhere(struct caller *caller)
 {
 	unsigned int cpu = cpumask_next((int)pick(&caller->rnd, nr_cpu_ids) - 1, cpu_online_mask);
@@ -262,7 +260,7 @@ static int caller_thread(void *data)
 		call_target(caller, &targets[(random >> 8) % nr_target_functions],
 			    random % NR_INPUTS);
 		caller->calls++;
-		/* RCU-tasks waits for every one of us. */
+		/* RCU-tasks grace periods wait for each caller. */
 		if (!(caller->calls % 32))
 			cond_resched_tasks_rcu_qs();
 		if (!(caller->calls % 4096))
@@ -277,7 +275,7 @@ static int caller_thread(void *data)
 static void target_begin(struct target *target)
 {
 	atomic_inc(&target->moving);
-	/* Who sees anything of the change, sees that it is under way. */
+	/* A caller that sees any effect of the change must see moving. Pairs with call_target(). */
 	smp_mb__after_atomic();
 }
 
@@ -289,7 +287,7 @@ static void target_end(struct target *target)
 	atomic_dec(&target->moving);
 }
 
-/* How often @probe's handlers are to run in a call with @n. */
+/* Return how often the handlers of @probe must run in a call with @n. */
 static int probe_hits(const struct probe *probe, unsigned long n)
 {
 	unsigned int entries;
@@ -299,7 +297,7 @@ static int probe_hits(const struct probe *probe, unsigned long n)
 	if (probe->spot)
 		return probe->spot->hits[n];
 
-	/* One that calls itself does so with n - 1, and so on. */
+	/* A recursive function calls itself with n - 1, and so on. */
 	entries = probe->target->spots[0].hits[n];
 	return 2 * entries - (probe->skip <= n && probe->skip + entries > n);
 }
@@ -316,7 +314,7 @@ static void probe_switched(struct probe *probe, bool on)
 			   &probe->target->wanted[n]);
 }
 
-/* All else of it is filled in, and kprobes must leave it as it is when it refuses it. */
+/* Clear the probe before it is filled in; nobody may have written to it since it was removed. */
 static void probe_prepare(struct probe *probe)
 {
 	if (memcmp(&probe->rp, &probe->left, sizeof(probe->rp)))
@@ -353,7 +351,7 @@ static void probe_fill(struct disturber *d, struct probe *probe)
 		probe->rp.entry_handler = on_entry;
 		probe->rp.handler = on_return;
 		probe->rp.data_size = sizeof(struct mark);
-		/* Nothing must be missed: all callers may be as deep in it as can be. */
+		/* No call must be missed, even if all callers are at the largest depth. */
 		probe->rp.maxactive = MAX_CALLERS * NR_INPUTS;
 		probe->skip = pick(&d->rnd, 2 * NR_INPUTS);
 	}
@@ -389,7 +387,7 @@ static void probe_went(struct probe *probe)
 	target_end(probe->target);
 }
 
-/* Of one kind and in one state, for they are registered together. */
+/* Pick probes of one kind and in one state, to be registered or removed together. */
 static void pick_some(struct disturber *d, bool returns, bool registered, unsigned int max)
 {
 	unsigned int first = returns ? NR_PROBES - NR_RETURNS : 0;
@@ -412,7 +410,7 @@ static unsigned int pick_max(struct disturber *d)
 	return one_in(&d->rnd, 2) ? 1 : 2 + pick(&d->rnd, MAX_BATCH - 1);
 }
 
-/* An array of return probes is one of the probes in them: these come first. */
+/* The array of kprobes also serves as one of return probes, whose first member is the kprobe. */
 static int call_register(struct disturber *d, bool returns, unsigned int nr)
 {
 	struct kretprobe **rps = (struct kretprobe **)d->kps;
@@ -461,7 +459,7 @@ static void register_some(struct disturber *d, bool returns)
 	atomic_inc(&nr_batches);
 }
 
-/* All or none: one that cannot be is somewhere among the others. */
+/* A batch with one bad probe at a random position must register none. */
 static void register_refused(struct disturber *d, bool returns)
 {
 	struct kretprobe bad = { .kp.symbol_name = "kp_no_such_function", .handler = on_return };
@@ -518,7 +516,7 @@ static void switch_one(struct disturber *d, bool returns)
 	atomic_inc(&nr_switched);
 }
 
-/* In a module that comes and goes meanwhile. */
+/* Change a probe in the module that is loaded and unloaded meanwhile. */
 static void disturb_prey(struct disturber *d)
 {
 	static const char * const symbols[] = {
@@ -597,7 +595,7 @@ static int flipper_thread(void *data)
 	return 0;
 }
 
-/* --- what is done before, alone --- */
+/* --- preparation, before any other task runs --- */
 
 struct count {
 	struct kprobe kp;
@@ -651,7 +649,7 @@ static bool add_spot(struct target *target, void *addr)
 	return true;
 }
 
-/* Of a long function some part. */
+/* Find the entry, and adjacent spots from a random offset on. */
 static void find_spots(struct target *target, struct rnd_state *rnd)
 {
 	u8 *text = (u8 *)target->function->fn;
@@ -659,7 +657,7 @@ static void find_spots(struct target *target, struct rnd_state *rnd)
 
 	target->len = min(function_length(target->function->fn), MAX_TEXT);
 	memcpy(target->text, text, target->len);
-	/* A static call may come first. */
+	/* The entry has no spot if it is a static call. */
 	target->has_entry = add_spot(target, text);
 	for (i = pick(rnd, max(target->len / 2, 1U)); i < target->len; i++)
 		add_spot(target, text + i);
@@ -698,7 +696,7 @@ static void count_all(bool flipped)
 	}
 }
 
-/* All at once: one by one they would stop the machine as often, where that is slow. */
+/* In one batch: on some architectures each single change stops the machine, which is slow. */
 static int register_counted(void)
 {
 	unsigned int i;
@@ -751,7 +749,7 @@ static int count_alone(void)
 
 /* --- the prey --- */
 
-/* The prey's initialisation is probed from before it runs until it is gone. */
+/* The probe on the prey's init function exists before it runs, until it has been freed. */
 static unsigned int init_hits;
 static struct version init_all;
 

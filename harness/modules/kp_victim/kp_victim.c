@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions to probe, in text that goes away: that of a module, and that of its
- * initialisation, which is freed as soon as it has run. The parameter "call"
- * calls the functions as often as it says.
+ * Functions to probe in text that is freed: that of a module, and that of its init
+ * function, which is freed as soon as it has run. Writing a number to the parameter "call"
+ * calls the functions that often.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
