@@ -181,7 +181,11 @@ void kprobe_jumps_cancel(struct list_head *kps)
 		struct kprobe_point *point = point_of(p);
 		bool planned = point->state == POINT_OPTIMIZING || point->owner;
 
-		list_move_tail(&point->op.list, planned ? &plans : &jumps);
+		/* In @plans owners come first: their guards lead to the detours of the others. */
+		if (planned && !point->owner)
+			list_move(&point->op.list, &plans);
+		else
+			list_move_tail(&point->op.list, planned ? &plans : &jumps);
 		note_left(point);
 	}
 	kprobe_text_write_chunks(&jumps, unoptimize);
@@ -256,10 +260,15 @@ static bool chain_sharing(struct kprobe_point *owner)
 	return done;
 }
 
-/* Chain the detours of @ops and of points that share their jumps, and let them wait. */
+/*
+ * Chain the detours of @ops and of points that share their jumps, and let them wait. They are
+ * guarded in the order of @waiting, some at a time: the owner last, because from then on hits
+ * reach the detours of all others.
+ */
 static void chain_detours(struct list_head *ops)
 {
 	struct kprobe_point *point, *owner;
+	LIST_HEAD(group);
 	LIST_HEAD(later);
 	bool done;
 
@@ -268,7 +277,8 @@ static void chain_detours(struct list_head *ops)
 		owner = point->owner ?: point;
 		done = chain_sharing(owner);
 		for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
-			list_move_tail(&point->op.list, done ? &waiting : &later);
+			list_move(&point->op.list, &group);
+		list_splice_tail_init(&group, done ? &waiting : &later);
 	}
 	list_splice(&later, ops);
 	arch_finish_prepare_kprobes();

@@ -307,6 +307,80 @@ static void chain_originals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(ip), (unsigned long)op_at(1)->kp.addr);
 }
 
+static kprobe_opcode_t *guarded[2 * NR_PROBES];
+static unsigned int nr_guarded;
+
+static int note_guarded(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (nr_guarded < ARRAY_SIZE(guarded))
+		guarded[nr_guarded++] = (kprobe_opcode_t *)regs_get_kernel_argument(regs, 0);
+
+	return 0;
+}
+
+/* When was the detour of a probe guarded? */
+static unsigned int guarded_at(unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_guarded; i++) {
+		if (guarded[i] == op_at(n)->optinsn.insn)
+			break;
+	}
+
+	return i;
+}
+
+static void leave_kprobe(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+/* A guard of the owner leads to the detours of the others, so it must be the last. */
+static void chain_guards_owner_last(struct kunit *test)
+{
+	static struct kprobe watcher;
+	unsigned int n;
+
+	watcher = (struct kprobe){
+		.symbol_name = "kprobe_publish_optinsn_slot",
+		.pre_handler = note_guarded,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&watcher), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &watcher), 0);
+	wait_for_kprobe_optimizer();
+	nr_guarded = 0;
+	chain_add_all(test, NULL);
+	expect_chained(test);
+	for (n = 1; n < NR_PROBES; n++) {
+		KUNIT_EXPECT_LT(test, guarded_at(n), nr_guarded);
+		if (op_at(n)->optinsn.chained)
+			KUNIT_EXPECT_LT(test, guarded_at(n), guarded_at(n - 1));
+	}
+}
+
+/* A fault that is resolved at once must not continue in the middle of a jump. */
+static void chain_left_post_way(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	unsigned int copy, n;
+
+	chain_add_all(test, note_post);
+	expect_chained(test);
+	for (n = 0; n < NR_PROBES; n++) {
+		struct pt_regs regs = { };
+
+		optinsn = &op_at(n)->optinsn;
+		copy = post_copy(optinsn->post);
+		if (!copy)
+			continue;
+		regs.ip = (unsigned long)optinsn->insn + copy;
+		KUNIT_EXPECT_TRUE(test, kprobe_detour_leave_copy(&regs, false));
+		KUNIT_EXPECT_EQ(test, regs.ip, optinsn->chained || optinsn->lead ?
+				detour_entry(optinsn) : (unsigned long)probes[n].addr);
+	}
+}
+
 /* -- the suite -- */
 
 static void check_text(void *context)
@@ -334,6 +408,8 @@ static struct kunit_case chain_test_cases[] = {
 	KUNIT_CASE(chain_grows_in_any_order),
 	KUNIT_CASE(chain_redirect),
 	KUNIT_CASE(chain_originals),
+	KUNIT_CASE(chain_guards_owner_last),
+	KUNIT_CASE(chain_left_post_way),
 	{}
 };
 

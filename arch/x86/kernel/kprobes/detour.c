@@ -371,6 +371,9 @@ bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 		return false;
 	}
 	regs->ip = (unsigned long)detour->op->kp.addr;
+	/* Text without a fixup may be the middle of a jump, and the fault be resolved at once. */
+	if (!any && !(detour->op->optinsn.extable & BIT(detour->op->optinsn.lead)))
+		kprobe_detour_enter(regs->ip, regs);
 
 	return true;
 }
