@@ -16,7 +16,8 @@ RACE = re.compile(r".*BUG: KCSAN: [\w: -]+? in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 # Probes from the command line, which at_boot.sh removes.
-AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone"]
+AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone;"
+           "p:at_boot_end,ftrace_free_init_mem"]
 LEAKS = ["kmemleak=on"]         # for nomem.sh
 FUZZ = "fuzz.sh"                # takes its duration as an argument
 TRAPS = "traps.sh"              # as well; for x86 only

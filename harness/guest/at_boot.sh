@@ -5,7 +5,7 @@
 EVENTS=$TRACE/kprobe_events
 grep -q kprobe_event= /proc/cmdline && [ -e $EVENTS ] || { skip "events # none were asked for"; exit; }
 
-check "all events are made" [ "$(grep -c 'kprobes/at_boot' $EVENTS)" = 3 ]
+check "all events are made" [ "$(grep -c 'kprobes/at_boot' $EVENTS)" = 4 ]
 check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c vfs_read)" = 2 ]
 check "none is disabled" sh -c "! grep -F '[DISABLED]' $KPROBES/list"
 echo >$TRACE/trace
@@ -16,6 +16,9 @@ echo 0 >$TRACE/tracing_on
 for event in at_boot at_boot_return at_boot_fork; do
 	check "$event is hit" grep -q " $event: " $TRACE/trace
 done
+# It runs after probes have left the text that is only there at boot.
+check "init text is left in time" awk '$1 == "at_boot_end" { hits = $2 } END { exit hits != 0 }' \
+	$TRACE/kprobe_profile
 echo 0 >$TRACE/events/kprobes/enable
 echo 1 >$TRACE/tracing_on
 : >$EVENTS

@@ -16,14 +16,25 @@
 #include <linux/mm.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "blacklist.h"
 #include "check.h"
 #include "request.h"
 
+/* Protected by kprobe_mutex. */
+static bool init_text_is_over;
+
+/* The kernel's boot-time text is about to be freed. */
+void kprobe_check_no_init_text(void)
+{
+	init_text_is_over = true;
+}
+
 static bool outside_text(struct probe_request *req)
 {
-	return !req->module && !core_kernel_text(req->addr);
+	return !req->module && (!core_kernel_text(req->addr) ||
+				(init_text_is_over && is_kernel_inittext(req->addr)));
 }
 
 static bool in_gate(struct probe_request *req)

@@ -62,6 +62,7 @@ extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 
 /* check.c: may this address be probed? */
+void kprobe_check_no_init_text(void);
 int kprobe_check(struct probe_request *req);
 int kprobe_check_refused(struct probe_request *req, int err);
 

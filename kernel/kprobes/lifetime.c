@@ -20,13 +20,17 @@
 /**
  * kprobe_free_init_mem() - the kernel's boot-time text is about to be freed
  *
- * Context: Process context, at the end of boot. Takes kprobe_mutex.
+ * Some of it has yet to run, so restore it while it can still be written.
+ *
+ * Context: Process context, at the end of boot, before SYSTEM_FREEING_INITMEM. Takes
+ * kprobe_mutex.
  */
 void kprobe_free_init_mem(void)
 {
 	guard(mutex)(&kprobe_mutex);
+	kprobe_check_no_init_text();
 	kprobe_function_forget();
-	kprobe_points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
+	kprobe_points_forget_text((unsigned long)__init_begin, (unsigned long)__init_end);
 }
 
 #ifdef CONFIG_MODULES
@@ -65,7 +69,7 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 	guard(mutex)(&kprobe_mutex);
 	kprobe_function_forget();
 	/* Restore the text: module parameters and asynchronous calls may still run it. */
-	kprobe_points_forget_text(base, base + mod->mem[type].size, true);
+	kprobe_points_forget_text(base, base + mod->mem[type].size);
 }
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)

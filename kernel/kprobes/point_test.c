@@ -208,7 +208,7 @@ static void forget(struct kprobe *kp)
 	unsigned long addr = (unsigned long)kp->addr;
 
 	guard(mutex)(&kprobe_mutex);
-	kprobe_points_forget_text(addr, addr + 1, true);
+	kprobe_points_forget_text(addr, addr + 1);
 }
 
 /* Failure C4: text that may still run is restored before its point is gone. */
@@ -233,7 +233,7 @@ static void point_gone_armed(struct kunit *test)
 	expect_hits(test, t, 0);
 }
 
-/* The text of a gone point is not written, and its address is free again. */
+/* The address of a gone point is free again. */
 static void point_gone(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -245,7 +245,7 @@ static void point_gone(struct kunit *test)
 	addr = (unsigned long)kp.addr;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		kprobe_points_forget_text(addr, addr + 1, false);
+		kprobe_points_forget_text(addr, addr + 1);
 		KUNIT_EXPECT_NULL(test, kprobe_point_find(addr));
 	}
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&kp));

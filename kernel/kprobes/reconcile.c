@@ -86,11 +86,6 @@ static bool point_is_armed(struct kprobe_point *point)
 	return point->state == POINT_ARMED;
 }
 
-static bool point_has_site(struct kprobe_point *point)
-{
-	return point_is_armed(point) && kprobe_ftrace(&point->op.kp);
-}
-
 /* Arming and disarming do not depend on neighbours in the way of a jump. */
 static bool point_is_to_disarm(struct kprobe_point *point)
 {
@@ -320,10 +315,10 @@ static int collect_in_range(struct kprobe_point *point, void *data)
 }
 
 /*
- * The text in [start, end) is about to be freed. If it can still be written, restore it,
- * because a late hit would find no point. ftrace sites are given back in any case.
+ * The text in [start, end) is about to be freed. Restore it, because a late hit would find
+ * no point.
  */
-void kprobe_points_forget_text(unsigned long start, unsigned long end, bool can_write)
+void kprobe_points_forget_text(unsigned long start, unsigned long end)
 {
 	struct text_range range = {
 		.start = start,
@@ -335,9 +330,8 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end, bool can_
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_for_each(collect_in_range, &range);
-	if (can_write)
-		points_drop_jumps(&range.points, point_has_jump);
-	points_drop_breakpoints(&range.points, can_write ? point_is_armed : point_has_site);
+	points_drop_jumps(&range.points, point_has_jump);
+	points_drop_breakpoints(&range.points, point_is_armed);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
