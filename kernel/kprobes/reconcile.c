@@ -219,44 +219,48 @@ static bool point_may_be_refused(struct kprobe_point *point)
 	return kprobe_ftrace(&point->op.kp) && point->post;
 }
 
-static void points_reconcile_each(struct list_head *work)
+/* Return the first error. */
+static int points_reconcile_each(struct list_head *work)
 {
 	struct kprobe *p, *next;
 	LIST_HEAD(done);
 	LIST_HEAD(one);
+	int error, ret = 0;
 
 	/* Points that share a jump have to lose it together. They get another one. */
 	points_drop_jumps(work, point_has_jump);
 	list_for_each_entry_safe(p, next, work, list) {
 		list_move(&p->list, &one);
-		kprobe_points_reconcile(&one);
+		error = kprobe_points_reconcile(&one);
+		ret = ret ?: error;
 		list_splice_tail_init(&one, &done);
 		cond_resched();
 	}
 	list_splice(&done, work);
+
+	return ret;
 }
 
 /*
  * As kprobe_points_reconcile(), for inputs that cannot be restored: a point that cannot
- * be armed does not hold up the others, and is retried the next time. Return the first
- * error.
+ * be armed does not hold up the others, and is retried the next time. Return the error of
+ * one that is not armed.
  */
 int kprobe_points_reconcile_most(struct list_head *work)
 {
+	int ret = 0, refused;
 	LIST_HEAD(some);
-	int ret;
 
-	ret = kprobe_points_reconcile(work);
-	if (!ret)
+	if (!kprobe_points_reconcile(work))
 		return 0;
 
 	points_pick(work, point_may_be_refused, &some);
 	if (kprobe_points_reconcile(work))
-		points_reconcile_each(work);
-	points_reconcile_each(&some);
+		ret = points_reconcile_each(work);
+	refused = points_reconcile_each(&some);
 	list_splice_tail(&some, work);
 
-	return ret;
+	return ret ?: refused;
 }
 
 /* Empty @work, and move the points without members to @dead. */
