@@ -45,7 +45,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	optinsn->why = why;
 	optinsn->why_at = at;
 
-	return -EOPNOTSUPP;
+	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;
 }
 
 /* Called before the detour can be found. */
@@ -73,10 +73,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_TOO_LONG, 0);
 	memcpy(optinsn->original, region.text, region.size);
 	optinsn->insn = kprobe_detour_get_slot(optinsn, &region);
-	if (!optinsn->insn) {
-		obstruct(op, DETOUR_NO_ROOM, 0);
-		return -ENOMEM;
-	}
+	if (!optinsn->insn)
+		return obstruct(op, DETOUR_NO_ROOM, 0);
 	if (kprobe_detour_write(op, &region)) {
 		free_optinsn_slot(optinsn->insn, 0);
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
