@@ -123,6 +123,12 @@ alternative_if ARM64_HAS_PAN
 	msr_s	SYS_PSTATE_PAN, x2
 alternative_else_nop_endif
 	restore_gprs
+	/*
+	 * The probe may be between an LDXR and a WFE that waits for a store there, and a
+	 * handler may have cleared the exclusive monitor. As the return from an exception
+	 * does, let the WFE not wait.
+	 */
+	sevl
 	ret
 SYM_CODE_END(kprobe_detour_entry)
 

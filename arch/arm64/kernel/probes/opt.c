@@ -75,11 +75,20 @@ static __le32 insn_move_lr(enum aarch64_insn_ldst_type type)
 	return cpu_to_le32(insn);
 }
 
+/* Place of the BL in the code that fill_call() writes. */
+#define CALL_BL		2
+
+static bool call_reaches(const __le32 *at, void (*entry)(void))
+{
+	return kprobe_branch_reaches(place_of(at + CALL_BL), (unsigned long)entry);
+}
+
 static void fill_call(__le32 *image, const __le32 *at, void (*entry)(void))
 {
 	image[0] = insn_move_sp(AARCH64_INSN_ADSB_SUB);
 	image[1] = insn_move_lr(AARCH64_INSN_LDST_STORE_IMM_OFFSET);
-	image[2] = cpu_to_le32(INSN_BL | insn_branch(place_of(at + 2), (unsigned long)entry));
+	image[CALL_BL] = cpu_to_le32(INSN_BL |
+				     insn_branch(place_of(at + CALL_BL), (unsigned long)entry));
 }
 
 /**
@@ -125,8 +134,8 @@ static bool all_in_reach(const struct detour *d, struct kprobe *p)
 {
 	return kprobe_branch_reaches((unsigned long)p->addr, place_of(d->entry)) &&
 	       kprobe_branch_reaches(place_of(d->behind + UNFRAME), pc_behind(p)) &&
-	       kprobe_branch_reaches(place_of(d->entry), (unsigned long)kprobe_detour_entry) &&
-	       kprobe_branch_reaches(place_of(d->behind), (unsigned long)kprobe_detour_post_entry);
+	       call_reaches(d->entry, kprobe_detour_entry) &&
+	       call_reaches(d->post + UNFRAME + 1, kprobe_detour_post_entry);
 }
 
 static enum detour_obstacle fill_detour(struct detour *image, const struct detour *d,
