@@ -563,8 +563,11 @@ static void preempt_vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, 0);
 }
 
+static unsigned int nr_simd;
+
 static int return_and_wake(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+	nr_simd += may_use_simd();
 	irq_work_queue(&spoiler_work);
 
 	return 0;
@@ -589,8 +592,10 @@ static void preempt_vectors_at_return(struct kunit *test)
 	expect_jump(test, ONCE);
 	expect_unspoilt(test, false);
 	KUNIT_EXPECT_EQ(test, nr_spoilt, 1);
+	nr_simd = 0;
 	expect_unspoilt(test, true);
 	KUNIT_EXPECT_EQ(test, nr_spoilt, 2);
+	KUNIT_EXPECT_EQ(test, nr_simd, 0);
 }
 #endif
 

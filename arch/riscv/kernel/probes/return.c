@@ -3,6 +3,8 @@
  * Return probes: diverting a function's return to __kretprobe_trampoline in entry.S,
  * and handling it there.
  */
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
@@ -55,12 +57,14 @@ NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
 /*
  * Do not preempt at the end: if the kernel uses vector registers in this task, only an
- * exception saves them when it preempts the task.
+ * exception saves them when it preempts the task. With interrupts off may_use_simd() tells
+ * handlers not to use them.
  */
 static noinline unsigned long return_to_vectors(struct pt_regs *regs)
 {
 	unsigned long ret;
 
+	guard(irqsave)();
 	preempt_disable_notrace();
 	ret = __kretprobe_trampoline_handler(regs, (void *)regs->sp);
 	preempt_enable_no_resched_notrace();
