@@ -418,7 +418,8 @@ static void test_counter(const char *name, enum kind kind, bool is_return)
 static void test_inside(const char *name)
 {
 	struct client c = { .kind = BY_LINK };
-	uint64_t offset = strcmp(name, TRACED) ? 1 : 9;		/* behind the ftrace site */
+	/* Behind a landing pad, and the ftrace site. */
+	uint64_t offset = strcmp(name, TRACED) ? 5 : 9;
 
 	for (; offset < 32; offset++) {
 		if (open_client(&c, name, offset))
