@@ -228,7 +228,7 @@ def race(config, made, modules, what, seconds, seed, results):
     Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
-    outcome = boot(config, made, modules, what, order, 120 + 2 * sum(seconds.values()),
+    outcome = boot(config, made, modules, what, order, 300 + 2 * sum(seconds.values()),
                    args=QUIET, cpus=4, threads=config.arch.race_threads)
     judge(config, what, outcome, results)
     for script in seconds:

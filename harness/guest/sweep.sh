@@ -50,7 +50,7 @@ works()		# NAME
 ALARM=/sys/class/rtc/rtc0/wakealarm
 sleep_and_wake()
 {
-	echo 0 >$ALARM && echo +20 >$ALARM && echo freeze >/sys/power/state &&
+	echo 0 >$ALARM && echo +30 >$ALARM && echo freeze >/sys/power/state &&
 		[ "$(cat /sys/power/suspend_stats/success)" = 1 ]
 }
 

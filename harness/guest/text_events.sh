@@ -19,8 +19,13 @@ CALL=/sys/module/kp_victim/parameters/call
 
 # The text becomes a breakpoint, a jump, a breakpoint, and the original again.
 cat >/tmp/probe_comes_and_goes <<EOF
-echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB && sleep 2 &&
-	echo 1 >$CALL && echo 0 >$KNOB && echo "del probe" >$PROBER/command
+echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB || exit
+i=0
+until grep -q 'kp_victim_plain.*OPTIMIZED' $KPROBES/list || [ \$i -ge 200 ]; do
+	usleep 100000
+	i=\$((i + 1))
+done
+echo 1 >$CALL && echo 0 >$KNOB && echo "del probe" >$PROBER/command
 EOF
 
 follows()	# KIND CHANGES

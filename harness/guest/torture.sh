@@ -68,14 +68,17 @@ move_cpu()
 switch_tracer()
 {
 	echo function >$TRACE/current_tracer
-	a_while 500
-	# A slow machine may do only one round.
-	until [ -s /tmp/traced ] || ! running; do
-		head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced || a_while 500
-	done
+	# A slow machine may do only one round, and may not have it on in time.
+	if running; then
+		echo >>/tmp/switches
+		a_while 500
+		until [ -s /tmp/traced ] || head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced ||
+			! running; do
+			a_while 500
+		done
+	fi
 	echo nop >$TRACE/current_tracer
 	a_while 1000
-	echo >>/tmp/switches
 }
 
 for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
@@ -98,7 +101,7 @@ for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; 
 	jobs="$jobs $!"
 done
 wait $jobs
-[ ! -s /tmp/switches ] || : >$TRACE/set_ftrace_filter
+[ ! -e $TRACE/set_ftrace_filter ] || : >$TRACE/set_ftrace_filter
 
 end
 came_and_went()	# FILE FILE-OF-FAILURES

@@ -168,6 +168,8 @@ static void slot_text_outlives_readers(struct kunit *test)
 	reader->task = kthread_run(read_slot, reader, "kprobes_reader");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(reader->task));
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_reader, reader), 0);
+	for (i = 0; i < 10000 && !READ_ONCE(reader->found); i++)
+		msleep(1);
 	for (i = 0; i < nr; i++)
 		free_insn_slot(slots[i], 1);
 

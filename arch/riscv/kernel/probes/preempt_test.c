@@ -371,9 +371,9 @@ static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long 
 static bool becomes_guarded(unsigned long addr)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(addr);
-	unsigned int i;
+	unsigned long end = jiffies + HZ / 2;
 
-	for (i = 0; i < 1000 && !READ_ONCE(optinsn->guarded); i++)
+	while (!READ_ONCE(optinsn->guarded) && time_before(jiffies, end))
 		usleep_range(100, 200);
 
 	return READ_ONCE(optinsn->guarded);
