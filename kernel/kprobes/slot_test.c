@@ -169,7 +169,7 @@ static void slot_text_outlives_readers(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(reader->task));
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_reader, reader), 0);
 	for (i = 0; i < 10000 && !READ_ONCE(reader->found); i++)
-		msleep(1);
+		usleep_range(1000, 2000);
 	for (i = 0; i < nr; i++)
 		free_insn_slot(slots[i], 1);
 
