@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the order of a complete test, and that it ends in time."""
 import threading
+import time
 import types
 import unittest
 from unittest import mock
@@ -23,6 +24,7 @@ class ScheduleTest(unittest.TestCase):
         self.done, self.results = [], Results()
         self.ready = threading.Event()
         self.ready.set()
+        self.swap(ui, "START", time.monotonic())    # that of this process may be minutes ago
         self.swap(ui, "STOP", threading.Event())
         self.swap(ui, "END", None)
         self.swap(guesttest, "build", lambda config, source: types.SimpleNamespace(
