@@ -17,11 +17,12 @@ insmod /lib/kp/kp_victim.ko || exit 1
 ADDRESS=$(symbol kp_victim_plain)
 CALL=/sys/module/kp_victim/parameters/call
 
-# The text becomes a breakpoint, a jump, a breakpoint, and the original again.
+# The text becomes a breakpoint, a jump, a breakpoint, and the original again. The list shows
+# [OPTIMIZED] from when a jump is queued, so the state in "points" is what to wait for.
 cat >/tmp/probe_comes_and_goes <<EOF
 echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB || exit
 i=0
-until grep -q 'kp_victim_plain.*OPTIMIZED' $KPROBES/list || [ \$i -ge 200 ]; do
+until grep -q 'kp_victim_plain+0x0 optimized ' $KPROBES/points || [ \$i -ge 200 ]; do
 	usleep 100000
 	i=\$((i + 1))
 done
