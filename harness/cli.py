@@ -35,9 +35,10 @@ kp - build, boot and test this kprobes subsystem
   ./kp probe PLACE       the hits of one probe while a little work runs in a guest;
                          PLACE is SYMBOL or SYMBOL+OFFSET; --ret shows what SYMBOL
                          returns; --seconds N
-  ./kp share             of random instructions, how many can be probed and become a
-                         jump, ours and the kernel's own; --dense takes whole
-                         functions; --count N --seed N --config CONFIGURATION
+  ./kp share             of random instructions, how many can be probed and need no
+                         trap, ours and the kernel's own; --entries takes functions'
+                         entries, --dense whole functions; --post, --count N, --seed N,
+                         --config CONFIGURATION
   ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
                          kernels: x86_64:bench-none. --plot FILE draws it
   ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files;
@@ -125,7 +126,7 @@ def cmd_share(args):
     if config.arch.name not in share.KINDS:
         raise ui.Failure(f"only instructions of {' and '.join(share.KINDS)} are drawn")
     need_guests([config])
-    return share.run(config, args.count or (500 if args.dense else 5000), args.seed, args.post, args.dense)
+    return share.run(config, args.count, args.seed, args.post, args.what)
 
 
 def cmd_sweep(args):
@@ -259,10 +260,13 @@ def parse(argv):
     probe.add_argument("--ret", action="store_true")
     probe.add_argument("--seconds", type=int, default=5)
     share_verb = verb("share", cmd_share)
-    share_verb.add_argument("--count", type=int, help="of instructions, 5000; of functions, 500")
+    share_verb.add_argument("--count", type=int, help="of instructions or entries, 5000; of functions, 500")
     share_verb.add_argument("--seed", type=int, default=1)
     share_verb.add_argument("--post", action="store_true", help="probes with a post_handler as well")
-    share_verb.add_argument("--dense", action="store_true", help="at every instruction of random functions, at once")
+    share_verb.add_argument("--dense", dest="what", action="store_const", const="dense", default="spread",
+                            help="at every instruction of random functions, at once")
+    share_verb.add_argument("--entries", dest="what", action="store_const", const="entries",
+                            help="on the entries of random functions")
     share_verb.add_argument("--config", default=configs.default("x86_64").label)
     sweep_verb = verb("sweep", cmd_sweep)
     sweep_verb.add_argument("config", nargs="?", default=configs.default("x86_64").label)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the share of the kernel's instructions that can be probed, and that get a jump.
+"""Measures the share of the kernel's instructions that can be probed, and without a trap.
 
-This is done for our kprobes and the kernel's own.  In each of the two kernels the same number
-of instructions, or of whole functions, is chosen with the same seed.
+That is, by a jump or on an ftrace site.  This is done for our kprobes and the kernel's own.
+In each of the two kernels the same number of instructions, or of whole functions, is chosen
+with the same seed.
 """
 import itertools
 import random
@@ -35,7 +36,7 @@ class Share:
     """The results of one kernel, by kind of the first instruction."""
     tried: Counter = field(default_factory=Counter)
     accepted: Counter = field(default_factory=Counter)
-    jumps: Counter = field(default_factory=Counter)
+    trapless: Counter = field(default_factory=Counter)
     reasons: Counter = field(default_factory=Counter)
 
 
@@ -104,9 +105,15 @@ def within(insns):
     return list(behind)
 
 
-def draw(vmlinux, count, seed, arch):
-    """@count instructions with room between them, as address -> kind."""
-    every = [insn for function in functions(vmlinux, arch.cross) for insn in within(function)]
+def entry(insns):
+    """The first instruction, where a probe on the function goes, in a list."""
+    return [insn for insn in insns[:2] if not insn[1].startswith("endbr")][:1]
+
+
+def draw(vmlinux, count, seed, arch, choose=within):
+    """@count of the instructions that @choose takes from functions, with room between them,
+    as address -> kind."""
+    every = [insn for function in functions(vmlinux, arch.cross) for insn in choose(function)]
     random.Random(seed).shuffle(every)
     drawn, taken = {}, set()
     for address, text in every:
@@ -139,17 +146,29 @@ def count(drawn, lines):
             share.reasons[f"{word[2]}, {reason}"] += 1
             continue
         share.accepted[drawn[address]] += 1
-        share.jumps[drawn[address]] += word[2] == "jump"
+        share.trapless[drawn[address]] += word[2] != "trap"
     return share
 
 
-def measure(config, name, made, number, seed, post, dense):
+def draw_entries(vmlinux, count, seed, arch):
+    return draw(vmlinux, count, seed, arch, entry)
+
+
+# What is drawn, by the name of its option: how, how many, and how it is called.
+WHAT = {
+    "spread": (draw, 5000, "instructions"),
+    "entries": (draw_entries, 5000, "function entries"),
+    "dense": (draw_functions, 500, "functions, a probe at every instruction"),
+}
+
+
+def measure(config, name, made, number, seed, post, what):
     modules = made.kernel()
-    what = "functions" if dense else "instructions"
-    with ui.Step(f"draw {number} {what}") as step:
+    how, _, called = WHAT[what]
+    with ui.Step(f"draw {number} {called}") as step:
         step.tick()
-        drawn = (draw_functions if dense else draw)(made.folder / "vmlinux", number, seed, config.arch)
-    at_once = len(drawn) if dense else ROUND
+        drawn = how(made.folder / "vmlinux", number, seed, config.arch)
+    at_once = len(drawn) if what == "dense" else ROUND
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
     outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {at_once} room={at_once} post={int(post)}"], 3600,
@@ -166,15 +185,15 @@ def percent(part, whole):
 
 
 def row(label, share, kinds):
-    tried, accepted, jumps = (sum(c[k] for k in kinds) for c in (share.tried, share.accepted, share.jumps))
+    tried, accepted, trapless = (sum(c[k] for k in kinds) for c in (share.tried, share.accepted, share.trapless))
     return (f"{label:8} {tried:6} {accepted:9} {percent(accepted, tried)} "
-            f"{jumps:6} {percent(jumps, accepted)}")
+            f"{trapless:7} {percent(trapless, accepted)}")
 
 
 def table(shares, every):
     for name, share in shares.items():
         ui.say(f"\n{name}:")
-        ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'jumps':>6} {'share':>6}")
+        ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'no trap':>7} {'share':>6}")
         for label in every:
             if share.tried[label]:
                 ui.say(row(label, share, [label]))
@@ -185,9 +204,9 @@ def table(shares, every):
             ui.say(f"  {number:6} {reason}")
 
 
-def run(config, number, seed, post, dense):
-    shares = {name: measure(config, name, made, number, seed, post, dense) for name, made in rivals.builds(config)}
-    what = "functions, a probe at every instruction" if dense else "instructions"
-    ui.say(f"\n{config.label}, {number} random {what}, seed {seed}{', with a post_handler' if post else ''}")
+def run(config, number, seed, post, what):
+    number = number or WHAT[what][1]
+    shares = {name: measure(config, name, made, number, seed, post, what) for name, made in rivals.builds(config)}
+    ui.say(f"\n{config.label}, {number} random {WHAT[what][2]}, seed {seed}{', with a post_handler' if post else ''}")
     table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

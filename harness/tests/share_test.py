@@ -58,10 +58,16 @@ class ShareTest(unittest.TestCase):
     def test_within_nothing(self):
         self.assertEqual(share.within([]), [])
 
+    def test_entry(self):
+        self.assertEqual(share.entry(FUNCTION), FUNCTION[1:2])
+        self.assertEqual(share.entry(FUNCTION[1:]), FUNCTION[1:2])
+        self.assertEqual(share.entry([]), [])
+
     def test_count(self):
         drawn = {0xffffffff81000019: "push", 0xffffffff8100001e: "ret", 0xffffffff81000030: "mov"}
         got = share.count(drawn, ["at ffffffff81000019 jump", "at ffffffff8100001e trap",
+                                  "at ffffffff81000030 site",
                                   "why ffffffff8100001e armed jump into the region at +3",
                                   "why ffffffff81000050 armed of somebody else", "ok tried 3"])
-        self.assertEqual([sum(c.values()) for c in (got.tried, got.accepted, got.jumps)], [3, 2, 1])
+        self.assertEqual([sum(c.values()) for c in (got.tried, got.accepted, got.trapless)], [3, 3, 2])
         self.assertEqual(dict(got.reasons), {"armed, jump into the region": 1})
