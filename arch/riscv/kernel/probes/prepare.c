@@ -70,12 +70,12 @@ struct scan {
 static __always_inline int scan_insn(struct scan *scan, struct window *window, unsigned long addr,
 				     unsigned long end)
 {
-	/* A store-conditional or a wait ends the use of the reservation. */
-	if (kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn))
-		scan->reserved = 0;
-	else if (scan->reserved)
-		scan->reserved--;
+	if (scan->reserved) {
+		/* A store-conditional or a wait ends the use of the reservation. */
+		bool over = kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn);
 
+		scan->reserved = over ? 0 : scan->reserved - 1;
+	}
 	if (read_next(&scan->insn, window, addr, end)) {
 		pr_debug("%pS: cannot be read\n", (void *)addr);
 		return -EILSEQ;
