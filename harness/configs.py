@@ -49,6 +49,7 @@ class Config:
     quick: tuple = ()       # of the parts, those of ./kp test quick
     racing: tuple = (15,)       # seconds for each of guesttest.RACING, or the first
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
+    impossible: tuple = ()  # of faults.CASES, by how they end
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
     qemu: tuple = ()        # more for the command line, and for the machine
     args: tuple = ()        # for the kernel's
@@ -162,8 +163,10 @@ CONFIGS = [
     Config(ARM64, "none", slow=2, parts=ALL, quick=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority. The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
-           args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "sweep"),
-           options="kprobes-core", llvm="-19"),
+           args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults", "sweep"),
+           # Entries are landing pads, which keep their breakpoints, and a call by a lost pointer
+           # ends in the check of its type.
+           impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19"),
     Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, racing=(30, 60), qemu=("-cpu", "rv64,v=true"),

@@ -292,7 +292,8 @@ def selftests(config, made, modules, results):
 
 def faulty_handlers(config, made, modules, results):
     """Handlers that fault. After a kernel panic the guest is booted again for the other cases."""
-    script, left = "jobs/faults", faults.CASES
+    script = "jobs/faults"
+    left = [case for case in faults.CASES if not case.endswith(config.impossible)]
     while left:
         what = f"faults {left[0]}"
         outcome = boot(config, made, modules, what.translate(str.maketrans(" :", "--")),
