@@ -45,12 +45,11 @@ works()		# NAME
 	[ ! -e $CPU ] || [ $STEP != 1 ] || check "$1: a CPU goes and comes" go_and_come
 }
 
-# What puts CPUs to sleep, and what runs while RCU takes them for idle. The alarm has to come
-# after all that is hit on the way has been.
-ALARM=/sys/class/rtc/rtc0/wakealarm
+# What puts CPUs to sleep, and what runs while RCU takes them for idle. The time must be
+# enough for all that is hit on the way.
 sleep_and_wake()
 {
-	echo 0 >$ALARM && echo +30 >$ALARM && echo freeze >/sys/power/state &&
+	echo 30 >$SWEEP/wake && echo freeze >/sys/power/state &&
 		[ "$(cat /sys/power/suspend_stats/success)" = 1 ]
 }
 

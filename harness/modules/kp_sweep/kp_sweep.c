@@ -18,7 +18,8 @@
  *	next	moves all probes to the instructions behind theirs
  *	tell	prints the number of hits since the last time to the kernel log
  *
- * The parameter "jumps" has the number of probes that have a jump now.
+ * The parameter "jumps" has the number of probes that have a jump now. Writing N to "wake"
+ * wakes a machine that sleeps N seconds later.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,6 +29,8 @@
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
+#include <linux/suspend.h>
+#include <linux/timer.h>
 #include <linux/vmalloc.h>
 
 #include "../jump.h"
@@ -383,6 +386,26 @@ static int jumps_get(char *buf, const struct kernel_param *param)
 static const struct kernel_param_ops jumps_ops = { .get = jumps_get };
 module_param_cb(jumps, &jumps_ops, NULL, 0400);
 
+static void wake_machine(struct timer_list *timer)
+{
+	pm_system_wakeup();
+}
+
+static DEFINE_TIMER(wake_timer, wake_machine);
+
+static int wake_set(const char *text, const struct kernel_param *param)
+{
+	uint seconds;
+	int err = kstrtouint(text, 0, &seconds);
+
+	if (!err)
+		mod_timer(&wake_timer, jiffies + seconds * HZ);
+	return err;
+}
+
+static const struct kernel_param_ops wake_ops = { .set = wake_set };
+module_param_cb(wake, &wake_ops, NULL, 0200);
+
 static void free_all(void)
 {
 	vfree(probes);
@@ -437,6 +460,7 @@ static int __init kp_sweep_init(void)
 
 static void __exit kp_sweep_exit(void)
 {
+	timer_delete_sync(&wake_timer);
 	remove_probes();
 	free_all();
 }
