@@ -375,9 +375,20 @@ static void chain_left_post_way(struct kunit *test)
 		if (!copy)
 			continue;
 		regs.ip = (unsigned long)optinsn->insn + copy;
-		KUNIT_EXPECT_TRUE(test, kprobe_detour_leave_copy(&regs, false));
+		/* The fault ends the hit, and is the probed instruction's for fault handlers. */
+		scoped_guard(irqsave) {
+			hit_begin(&op_at(n)->kp);
+			__this_cpu_write(kprobe_ctlblk.saved_flags, X86_EFLAGS_IF);
+			arch_kprobe_leave_copy(&regs);
+			KUNIT_EXPECT_NULL(test, kprobe_running());
+			reset_current_kprobe();
+		}
+		KUNIT_EXPECT_EQ(test, regs.flags, X86_EFLAGS_IF);
+		KUNIT_EXPECT_EQ(test, regs.orig_ax, (unsigned long)probes[n].addr);
 		KUNIT_EXPECT_EQ(test, regs.ip, optinsn->chained || optinsn->lead ?
 				detour_entry(optinsn) : (unsigned long)probes[n].addr);
+		kprobe_detour_leave_copy(&regs, true);
+		KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)probes[n].addr);
 	}
 }
 

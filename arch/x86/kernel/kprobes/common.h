@@ -203,7 +203,7 @@ unsigned long kprobe_detour_insn_ip(unsigned long ip);
 unsigned long kprobe_detour_original_ip(unsigned long ip);
 unsigned long kprobe_detour_entered_for(unsigned long ret);
 unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp);
-bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
+unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
 void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
@@ -279,9 +279,9 @@ static inline unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned
 	return sp;
 }
 
-static inline bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
+static inline unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 {
-	return false;
+	return 0;
 }
 
 static inline void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)

@@ -337,6 +337,10 @@ static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int
 	if (!any && !(optinsn->extable & BIT(at)))
 		return;
 
+	/* Where a fault in the copy of the post way has been moved to first. */
+	if (pos == offsetof(struct detour, code))
+		regs->ip = (unsigned long)detour->op->kp.addr;
+
 	/* A call that loads its target has already pushed its return address. */
 	if (optinsn->calls & BIT(at) && pos == optinsn->copy_at[at] + PUSH_IMM32_SIZE) {
 		regs->sp += sizeof(long);
@@ -355,27 +359,29 @@ NOKPROBE_SYMBOL(leave_copy);
  * only when @any is set.
  *
  * The copy of a post way is always left, because a post_handler waits behind it. Return
- * whether it was that copy.
+ * the address of the probe if it was that copy, otherwise 0.
  */
-bool kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
+unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 {
 	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->ip);
+	unsigned long addr;
 	unsigned int pos;
 
 	if (likely(!detour))
-		return false;
+		return 0;
 
 	pos = regs->ip - (unsigned long)detour;
 	if (pos != post_copy(detour->op->optinsn.post)) {
 		leave_copy(detour, regs, pos, any);
-		return false;
+		return 0;
 	}
-	regs->ip = (unsigned long)detour->op->kp.addr;
+	addr = (unsigned long)detour->op->kp.addr;
+	regs->ip = addr;
 	/* Text without a fixup may be the middle of a jump, and the fault be resolved at once. */
 	if (!any && !(detour->op->optinsn.extable & BIT(detour->op->optinsn.lead)))
-		kprobe_detour_enter(regs->ip, regs);
+		kprobe_detour_enter(addr, regs);
 
-	return true;
+	return addr;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

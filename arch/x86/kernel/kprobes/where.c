@@ -131,10 +131,11 @@ static __always_inline bool is_current_hit(unsigned long addr)
 	return p && p->addr == (kprobe_opcode_t *)addr;
 }
 
-static void leave_post_copy(struct pt_regs *regs)
+/* A fault in a copy for post_handlers of the probe at @addr ends the hit. */
+static void leave_post_copy(unsigned long addr, struct pt_regs *regs)
 {
-	regs->orig_ax = regs->ip;
-	if (is_current_hit(regs->ip)) {
+	regs->orig_ax = addr;
+	if (is_current_hit(addr)) {
 		restore_if(regs);
 		hit_end(true);
 	}
@@ -165,8 +166,9 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = kprobe_insn_slot_at(ip);
 
 	if (likely(!is_kprobe_insn_slot(ip))) {
-		if (kprobe_detour_leave_copy(regs, false))
-			leave_post_copy(regs);
+		addr = kprobe_detour_leave_copy(regs, false);
+		if (addr)
+			leave_post_copy(addr, regs);
 		return;
 	}
 
@@ -177,7 +179,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 	regs->ip = addr;
 	if (ip == (unsigned long)slot->post)
-		leave_post_copy(regs);
+		leave_post_copy(addr, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
