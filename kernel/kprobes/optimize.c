@@ -261,8 +261,7 @@ void wait_for_kprobe_optimizer(void)
 	}
 }
 
-/* Handle a write to the sysctl. */
-void kprobe_optimize_set_knob(bool on)
+static void change_knob(bool on)
 {
 	int ret;
 
@@ -277,8 +276,14 @@ void kprobe_optimize_set_knob(bool on)
 	/* This includes points that failed to arm before, which were tried again. */
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
+}
 
-	/* A write of 0 returns only when no jump is left. */
+/* Handle a write to the sysctl. */
+void kprobe_optimize_set_knob(bool on)
+{
+	change_knob(on);
+
+	/* A write of 0 returns only when no jump is left, even if another one came first. */
 	if (!on)
 		wait_for_kprobe_optimizer();
 }

@@ -14,7 +14,9 @@
 #include <linux/jiffies.h>
 #include <linux/kprobes_port.h>
 #include <linux/kthread.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "detour.h"
 #include "optimize.h"
@@ -740,6 +742,94 @@ static void optimize_single_at_once(struct kunit *test)
 	kunit_release_action(test, spin_stop, task);
 }
 
+/* -- with a grace period -- */
+
+#define GRACE	HZ
+
+/* No grace period ends meanwhile. */
+static int keep_grace(void *unused)
+{
+	unsigned long end = jiffies + GRACE;
+
+	scoped_guard(preempt) {
+		while (time_before(jiffies, end))
+			cpu_relax();
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static void write_zero(struct work_struct *work)
+{
+	kprobe_optimize_set_knob(false);
+}
+
+/* Both writers of a 0 wait until the jumps are gone, not only the first. */
+static void optimize_knob_twice(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct task_struct *task;
+	struct work_struct first;
+	unsigned int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a CPU that keeps a grace period from ending");
+
+	expect_jump(test, w);
+	task = kthread_run_on_cpu(keep_grace, NULL, cpumask_last(cpu_online_mask), "kprobes_grace");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
+	/* Time enough for the optimizer to begin to wait. */
+	watch_add(test, 1);
+	msleep(100);
+
+	INIT_WORK_ONSTACK(&first, write_zero);
+	queue_work(system_unbound_wq, &first);
+	for (i = 0; i < 100 && look_at(w).state == POINT_OPTIMIZED; i++)
+		usleep_range(1000, 2000);
+	kprobe_optimize_set_knob(false);
+	expect_settled(test, w, POINT_ARMED);
+	flush_work(&first);
+	destroy_work_on_stack(&first);
+	kunit_release_action(test, spin_stop, task);
+}
+
+/* Does not go to sleep meanwhile, but is interrupted. */
+static int be_interrupted(void *over)
+{
+	unsigned long end = jiffies + GRACE / 2;
+
+	while (time_before(jiffies, end))
+		cpu_relax();
+	WRITE_ONCE(*(bool *)over, true);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+/* An interrupted task may be in a copy, or in text that a jump is going to cover. */
+static void optimize_grace_waits_for_interrupted(struct kunit *test)
+{
+	struct task_struct *task;
+	bool over = false;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a CPU for a task that is interrupted");
+
+	task = kthread_run_on_cpu(be_interrupted, &over, cpumask_last(cpu_online_mask),
+				  "kprobes_interrupted");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
+	msleep(50);
+	synchronize_rcu_tasks();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(over));
+	kunit_release_action(test, spin_stop, task);
+}
+
 /* -- handlers that set another ip -- */
 
 static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
@@ -1242,6 +1332,8 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_disabled),
 	KUNIT_CASE(optimize_knob),
 	KUNIT_CASE(optimize_knob_turned),
+	KUNIT_CASE(optimize_knob_twice),
+	KUNIT_CASE(optimize_grace_waits_for_interrupted),
 	KUNIT_CASE(optimize_all_off),
 	KUNIT_CASE(optimize_neighbour),
 	KUNIT_CASE(optimize_neighbour_apart),

@@ -235,10 +235,9 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	movl	EFLAGS(%rsp), %eax
 	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_SAVED_FLAGS)
 	andl	$~X86_EFLAGS_IF, EFLAGS(%rsp)
-#ifdef CONFIG_PREEMPTION
-	cli
-#endif
 #ifdef CONFIG_PREEMPT_COUNT
+	/* Until the post_handler is called only this keeps the probe from being freed. */
+	cli
 	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
 #endif
 	jmp	.Lback
