@@ -153,6 +153,16 @@ static __always_inline void kprobe_reopen_user_memory(bool was_open)
 		uaccess_ttbr0_enable();
 }
 
+/*
+ * May the probed code be using vector registers? A softirq does not record that it does. Then
+ * handlers run with interrupts off, as in a trap: may_use_simd() tells them not to use any.
+ */
+static __always_inline bool kprobe_vectors_in_use(void)
+{
+	return IS_ENABLED(CONFIG_KERNEL_MODE_NEON) &&
+	       (test_thread_flag(TIF_KERNEL_FPSTATE) || in_serving_softirq());
+}
+
 /* entry.S */
 asmlinkage void kprobe_slot_post_entry(void);
 

@@ -8,6 +8,8 @@
  */
 #include <linux/build_bug.h>
 #include <linux/context_tracking.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/percpu.h>
@@ -232,6 +234,45 @@ static __always_inline void restore_pmr(const struct pt_regs *regs)
 		gic_write_pmr(regs->pmr_save);
 }
 
+/* Interrupts are masked in DAIF: tell lockdep, and handlers. Return what lockdep knew. */
+static __always_inline bool begin_masked(void)
+{
+	bool enabled = lockdep_hardirqs_enabled();
+
+	show_mask();
+	lockdep_hardirqs_off(CALLER_ADDR0);
+
+	return enabled;
+}
+
+static __always_inline void end_masked(bool enabled, const struct pt_regs *regs)
+{
+	if (enabled) {
+		lockdep_hardirqs_on_prepare();
+		lockdep_hardirqs_on(CALLER_ADDR0);
+	}
+	restore_pmr(regs);
+}
+
+static noinline unsigned long detour_in_vectors(struct detour *d, struct pt_regs *regs)
+{
+	unsigned long place, mask = read_sysreg(daif);
+	struct kprobe *outer = kprobe_running();
+	bool enabled;
+
+	write_sysreg(mask | PSR_I_BIT | PSR_F_BIT, daif);
+	enabled = begin_masked();
+	place = any_detour(d, regs);
+	end_masked(enabled, regs);
+	/* Otherwise the hit goes on behind the second copy, see enter_post(). */
+	if (kprobe_running() == outer)
+		write_sysreg(mask, daif);
+
+	return place;
+}
+
+NOKPROBE_SYMBOL(detour_in_vectors);
+
 /**
  * kprobe_detour_hit() - handle a hit that entered a detour
  * @detour: the detour that has been entered
@@ -247,10 +288,12 @@ asmlinkage unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs
 
 	save_pmr(regs);
 	preempt_disable_notrace();
-	if (likely(rcu_is_watching_curr_cpu()))
-		place = any_detour(detour, regs);
-	else
+	if (unlikely(!rcu_is_watching_curr_cpu()))
 		place = detour_of_idle(detour, regs);
+	else if (unlikely(kprobe_vectors_in_use()))
+		place = detour_in_vectors(detour, regs);
+	else
+		place = any_detour(detour, regs);
 	allow_preemption(regs);
 	kprobe_reopen_user_memory(open);
 
@@ -259,13 +302,26 @@ asmlinkage unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-static void finish_detour(struct kprobe *p, struct pt_regs *regs)
+static void finish_masked(struct kprobe *p, struct pt_regs *regs)
+{
+	bool enabled = begin_masked();
+
+	hit_finish(p, regs, true);
+	end_masked(enabled, regs);
+}
+
+NOKPROBE_SYMBOL(finish_masked);
+
+static void finish_detour(struct kprobe *p, struct pt_regs *regs, bool masked)
 {
 	bool watching = rcu_is_watching_curr_cpu();
 
 	if (unlikely(!watching))
 		ct_nmi_enter();
-	hit_finish(p, regs, true);
+	if (masked)
+		finish_masked(p, regs);
+	else
+		hit_finish(p, regs, true);
 	if (unlikely(!watching))
 		ct_nmi_exit();
 }
@@ -288,15 +344,11 @@ static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_re
 	restore_daif(regs);
 	pstate = regs->pstate;
 
+	if (!masked)
+		write_sysreg(pstate & DAIF_MASK, daif);
+	finish_detour(p, regs, masked);
 	if (masked)
-		show_mask();
-	else
 		write_sysreg(pstate & DAIF_MASK, daif);
-	finish_detour(p, regs);
-	if (masked) {
-		restore_pmr(regs);
-		write_sysreg(pstate & DAIF_MASK, daif);
-	}
 	/* After a preemption @p may be gone. */
 	allow_preemption(regs);
 	kprobe_reopen_user_memory(open);
@@ -317,7 +369,8 @@ static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_re
  */
 asmlinkage unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs)
 {
-	return copy_has_run(&detour->op->kp, regs, (unsigned long)detour->behind, false);
+	return copy_has_run(&detour->op->kp, regs, (unsigned long)detour->behind,
+			    kprobe_vectors_in_use());
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_post);

@@ -34,6 +34,7 @@
 #include <asm/neon.h>
 #include <asm/patching.h>
 #include <asm/sections.h>
+#include <asm/simd.h>
 
 #include "common.h"
 #include "insn_test.h"
@@ -97,6 +98,7 @@ static struct {
 	unsigned int nr_tried;
 	struct event event[MAX_EVENTS];
 	unsigned int nr_events;
+	const char *unfit;	/* what a handler must not see */
 	struct world world;
 	struct world before;
 	struct result result[NR_STATES];
@@ -104,10 +106,20 @@ static struct {
 
 /* -- the handlers and their log -- */
 
+/* A snippet that masks interrupts does not tell lockdep, but a breakpoint's trap does. */
+static void check_context(void)
+{
+	if (IS_ENABLED(CONFIG_KERNEL_MODE_NEON) && may_use_simd())
+		lab.unfit = "a handler may use the vector registers of the snippet";
+	if (!lab.jump && irqs_disabled() && lockdep_hardirqs_enabled())
+		lab.unfit = "a handler has interrupts off, and lockdep takes them for on";
+}
+
 static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
 {
 	struct event *e;
 
+	check_context();
 	if (lab.nr_events == MAX_EVENTS)
 		return;
 
@@ -257,6 +269,7 @@ static noinline void run_world(void)
 {
 	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
 	lab.nr_events = 0;
+	lab.unfit = NULL;
 	insn_test_run(&lab.world.machine);
 	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
@@ -434,7 +447,7 @@ static const char *judge(struct result *result, enum mode mode)
 		return NULL;
 	}
 
-	wrong = check_after(&result->after, &lab.world);
+	wrong = check_after(&result->after, &lab.world) ?: lab.unfit;
 	if (wrong || mode == SOME)
 		return wrong;
 	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)

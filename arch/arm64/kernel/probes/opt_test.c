@@ -23,6 +23,8 @@
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/mmu.h>
+#include <asm/neon.h>
+#include <asm/simd.h>
 #include <asm/sysreg.h>
 #include <asm/uaccess.h>
 
@@ -240,6 +242,7 @@ static struct {
 	bool watching;
 	bool interrupts;
 	bool open;
+	bool vectors;
 	unsigned long entries[32];
 	unsigned int nr_entries;
 } seen;
@@ -590,6 +593,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	seen.hits++;
 	seen.open = user_memory_is_open();
+	seen.vectors = IS_ENABLED(CONFIG_KERNEL_MODE_NEON) && may_use_simd();
 
 	return 0;
 }
@@ -599,24 +603,30 @@ static void end_return_probe(void *rp)
 	unregister_kretprobe(rp);
 }
 
+static void add_return_probe(struct kunit *test)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.addr = (kprobe_opcode_t *)may_be_called_by_pointer;
+	rp->handler = on_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, end_return_probe, rp), 0);
+	seen.hits = 0;
+}
+
 /* The same for a function that returns while user memory is open. */
 static void opt_return_closes_user_memory(struct kunit *test)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
 	bool open;
 
 	if (!system_uses_ttbr0_pan())
 		kunit_skip(test, "this CPU has PAN, or the kernel does without");
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
 	KUNIT_ASSERT_NE(test, kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
 					    MAP_ANONYMOUS | MAP_PRIVATE, 0), 0);
-	rp->kp.addr = (kprobe_opcode_t *)may_be_called_by_pointer;
-	rp->handler = on_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, end_return_probe, rp), 0);
+	add_return_probe(test);
 
-	seen.hits = 0;
 	uaccess_ttbr0_enable();
 	READ_ONCE(pointer)(1);
 	open = user_memory_is_open();
@@ -624,6 +634,23 @@ static void opt_return_closes_user_memory(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, open);
 	KUNIT_EXPECT_EQ(test, seen.hits, 1);
 	KUNIT_EXPECT_FALSE(test, seen.open);
+}
+
+/* The handler must not use vector registers that the caller of the function is using. */
+static void opt_return_to_vectors(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_KERNEL_MODE_NEON))
+		kunit_skip(test, "the kernel does not use vector registers");
+
+	add_return_probe(test);
+	READ_ONCE(pointer)(1);
+	KUNIT_EXPECT_TRUE(test, seen.vectors);
+
+	kernel_neon_begin();
+	READ_ONCE(pointer)(1);
+	kernel_neon_end();
+	KUNIT_EXPECT_EQ(test, seen.hits, 2);
+	KUNIT_EXPECT_FALSE(test, seen.vectors);
 }
 
 static struct kunit_case opt_cases[] = {
@@ -640,6 +667,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_rcu_watches),
 	KUNIT_CASE(opt_user_memory_stays_open),
 	KUNIT_CASE(opt_return_closes_user_memory),
+	KUNIT_CASE(opt_return_to_vectors),
 	{}
 };
 

@@ -3,6 +3,8 @@
  * Return probes: diverting a function's return to __kretprobe_trampoline in entry.S,
  * and handling it there.
  */
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <asm/cpufeature.h>
@@ -53,6 +55,23 @@ void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_
 
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 
+static noinline unsigned long return_to_vectors(struct pt_regs *regs)
+{
+	guard(irqsave)();
+
+	return kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
+}
+
+NOKPROBE_SYMBOL(return_to_vectors);
+
+static __always_inline unsigned long handle_return(struct pt_regs *regs)
+{
+	if (unlikely(kprobe_vectors_in_use()))
+		return return_to_vectors(regs);
+
+	return kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
+}
+
 /*
  * User memory may be open where TTBR0 emulates PAN, as in __arch_copy_from_user(). Close it to
  * handlers and to other tasks, as kprobe_detour_hit() does.
@@ -60,7 +79,7 @@ NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 static noinline unsigned long return_without_pan(struct pt_regs *regs)
 {
 	bool open = kprobe_close_user_memory(regs);
-	unsigned long ret = kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
+	unsigned long ret = handle_return(regs);
 
 	kprobe_reopen_user_memory(open);
 
@@ -79,7 +98,7 @@ asmlinkage unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 	if (system_uses_ttbr0_pan())
 		return return_without_pan(regs);
 
-	return kretprobe_trampoline_handler(regs, (void *)regs->regs[29]);
+	return handle_return(regs);
 }
 
 NOKPROBE_SYMBOL(kretprobe_trampoline_return);
