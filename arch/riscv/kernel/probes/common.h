@@ -61,6 +61,7 @@ int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_remove_copy(struct kprobe *p);
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool aside);
 
 /* ftrace.c */
 bool kprobe_is_ftrace_site(unsigned long addr);

@@ -129,17 +129,22 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 	return is_kprobe_insn_slot(pc);
 }
 
-static void finish_post_copy(struct pt_regs *regs)
+/* As hit_finish(); a post_handler may want to continue inside a region. */
+void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
-	struct kprobe *p = kprobe_running();
-
 	unsigned long epc = regs->epc;
 
-	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
-
-	hit_finish(p, regs, true);
+	hit_finish(p, regs, aside);
 	if (unlikely(regs->epc != epc))
 		kprobe_detour_follow(regs);
+}
+
+NOKPROBE_SYMBOL(kprobe_finish_and_follow);
+
+static void finish_post_copy(struct pt_regs *regs)
+{
+	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+	kprobe_finish_and_follow(kprobe_running(), regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);

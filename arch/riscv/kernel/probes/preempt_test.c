@@ -368,6 +368,29 @@ static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long 
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
 }
 
+static void post_go_inside(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	regs->epc = ONCE_INSIDE;
+}
+
+/* A post_handler may redirect as well, behind an instruction that is emulated. */
+static void preempt_post_goes_inside(struct kunit *test)
+{
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)LOOP_BRANCH,
+		.post_handler = post_go_inside,
+	};
+	const struct arch_optimized_insn *optinsn;
+
+	probe_add(test, ONCE);
+	expect_jump(test, ONCE);
+	optinsn = optinsn_at(ONCE);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, hit_goes_on(LOOP_BRANCH),
+			(unsigned long)detour_of(optinsn)->code + optinsn->copy_at[2]);
+	unregister_kprobe(&kp);
+}
+
 static bool becomes_guarded(unsigned long addr)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(addr);
@@ -675,6 +698,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_rewind),
 	KUNIT_CASE(preempt_rewind_others),
 	KUNIT_CASE(preempt_at_jump),
+	KUNIT_CASE(preempt_post_goes_inside),
 	KUNIT_CASE(preempt_inside),
 	KUNIT_CASE(preempt_unguarded),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE

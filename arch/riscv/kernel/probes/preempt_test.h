@@ -10,9 +10,10 @@ unsigned long preempt_tail(unsigned long x);
 unsigned long preempt_loop(unsigned long n);
 unsigned long preempt_once(unsigned long x);
 
-/* The AUIPC and JALR, the body of the loop, and the instruction behind the first one. */
+/* The AUIPC and JALR, the loop and its branch, and the instruction behind the first one. */
 #define TAIL_PAIR	((unsigned long)preempt_tail + sizeof(u32))
 #define LOOP_BODY	((unsigned long)preempt_loop + 2 * sizeof(u32))
+#define LOOP_BRANCH	(LOOP_BODY + 3 * sizeof(u32))
 #define ONCE		((unsigned long)preempt_once)
 #define ONCE_INSIDE	(ONCE + sizeof(u32))
 
