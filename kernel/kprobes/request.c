@@ -64,13 +64,13 @@ static int request_cmp(const void *a, const void *b)
 {
 	const struct probe_request *left = a, *right = b;
 
-	if (left->addr != right->addr)
-		return left->addr < right->addr ? -1 : 1;
+	if (left->order != right->order)
+		return left->order < right->order ? -1 : 1;
 
 	return left->index < right->index ? -1 : 1;
 }
 
-/* Sort by address; requests for one address keep the caller's order. */
+/* Sort by address; requests for one place keep the caller's order. */
 static void requests_sort(struct probe_request *reqs, unsigned int nr)
 {
 	unsigned int i;
@@ -84,6 +84,20 @@ static void requests_sort(struct probe_request *reqs, unsigned int nr)
 }
 
 /*
+ * A function's entry and the address behind its landing pad are one place. Which of the two
+ * kprobe_resolve_place() will find is decided by the symbol; for sorting the text is enough.
+ */
+static void request_set_order(struct probe_request *req)
+{
+	kprobe_opcode_t *place = NULL;
+	bool on_entry;
+
+	if (req->module || core_kernel_text(req->addr))
+		place = arch_adjust_kprobe_addr(req->addr, 0, &on_entry);
+	req->order = place ? (unsigned long)place : req->addr;
+}
+
+/*
  * Find the address and pin its module. The init text of a module may be freed between the
  * two: then the address is not text any more, and the symbol is gone when it is looked up
  * again. A symbol of data has the same address both times.
@@ -93,8 +107,10 @@ static int request_resolve(struct probe_request *req)
 	unsigned long before;
 	int ret;
 
-	if (!req->kp)
+	if (!req->kp) {
+		pr_debug("a probe is NULL\n");
 		return -EINVAL;
+	}
 	if (kprobe_is_registered(req->kp)) {
 		pr_debug("%pS: already registered\n", req->kp->addr);
 		return -EINVAL;
@@ -105,6 +121,8 @@ static int request_resolve(struct probe_request *req)
 		ret = kprobe_resolve_address(req);
 		ret = ret ?: kprobe_lifetime_hold(req);
 	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
+	if (!ret)
+		request_set_order(req);
 
 	return ret;
 }
@@ -139,9 +157,10 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 {
 	int ret;
 
-	/* The caller may have named it twice. */
-	if (kprobe_is_registered(req->kp))
+	if (kprobe_is_registered(req->kp)) {
+		pr_debug("%pS: twice in one array\n", req->kp->addr);
 		return -EINVAL;
+	}
 	ret = kprobe_resolve_place(req);
 	/* Since register_kretprobe() looked, another module may have come to this address. */
 	if (!ret && return_is_probe(req->kp) && !req->on_entry)

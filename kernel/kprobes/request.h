@@ -15,6 +15,7 @@ struct module;
  * @kp: the user's probe, not written to before all checks have passed
  * @index: its index in the caller's array
  * @addr: the address to probe
+ * @order: where it is sorted: @addr, or what is behind a landing pad there
  * @on_entry: @addr is the entry of a function
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed
@@ -26,6 +27,7 @@ struct probe_request {
 	struct kprobe *kp;
 	unsigned int index;
 	unsigned long addr;
+	unsigned long order;
 	bool on_entry;
 	bool on_ftrace;
 	struct module *module;

@@ -370,6 +370,33 @@ static void kprobe_batch(struct kunit *test)
 	expect_call(test, PLAIN, w[2], 0, 0);
 }
 
+/* A function's entry and the address behind its landing pad, if it has one, are one place. */
+static void kprobe_batch_in_order(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *entry = added_watch(test, t, false);
+	kprobe_opcode_t *behind = entry->kp.addr;
+	struct kprobe *kps[3];
+	struct watch *w[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		w[i] = new_watch(test, t, false);
+		w[i]->kp.symbol_name = NULL;
+		w[i]->kp.addr = i == 1 ? text_of(t) : behind;
+		kps[i] = &w[i]->kp;
+	}
+	drop(test, entry);
+	KUNIT_ASSERT_EQ(test, 0, register_kprobes(kps, 3));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_batch, kps));
+	call(test, t, 1);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, w[i]->kp.addr, behind);
+		KUNIT_EXPECT_EQ(test, w[i]->pre_turn, w[0]->pre_turn + i);
+	}
+	kunit_release_action(test, drop_batch, kps);
+}
+
 /* Entries that cannot be unregistered must not prevent the others from being so. */
 static void kprobe_batch_with_strangers(struct kunit *test)
 {
@@ -606,6 +633,7 @@ static struct kunit_case hits_cases[] = {
 	KUNIT_CASE_PARAM(fellow_joins_disabled, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(post_handler_comes_and_goes, kprobes_test_next_subject),
 	KUNIT_CASE(kprobe_batch),
+	KUNIT_CASE_PARAM(kprobe_batch_in_order, kprobes_test_next_subject),
 	KUNIT_CASE(kprobe_batch_with_strangers),
 	KUNIT_CASE_PARAM(kprobe_missed, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_missed_in_post, kprobes_test_next_subject),
