@@ -6,7 +6,7 @@ from . import qemu
 
 # The breakpoints come first: where a trap counts as an interrupt, the kernel panics at them.
 CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
-         for which in ("pre", "post", "entry", "return", "second", "declined")
+         for which in ("pre", "post", "entry", "return", "jprobe", "second", "declined")
          if (which, way) != ("post", "jump")]
 # In these cases the faulting function is the one that the others only call.
 IN_CODE = ("code", "wild", "declined_load")

@@ -24,6 +24,7 @@
 
 #include "fault.h"
 #include "hit.h"
+#include "jprobe.h"
 #include "members.h"
 #include "oops.h"
 #include "point.h"
@@ -158,6 +159,9 @@ static bool oops_is_of(const struct oops_trace *trace, struct kprobe *kp)
 {
 	if (return_is_probe(kp))
 		return oops_trace_has(trace, container_of(kp, struct kretprobe, kp)->entry_handler);
+	/* All jprobes share a pre_handler. */
+	if (jprobe_is_probe(kp))
+		return oops_trace_has(trace, container_of(kp, struct jprobe, kp)->entry);
 
 	return oops_trace_has(trace, kp->pre_handler) || oops_trace_has(trace, kp->post_handler);
 }

@@ -19,7 +19,7 @@
 static char *which = "pre";
 module_param(which, charp, 0400);
 MODULE_PARM_DESC(which,
-		 "what faults: the pre, post, entry or return handler, or the second of two pre handlers, or one whose fault handler has declined; the code, also by a wild pointer, or a load whose fault handler has declined; or a return that is lost");
+		 "what faults: the pre, post, entry or return handler, or the first of two jprobes, or the second of two pre handlers, or one whose fault handler has declined; the code, also by a wild pointer, or a load whose fault handler has declined; or a return that is lost");
 
 static char *way = "break";
 module_param(way, charp, 0400);
@@ -117,6 +117,15 @@ static int kp_fault_in_return(struct kretprobe_instance *ri, struct pt_regs *reg
 	return READ_ONCE(*READ_ONCE(bad_pointer));
 }
 
+static void kp_fault_in_jprobe(int n)
+{
+	READ_ONCE(*READ_ONCE(bad_pointer));
+}
+
+static void on_jprobe(int n)
+{
+}
+
 static int on_lost(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
@@ -140,6 +149,9 @@ static int on_other(struct kprobe *kp, struct pt_regs *regs)
 }
 
 static struct kretprobe faulty;		/* a plain probe uses only its kprobe */
+static struct jprobe faulty_jprobe = { .entry = JPROBE_ENTRY(kp_fault_in_jprobe) };
+static struct jprobe healthy_jprobe = { .entry = JPROBE_ENTRY(on_jprobe) };
+static struct jprobe *jprobes[] = { &faulty_jprobe, &healthy_jprobe };
 static struct kprobe healthy = { .pre_handler = on_other };
 static struct kprobe first = { .pre_handler = on_other };	/* at the address of the second */
 static bool is_return;
@@ -202,9 +214,14 @@ static const struct file_operations kp_fault_fops = {
 	.read	= kp_fault_read,
 };
 
+static struct kprobe *faulty_kprobe(void)
+{
+	return which_is("jprobe") ? &faulty_jprobe.kp : &faulty.kp;
+}
+
 static int register_faulty(void)
 {
-	struct kprobe *kp = &faulty.kp;
+	struct kprobe *kp = faulty_kprobe();
 	int err;
 
 	kp->addr = dereference_symbol_descriptor(way_is("ftrace") ? traced : plain);
@@ -227,6 +244,9 @@ static int register_faulty(void)
 		kp->pre_handler = kp_fault_in_pre;
 	} else if (which_is("post")) {
 		kp->post_handler = kp_fault_in_post;
+	} else if (which_is("jprobe")) {
+		healthy_jprobe.kp.addr = kp->addr;
+		return register_jprobes(jprobes, ARRAY_SIZE(jprobes));
 	} else if (which_is("entry")) {
 		faulty.entry_handler = kp_fault_in_entry;
 	} else if (which_is("return")) {
@@ -253,6 +273,8 @@ static void unregister_faulty(void)
 {
 	if (is_return)
 		unregister_kretprobe(&faulty);
+	else if (which_is("jprobe"))
+		unregister_jprobes(jprobes, ARRAY_SIZE(jprobes));
 	else
 		unregister_kprobe(&faulty.kp);
 	if (first.addr)
@@ -268,9 +290,9 @@ static bool way_is_taken(void)
 	int i;
 
 	if (!way_is("jump"))
-		return way_is("ftrace") == kprobe_ftrace(&faulty.kp);
+		return way_is("ftrace") == kprobe_ftrace(faulty_kprobe());
 
-	for (i = 0; i < 500 && !begins_jump(faulty.kp.addr); i++)
+	for (i = 0; i < 500 && !begins_jump(faulty_kprobe()->addr); i++)
 		msleep(20);
 
 	return i < 500;
