@@ -23,6 +23,13 @@ static noinline int function_test_other(int x)
 	return x - 1;
 }
 
+/* resolve_test.c has a variable of this name. */
+static noinline __used int resolve_test_namesake(int x)
+{
+	barrier();
+	return x + 2;
+}
+
 static unsigned long start_of(int (*fn)(int))
 {
 	unsigned long start = (unsigned long)dereference_symbol_descriptor(fn);

@@ -51,7 +51,7 @@ static kprobe_opcode_t *lookup_sorted(const char *name, unsigned int offset)
 	return addr ? (kprobe_opcode_t *)addr : kprobe_lookup_name(name, offset);
 }
 
-/* Functions of vmlinux that share a name. */
+/* Functions of vmlinux that share a name; those of the boot count until they are freed. */
 struct namesakes {
 	unsigned long first;
 	bool ambiguous;
@@ -61,7 +61,7 @@ static int count_namesake(void *data, unsigned long addr)
 {
 	struct namesakes *found = data;
 
-	if (!is_kernel_text(addr))
+	if (!core_kernel_text(addr))
 		return 0;
 	if (!found->first)
 		found->first = addr;
@@ -74,7 +74,7 @@ static int count_namesake(void *data, unsigned long addr)
 /* Print a form that can be probed, and that does not reveal where the kernel is. */
 static int tell_namesake(void *data, unsigned long addr)
 {
-	if (is_kernel_text(addr))
+	if (core_kernel_text(addr))
 		pr_debug("%s: one is at _stext+%#lx\n", (const char *)data,
 			 addr - (unsigned long)_stext);
 
@@ -102,6 +102,9 @@ static int resolve_symbol(const char *name, unsigned int offset,
 		kallsyms_on_each_match_symbol(tell_namesake, name, (void *)name);
 		return -EADDRNOTAVAIL;
 	}
+	/* The symbol found first may be a variable with the name of a function. */
+	if (ARCH_KPROBES_PLAIN_NAMES && found.first)
+		*addr = found.first;
 
 	return 0;
 }

@@ -63,11 +63,26 @@ static void entry_of_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(target(), NULL, ULONG_MAX), -ENOENT);
 }
 
+/* A function of this name is in function_test.c. */
+static DEFINE_PER_CPU(int, resolve_test_namesake);
+
+/* kallsyms finds the variable first: per-CPU symbols have low addresses. */
+static void entry_beside_variable(struct kunit *test)
+{
+	struct kprobe kp = { .symbol_name = "resolve_test_namesake" };
+
+	this_cpu_inc(resolve_test_namesake);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_TRUE(test, is_kernel_text((unsigned long)kp.addr));
+	unregister_kprobe(&kp);
+}
+
 static struct kunit_case resolve_cases[] = {
 	KUNIT_CASE(entry_without_lock),
 	KUNIT_CASE(entry_of_probe),
 	KUNIT_CASE(entry_is_elsewhere),
 	KUNIT_CASE(entry_of_nothing),
+	KUNIT_CASE(entry_beside_variable),
 	{}
 };
 
