@@ -19,8 +19,9 @@
  *
  * A hit must not search for long, because it runs with interrupts off. It looks at the
  * newest %CHUNKS_TRIED chunks, which have nearly all the instances, and then at the spare
- * instances of %SPARES_TRIED other CPUs. A call may be counted as missed although an
- * instance is left elsewhere.
+ * instances of %SPARES_TRIED other CPUs, or of all CPUs if there are fewer instances than
+ * that. So a call may be counted as missed although an instance is left elsewhere, but not
+ * while the only ones left are spares of a small pool.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
@@ -394,8 +395,6 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 	struct return_pool *pool;
 	int ret;
 
-	if (nr > OBJPOOL_NR_OBJECT_MAX)
-		return -EINVAL;
 	if (rp->maxactive <= 0)
 		nr = min(nr, max(INSTANCES_FEW, (int)num_possible_cpus()));
 	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
@@ -482,12 +481,13 @@ NOKPROBE_SYMBOL(take_from_chunks);
 
 static struct kretprobe_instance *take_from_others(struct return_pool *pool)
 {
+	unsigned int limit = READ_ONCE(pool->nr) < SPARES_TRIED ? nr_cpu_ids : SPARES_TRIED;
 	unsigned int cpu, tries = 0, self = raw_smp_processor_id();
 	struct kretprobe_instance *ri = NULL;
 
 	for_each_cpu_wrap(cpu, cpu_possible_mask, self + 1) {
 		ri = take_spare(pool, cpu);
-		if (ri || ++tries == SPARES_TRIED)
+		if (ri || ++tries == limit)
 			break;
 	}
 

@@ -230,14 +230,6 @@ static void pool_retired(struct kunit *test)
 		kretprobe_pool_put(pool->taken[0]);
 }
 
-static void pool_too_large(struct kunit *test)
-{
-	struct kretprobe rp = { .maxactive = OBJPOOL_NR_OBJECT_MAX + 1 };
-
-	KUNIT_EXPECT_EQ(test, kretprobe_pool_create(&rp, rp.maxactive), -EINVAL);
-	KUNIT_EXPECT_NULL(test, rp.rph);
-}
-
 static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_gives_all),
 	KUNIT_CASE(pool_grows),
@@ -247,7 +239,6 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_reuses),
 	KUNIT_CASE(pool_keeps_its_own),
 	KUNIT_CASE(pool_retired),
-	KUNIT_CASE(pool_too_large),
 	{}
 };
 

@@ -514,6 +514,32 @@ static void run_everywhere(unsigned int unused)
 	result("missed", missed);
 }
 
+static void call_traced(void *unused)
+{
+	traced();
+}
+
+/* Calls that come one after the other, on whatever CPU, need one instance together. */
+static void run_in_turn(unsigned int unused)
+{
+	unsigned int cpu;
+	int err;
+
+	memset(&return_probe, 0, sizeof(return_probe));
+	return_probe.kp.symbol_name = "kp_bench:traced";
+	return_probe.handler = on_return;
+	return_probe.maxactive = 1;
+	err = register_kretprobe(&return_probe);
+	if (err) {
+		tell_failure("lost", err);
+		return;
+	}
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, call_traced, NULL, 1);
+	result("lost", return_probe.nmissed);
+	unregister_kretprobe(&return_probe);
+}
+
 static bool all_are_jumps(void)
 {
 	unsigned int i;
@@ -711,6 +737,7 @@ static const struct action {
 	{ "leave", run_leave },
 	{ "since", run_since },
 	{ "everywhere", run_everywhere },
+	{ "in-turn", run_in_turn },
 	{ "jumped", run_jumped },
 	{ "wait", run_wait },
 	{ "oldest", run_oldest },
