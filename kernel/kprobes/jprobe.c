@@ -61,13 +61,17 @@ static int jprobe_check(struct jprobe *jp)
 	struct probe_request req;
 	int ret;
 
-	if (!jp || !kernel_text_address((unsigned long)jp->entry))
+	if (!jp || !kernel_text_address((unsigned long)jp->entry)) {
+		pr_debug("a jprobe is NULL, or its entry is not in text\n");
 		return -EINVAL;
+	}
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not change the handler of a registered probe. */
-	if (kprobe_is_registered(&jp->kp))
+	if (kprobe_is_registered(&jp->kp)) {
+		pr_debug("%pS: already registered\n", jp->kp.addr);
 		return -EINVAL;
+	}
 	req.kp = &jp->kp;
 	ret = kprobe_resolve_address(&req);
 	ret = ret ?: kprobe_resolve_place(&req);

@@ -52,6 +52,25 @@ static bool return_is_blacklisted(unsigned long addr)
 	return false;
 }
 
+static int return_maxactive(const struct kretprobe *rp)
+{
+	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
+}
+
+static int return_check_sizes(const struct kretprobe *rp, void *addr)
+{
+	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX) {
+		pr_debug("%pS: %d are too many instances\n", addr, rp->maxactive);
+		return -EINVAL;
+	}
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE) {
+		pr_debug("%pS: %zu are too many bytes of data\n", addr, rp->data_size);
+		return -E2BIG;
+	}
+
+	return 0;
+}
+
 static int return_check(struct kretprobe *rp)
 {
 	struct probe_request req;
@@ -62,8 +81,10 @@ static int return_check(struct kretprobe *rp)
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not set up again what a registered probe uses. */
-	if (kprobe_is_registered(&rp->kp))
+	if (kprobe_is_registered(&rp->kp)) {
+		pr_debug("%pS: already registered\n", rp->kp.addr);
 		return -EINVAL;
+	}
 	req.kp = &rp->kp;
 	ret = kprobe_resolve_address(&req);
 	ret = ret ?: kprobe_resolve_place(&req);
@@ -75,12 +96,7 @@ static int return_check(struct kretprobe *rp)
 		return -EINVAL;
 	}
 
-	return rp->data_size > KRETPROBE_MAX_DATA_SIZE ? -E2BIG : 0;
-}
-
-static int return_maxactive(const struct kretprobe *rp)
-{
-	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
+	return return_check_sizes(rp, (void *)req.addr);
 }
 
 static int return_set_up(struct kretprobe *rp)
