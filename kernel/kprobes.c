@@ -121,8 +121,9 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%EOPNOTSUPP - an instruction that cannot be probed, or before kprobes are set up
  *   in early_initcall(), or when that has failed
  * * -%ENOMEM - no memory for the probe or for a copy of the instruction
- * * -%EBUSY - a livepatch or another user of ftrace owns the function, or the
- *   kernel's debugger has a breakpoint at the address
+ * * -%EBUSY - a livepatch or another user of ftrace owns the function, the sysctl
+ *   kernel.ftrace_enabled keeps ftrace from calling it, or the kernel's debugger has a
+ *   breakpoint at the address
  * * -%EAGAIN - a BPF program on the same ftrace site is just being changed
  * * -%ENODEV - ftrace, which owns the address, has shut down
  * * -%EFAULT - a copy of the instruction could not be written, or the constant that it

@@ -164,6 +164,23 @@ rmmod kp_prober
 rmdir $BUFFER
 BUFFER=$TRACE
 
+# What ftrace must not call would be armed, and never hit.
+ENABLED=/proc/sys/kernel/ftrace_enabled
+if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
+	echo "p:kp/p_vfs_read vfs_read" >>$EVENTS
+	check "ftrace is off: without probes on its sites" sh -c "echo 0 >$ENABLED"
+	check "ftrace is off: none can be armed" \
+		fails_with busy sh -c "echo 1 >$TRACE/events/kp/p_vfs_read/enable"
+	echo 1 >$ENABLED
+	: >$EVENTS
+	add_probes
+	check "ftrace stays on while there are some" fails_with busy sh -c "echo 0 >$ENABLED"
+	check "ftrace stays on, probes go on" probed
+	drop_probes
+else
+	skip "ftrace is off # it calls no probes here"
+fi
+
 # An fprobe diverts returns as well, before or after a return probe does.
 callers()
 {

@@ -63,7 +63,8 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @nmissed: hits since registration that could not run the handlers
  * @callee: the probe whose handlers a hit calls, in the probe that get_kprobe() finds
  * @hlist: links the probes at an address whose pre_handlers have to be called
- * @opcode: the instruction's first opcode unit, as it was before the probe
+ * @opcode: the instruction's first opcode unit, as it was before the probe; 0 on an ftrace
+ *	site
  * @ainsn: architecture's preparation of the instruction
  * @registration: private, as long as the probe is registered
  * @fault_handler: with CONFIG_KPROBES_FAULT_HANDLER, asked when a handler of the probe or

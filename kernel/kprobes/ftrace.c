@@ -146,17 +146,20 @@ static void notrace site_called(unsigned long ip, unsigned long parent_ip,
 NOKPROBE_SYMBOL(site_called);
 #endif
 
+/* An armed probe must be hit, so kernel.ftrace_enabled must not become 0. */
+#define USER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
+
 static struct ftrace_user plain_user = {
 	.ops = {
 		.func = site_called,
-		.flags = FTRACE_OPS_FL_SAVE_REGS,
+		.flags = USER_FLAGS,
 	},
 };
 
 static struct ftrace_user modify_user = {
 	.ops = {
 		.func = site_called,
-		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+		.flags = USER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 	},
 };
 
@@ -188,7 +191,7 @@ static struct ftrace_user *wanted_user(const struct kprobe_point *point)
 	return point->post ? &modify_user : &plain_user;
 }
 
-static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+static int try_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
 	static unsigned int registrations;
 	int ret;
@@ -215,6 +218,18 @@ static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int
 	user->nr += nr;
 
 	return 0;
+}
+
+/* ftrace does not tell which of several sites it refuses. */
+static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+{
+	int ret = try_user_add(user, sites, nr);
+
+	if (ret)
+		pr_debug("%pS: ftrace refuses it, or one of %u others: %d\n", (void *)sites[0],
+			 nr - 1, ret);
+
+	return ret;
 }
 
 static void user_del(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
