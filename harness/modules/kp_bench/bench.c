@@ -766,8 +766,7 @@ static int run_set(const char *text, const struct kernel_param *param)
 	return -EINVAL;
 }
 
-static const struct kernel_param_ops run_ops = { .set = run_set };
-module_param_cb(run, &run_ops, NULL, 0200);
+module_param_call(run, run_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(run, "what to measure, and how many for some");
 
 static int __init kp_bench_init(void)

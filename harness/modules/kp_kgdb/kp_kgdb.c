@@ -48,8 +48,7 @@ static int type_set(const char *text, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops type_ops = { .set = type_set };
-module_param_cb(type, &type_ops, NULL, 0200);
+module_param_call(type, type_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(type, "what to type");
 
 static int enter_set(const char *text, const struct kernel_param *param)
@@ -58,8 +57,7 @@ static int enter_set(const char *text, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops enter_ops = { .set = enter_set };
-module_param_cb(enter, &enter_ops, NULL, 0200);
+module_param_call(enter, enter_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(enter, "go to the debugger");
 
 static int screen_get(char *buf, const struct kernel_param *param)
@@ -67,8 +65,7 @@ static int screen_get(char *buf, const struct kernel_param *param)
 	return scnprintf(buf, PAGE_SIZE, "%s\n", screen);
 }
 
-static const struct kernel_param_ops screen_ops = { .get = screen_get };
-module_param_cb(screen, &screen_ops, NULL, 0400);
+module_param_call(screen, NULL, screen_get, NULL, 0400);
 MODULE_PARM_DESC(screen, "what the debugger has printed");
 
 static int __init kp_kgdb_init(void)

@@ -245,8 +245,7 @@ static int call_set(const char *text, const struct kernel_param *param)
 	return call_all() ? 0 : -EILSEQ;
 }
 
-static const struct kernel_param_ops call_ops = { .set = call_set };
-module_param_cb(call, &call_ops, NULL, 0200);
+module_param_call(call, call_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(call, "call the functions");
 
 static void check_hits(const struct plan *plan, unsigned int nth, bool armed)

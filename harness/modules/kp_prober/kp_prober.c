@@ -176,8 +176,7 @@ static int command_set(const char *text, const struct kernel_param *param)
 	return change_probe(verb, name);
 }
 
-static const struct kernel_param_ops command_ops = { .set = command_set };
-module_param_cb(command, &command_ops, NULL, 0200);
+module_param_call(command, command_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(command, "what to do");
 
 static int state_get(char *buf, const struct kernel_param *param)
@@ -192,8 +191,7 @@ static int state_get(char *buf, const struct kernel_param *param)
 	return len;
 }
 
-static const struct kernel_param_ops state_ops = { .get = state_get };
-module_param_cb(state, &state_ops, NULL, 0400);
+module_param_call(state, NULL, state_get, NULL, 0400);
 MODULE_PARM_DESC(state, "what has been seen");
 
 /* Register a probe in a module that is being loaded, before kprobes' own notifier has run. */

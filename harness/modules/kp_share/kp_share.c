@@ -64,8 +64,7 @@ static int add_set(const char *text, const struct kernel_param *param)
 	return err ?: add_probe(addr);
 }
 
-static const struct kernel_param_ops add_ops = { .set = add_set };
-module_param_cb(add, &add_ops, NULL, 0200);
+module_param_call(add, add_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(add, "the address of a new probe, in hexadecimal");
 
 static void clear_all(void)
@@ -82,8 +81,7 @@ static int clear_set(const char *text, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops clear_ops = { .set = clear_set };
-module_param_cb(clear, &clear_ops, NULL, 0200);
+module_param_call(clear, clear_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(clear, "anything, to remove all probes");
 
 static int __init kp_share_init(void)

@@ -107,8 +107,7 @@ static int call_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops call_ops = { .set = call_set };
-module_param_cb(call, &call_ops, NULL, 0200);
+module_param_call(call, call_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(call, "how often to call the functions");
 
 static int deep_set(const char *text, const struct kernel_param *param)
@@ -123,8 +122,7 @@ static int deep_set(const char *text, const struct kernel_param *param)
 	return kp_shared_deep(n) == n ? 0 : -EILSEQ;
 }
 
-static const struct kernel_param_ops deep_ops = { .set = deep_set };
-module_param_cb(deep, &deep_ops, NULL, 0200);
+module_param_call(deep, deep_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(deep, "how deep a function is to call itself");
 
 static int results_get(char *buf, const struct kernel_param *param)
@@ -138,8 +136,7 @@ static int results_get(char *buf, const struct kernel_param *param)
 	return len;
 }
 
-static const struct kernel_param_ops results_ops = { .get = results_get };
-module_param_cb(results, &results_ops, NULL, 0400);
+module_param_call(results, NULL, results_get, NULL, 0400);
 MODULE_PARM_DESC(results, "what they returned");
 
 static int entries_get(char *buf, const struct kernel_param *param)
@@ -152,8 +149,7 @@ static int entries_get(char *buf, const struct kernel_param *param)
 	return len;
 }
 
-static const struct kernel_param_ops entries_ops = { .get = entries_get };
-module_param_cb(entries, &entries_ops, NULL, 0400);
+module_param_call(entries, NULL, entries_get, NULL, 0400);
 MODULE_PARM_DESC(entries, "where they are");
 
 static int key_set(const char *text, const struct kernel_param *param)
@@ -168,8 +164,7 @@ static int key_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops key_ops = { .set = key_set };
-module_param_cb(key, &key_ops, NULL, 0200);
+module_param_call(key, key_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(key, "whether the static key is on");
 
 static int callee_set(const char *text, const struct kernel_param *param)
@@ -184,8 +179,7 @@ static int callee_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops callee_ops = { .set = callee_set };
-module_param_cb(callee, &callee_ops, NULL, 0200);
+module_param_call(callee, callee_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(callee, "whether the static call is to the function that adds 100");
 
 /* List the addresses of the instructions that the static key and the static call rewrite. */
@@ -209,8 +203,7 @@ static int sites_get(char *buf, const struct kernel_param *param)
 	return len;
 }
 
-static const struct kernel_param_ops sites_ops = { .get = sites_get };
-module_param_cb(sites, &sites_ops, NULL, 0400);
+module_param_call(sites, NULL, sites_get, NULL, 0400);
 MODULE_PARM_DESC(sites, "addresses of the instructions that are rewritten");
 
 static int text_get(char *buf, const struct kernel_param *param)
@@ -220,8 +213,7 @@ static int text_get(char *buf, const struct kernel_param *param)
 	return scnprintf(buf, PAGE_SIZE, "%08x\n", jhash(mem->base, mem->size, 0));
 }
 
-static const struct kernel_param_ops text_ops = { .get = text_get };
-module_param_cb(text, &text_ops, NULL, 0400);
+module_param_call(text, NULL, text_get, NULL, 0400);
 MODULE_PARM_DESC(text, "a digest of this module's text");
 
 static int __init kp_shared_init(void)

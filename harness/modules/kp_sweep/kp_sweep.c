@@ -359,8 +359,7 @@ static int more_set(const char *text, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops more_ops = { .set = more_set };
-module_param_cb(more, &more_ops, NULL, 0200);
+module_param_call(more, more_set, NULL, NULL, 0200);
 
 /*
  * Does not find a jump that begins before its probe. RISC-V code has many AUIPC: one that
@@ -383,8 +382,7 @@ static int jumps_get(char *buf, const struct kernel_param *param)
 	return sysfs_emit(buf, "%u\n", jumps);
 }
 
-static const struct kernel_param_ops jumps_ops = { .get = jumps_get };
-module_param_cb(jumps, &jumps_ops, NULL, 0400);
+module_param_call(jumps, NULL, jumps_get, NULL, 0400);
 
 static void wake_machine(struct timer_list *timer)
 {

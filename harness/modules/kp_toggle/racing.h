@@ -188,8 +188,7 @@ static int enabled_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops enabled_ops = { .set = enabled_set };
-module_param_cb(enabled, &enabled_ops, NULL, 0200);
+module_param_call(enabled, enabled_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
 
 static int running_get(char *buf, const struct kernel_param *param)
@@ -197,8 +196,7 @@ static int running_get(char *buf, const struct kernel_param *param)
 	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
 }
 
-static const struct kernel_param_ops running_ops = { .get = running_get };
-module_param_cb(running, &running_ops, NULL, 0400);
+module_param_call(running, NULL, running_get, NULL, 0400);
 MODULE_PARM_DESC(running, "threads that have not ended");
 
 #endif

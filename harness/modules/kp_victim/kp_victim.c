@@ -59,8 +59,7 @@ static int call_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops call_ops = { .set = call_set };
-module_param_cb(call, &call_ops, NULL, 0200);
+module_param_call(call, call_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(call, "how often to call the functions");
 
 static int on_init(struct kprobe *kp, struct pt_regs *regs)
@@ -79,8 +78,7 @@ static int enable_set(const char *text, const struct kernel_param *param)
 	return enable_kprobe(&init_probe);
 }
 
-static const struct kernel_param_ops enable_ops = { .set = enable_set };
-module_param_cb(enable_init_probe, &enable_ops, NULL, 0200);
+module_param_call(enable_init_probe, enable_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(enable_init_probe, "must fail: its text is gone");
 
 static int __init kp_victim_init(void)
