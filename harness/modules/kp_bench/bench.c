@@ -126,6 +126,18 @@ static u64 call_cost(void (*fn)(void))
 	return least;
 }
 
+/* Prepare a probe at an address or on a symbol. */
+static void set_probe(struct kprobe *kp, void *addr, const char *symbol,
+		      kprobe_post_handler_t post)
+{
+	*kp = (struct kprobe){
+		.addr = addr,
+		.symbol_name = symbol,
+		.pre_handler = bench_on_pre,
+		.post_handler = post,
+	};
+}
+
 /* Print how much more than @without @fn costs, if it calls @per_call handlers. */
 static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call)
 {
@@ -142,45 +154,9 @@ static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned i
 	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
 }
 
-static void hit_of(const char *name, void (*fn)(void), u8 *at, kprobe_post_handler_t post)
-{
-	u64 without = call_cost(fn);
-	int err;
-
-	memset(&probe, 0, sizeof(probe));
-	probe.addr = (kprobe_opcode_t *)at;
-	probe.pre_handler = bench_on_pre;
-	probe.post_handler = post;
-	err = register_kprobe(&probe);
-	if (err) {
-		tell_failure(name, err);
-		return;
-	}
-	tell_hit(name, fn, without, 1);
-	unregister_kprobe(&probe);
-}
-
 static noinline void traced(void)
 {
 	barrier();
-}
-
-static void hit_of_site(const char *name, kprobe_post_handler_t post)
-{
-	u64 without = call_cost(traced);
-	int err;
-
-	memset(&probe, 0, sizeof(probe));
-	probe.symbol_name = "kp_bench:traced";
-	probe.pre_handler = bench_on_pre;
-	probe.post_handler = post;
-	err = register_kprobe(&probe);
-	if (err) {
-		tell_failure(name, err);
-		return;
-	}
-	tell_hit(name, traced, without, 1);
-	unregister_kprobe(&probe);
 }
 
 /* No instruction probed here begins like a jump. */
@@ -196,25 +172,6 @@ static int wait_for_jump(const u8 *at)
 	return -ETIME;
 }
 
-static int register_return(const char *symbol, kretprobe_handler_t entry_handler)
-{
-	memset(&return_probe, 0, sizeof(return_probe));
-	return_probe.kp.symbol_name = symbol;
-	return_probe.handler = on_return;
-	return_probe.entry_handler = entry_handler;
-
-	return register_kretprobe(&return_probe);
-}
-
-static int register_entry(const char *symbol)
-{
-	memset(&probe, 0, sizeof(probe));
-	probe.symbol_name = symbol;
-	probe.pre_handler = bench_on_pre;
-
-	return register_kprobe(&probe);
-}
-
 /* Measure a return probe, perhaps with a probe on the entry. @jump: address of the jump, if any */
 static void return_of(const char *name, void (*fn)(void), const char *symbol, bool entry,
 		      const u8 *jump, kretprobe_handler_t entry_handler)
@@ -222,13 +179,19 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 	u64 without = call_cost(fn);
 	int err;
 
-	err = register_return(symbol, entry_handler);
+	return_probe = (struct kretprobe){
+		.kp.symbol_name = symbol,
+		.handler = on_return,
+		.entry_handler = entry_handler,
+	};
+	err = register_kretprobe(&return_probe);
 	if (err) {
 		tell_failure(name, err);
 		return;
 	}
+	set_probe(&probe, NULL, symbol, NULL);
 	if (entry)
-		err = register_entry(symbol);
+		err = register_kprobe(&probe);
 	if (!err && jump)
 		err = wait_for_jump(jump);
 	if (err)
@@ -240,88 +203,66 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 	unregister_kretprobe(&return_probe);
 }
 
-static int join(kprobe_post_handler_t post)
+/* Measure @nr probes at one address; @jump: by a jump. */
+static void hit_of(const char *name, void (*fn)(void), void *at, kprobe_post_handler_t post,
+		   unsigned int nr, bool jump)
 {
+	u64 without = call_cost(fn);
 	unsigned int i;
+	int err;
 
-	for (i = 0; i < TOGETHER; i++) {
-		memset(&crowd[i], 0, sizeof(crowd[i]));
-		crowd[i].addr = (kprobe_opcode_t *)kp_bench_move_at;
-		crowd[i].pre_handler = bench_on_pre;
-		crowd[i].post_handler = post;
+	for (i = 0; i < nr; i++) {
+		set_probe(&crowd[i], at, NULL, post);
 		crowd_list[i] = &crowd[i];
 	}
-
-	return register_kprobes(crowd_list, TOGETHER);
-}
-
-static void hit_of_crowd(const char *name, bool jump, kprobe_post_handler_t post)
-{
-	u64 without = call_cost(kp_bench_move);
-	int err = join(post);
-
-	if (!err && jump) {
-		err = wait_for_jump(kp_bench_move_at);
-		if (err)
-			unregister_kprobes(crowd_list, TOGETHER);
-	}
+	err = register_kprobes(crowd_list, nr);
 	if (err) {
 		tell_failure(name, err);
 		return;
 	}
-	tell_hit(name, kp_bench_move, without, TOGETHER);
-	unregister_kprobes(crowd_list, TOGETHER);
+	if (jump)
+		err = wait_for_jump(at);
+	if (err)
+		tell_failure(name, err);
+	else
+		tell_hit(name, fn, without, nr);
+	unregister_kprobes(crowd_list, nr);
 }
 
 /* Called with debug.kprobes-optimization off. */
 static void run_hits(unsigned int unused)
 {
-	hit_of("hit-b", kp_bench_move, kp_bench_move_at, NULL);
-	hit_of("hit-k", kp_bench_move, kp_bench_move_at, on_post);
-	hit_of("hit-call", kp_bench_call, kp_bench_call_at, NULL);
-	hit_of("hit-jmp", kp_bench_jump, kp_bench_jump_at, NULL);
-	hit_of("hit-jcc", kp_bench_branch, kp_bench_branch_at, NULL);
-	hit_of("hit-ret", kp_bench_ret, kp_bench_ret_at, NULL);
-	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, on_post);
-	hit_of_site("hit-f", NULL);
-	hit_of_site("hit-fk", on_post);
+	hit_of("hit-b", kp_bench_move, kp_bench_move_at, NULL, 1, false);
+	hit_of("hit-k", kp_bench_move, kp_bench_move_at, on_post, 1, false);
+	hit_of("hit-call", kp_bench_call, kp_bench_call_at, NULL, 1, false);
+	hit_of("hit-jmp", kp_bench_jump, kp_bench_jump_at, NULL, 1, false);
+	hit_of("hit-jcc", kp_bench_branch, kp_bench_branch_at, NULL, 1, false);
+	hit_of("hit-ret", kp_bench_ret, kp_bench_ret_at, NULL, 1, false);
+	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, on_post, 1, false);
+	hit_of("hit-f", traced, traced, NULL, 1, false);
+	hit_of("hit-fk", traced, traced, on_post, 1, false);
 	return_of("hit-r", kp_bench_entry, "kp_bench_entry", false, NULL, NULL);
 	return_of("hit-rf", traced, "kp_bench:traced", false, NULL, NULL);
 	return_of("hit-re", kp_bench_entry, "kp_bench_entry", false, NULL, on_entry);
 	return_of("hit-rfe", traced, "kp_bench:traced", false, NULL, on_entry);
 	return_of("hit-kr", kp_bench_entry, "kp_bench_entry", true, NULL, NULL);
 	return_of("hit-krf", traced, "kp_bench:traced", true, NULL, NULL);
-	hit_of_crowd("hit-64-b", false, NULL);
-	hit_of_crowd("hit-64-k", false, on_post);
-}
-
-static void hit_of_jump(const char *name, kprobe_post_handler_t post)
-{
-	u64 without = call_cost(kp_bench_move);
-
-	memset(&probe, 0, sizeof(probe));
-	probe.addr = (kprobe_opcode_t *)kp_bench_move_at;
-	probe.pre_handler = bench_on_pre;
-	probe.post_handler = post;
-	if (register_kprobe(&probe))
-		return;
-	if (!wait_for_jump(kp_bench_move_at))
-		tell_hit(name, kp_bench_move, without, 1);
-	unregister_kprobe(&probe);
+	hit_of("hit-64-b", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, false);
+	hit_of("hit-64-k", kp_bench_move, kp_bench_move_at, on_post, TOGETHER, false);
 }
 
 /* Called with debug.kprobes-optimization on. */
 static void run_jumps(unsigned int unused)
 {
-	hit_of_jump("hit-o", NULL);
+	hit_of("hit-o", kp_bench_move, kp_bench_move_at, NULL, 1, true);
 	/* Other architectures have no such jump, and waiting for it would take long. */
 	if (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_X86))
-		hit_of_jump("hit-ko", on_post);
+		hit_of("hit-ko", kp_bench_move, kp_bench_move_at, on_post, 1, true);
 
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
 	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);
 	return_of("hit-kro", kp_bench_entry, "kp_bench_entry", true, kp_bench_entry_at, NULL);
-	hit_of_crowd("hit-64-o", true, NULL);
+	hit_of("hit-64-o", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, true);
 }
 
 /* -- registration -- */
@@ -331,10 +272,7 @@ static void register_cost(const char *name, void *addr, const char *symbol)
 	u64 start;
 	int err;
 
-	memset(&probe, 0, sizeof(probe));
-	probe.addr = addr;
-	probe.symbol_name = symbol;
-	probe.pre_handler = bench_on_pre;
+	set_probe(&probe, addr, symbol, NULL);
 	start = cycles();
 	err = register_kprobe(&probe);
 	start = cycles() - start;
@@ -352,10 +290,8 @@ static void *boundary(const char *symbol, unsigned int offset)
 	unsigned int end = offset + 64;
 
 	for (; offset < end; offset++) {
-		memset(&probe, 0, sizeof(probe));
-		probe.symbol_name = symbol;
+		set_probe(&probe, NULL, symbol, NULL);
 		probe.offset = offset;
-		probe.pre_handler = bench_on_pre;
 		if (!register_kprobe(&probe)) {
 			unregister_kprobe(&probe);
 			return probe.addr;
@@ -405,9 +341,7 @@ static int alloc_many(void)
 
 static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
-	memset(&many[i], 0, sizeof(many[i]));
-	many[i].addr = addr;
-	many[i].pre_handler = bench_on_pre;
+	set_probe(&many[i], addr, NULL, NULL);
 	many_list[i] = &many[i];
 }
 
@@ -587,8 +521,7 @@ static void run_oldest(unsigned int unused)
 
 	if (!oldest.addr) {
 		without = call_cost(kp_bench_move);
-		oldest.addr = (kprobe_opcode_t *)kp_bench_move_at;
-		oldest.pre_handler = bench_on_pre;
+		set_probe(&oldest, kp_bench_move_at, NULL, NULL);
 		if (register_kprobe(&oldest))
 			return;
 	} else if (!nr_many) {
@@ -614,30 +547,16 @@ static void run_oldest(unsigned int unused)
 THOUSAND(SITE)
 static void (* const sites[])(void) = { THOUSAND(SITE_OF) };
 
+static kprobe_opcode_t *site_addr(unsigned int n)
+{
+	return (kprobe_opcode_t *)sites[n];
+}
+
 static void run_sites(unsigned int unused)
 {
-	unsigned int i;
-	u64 cost;
-	int err;
-
-	if (alloc_many())
-		return;
-	for (i = 0; i < ARRAY_SIZE(sites); i++)
-		many_set(i, (kprobe_opcode_t *)sites[i]);
-
-	cost = cycles();
-	err = register_kprobes(many_list, ARRAY_SIZE(sites));
-	cost = cycles() - cost;
-	if (err) {
-		tell_failure("sites", err);
-		return;
-	}
-	result("sites", div_u64(cost, ARRAY_SIZE(sites)));
-
-	cost = cycles();
-	unregister_kprobes(many_list, ARRAY_SIZE(sites));
-	cost = cycles() - cost;
-	result("sites-unregister", div_u64(cost, ARRAY_SIZE(sites)));
+	register_many("sites-", ARRAY_SIZE(sites), site_addr);
+	if (nr_many)
+		run_unregister(0);
 }
 
 static struct kretprobe *returns;
@@ -691,19 +610,10 @@ static void run_returns(unsigned int nr)
 	}
 }
 
-/* Count how often all CPUs are stopped. */
-static int on_stop(struct kprobe *kp, struct pt_regs *regs)
-{
-	hits++;
-
-	return 0;
-}
-
-NOKPROBE_SYMBOL(on_stop);
-
+/* Counts how often all CPUs are stopped. */
 static struct kprobe stops = {
 	.symbol_name = "stop_machine_cpuslocked",
-	.pre_handler = on_stop,
+	.pre_handler = bench_on_pre,
 };
 
 static void run_count(unsigned int unused)
