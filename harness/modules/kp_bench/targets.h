@@ -25,7 +25,6 @@ TARGET(branch);
 TARGET(ret);
 TARGET(entry);
 
-extern u8 kp_bench_field[];
 extern u8 kp_bench_field_first[];
 extern u8 kp_bench_each_first[];
 extern const unsigned int kp_bench_insn_size;

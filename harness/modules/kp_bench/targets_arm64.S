@@ -52,48 +52,11 @@ SYM_INNER_LABEL(kp_bench_ret_at, SYM_L_GLOBAL)
 	ret
 SYM_FUNC_END(kp_bench_ret)
 
-	.altmacro
-	.macro field_function n
-	.balign FIELD_STRIDE
-	/* SYM_FUNC_START() would put a landing pad in front. */
-SYM_START(field_\n, SYM_L_LOCAL, SYM_A_NONE)
-	.ifeq \n
-SYM_INNER_LABEL(kp_bench_field_first, SYM_L_GLOBAL)
-	.endif
-	.rept FIELD_INSNS
-	mov	w0, #1
-	.endr
-	ret
-SYM_FUNC_END(field_\n)
-	.endm
+/* SYM_FUNC_START() would put a landing pad in front. */
+#define START(name, stride)	.balign stride; SYM_START(name, SYM_L_LOCAL, SYM_A_NONE)
+#define MOVE(n)			mov w0, n
+#define SKIP			cbz w0, 1f
+#define RETURN			ret
+#define INSN_SIZE		4
 
-SYM_INNER_LABEL(kp_bench_field, SYM_L_GLOBAL)
-	.set i, 0
-	.rept FIELD_FUNCTIONS
-	field_function %i
-	.set i, i + 1
-	.endr
-
-	.macro each_function n
-	.balign EACH_STRIDE
-SYM_START(each_\n, SYM_L_LOCAL, SYM_A_NONE)
-	.ifeq \n
-SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
-	.endif
-	mov	w0, #1
-	cbz	w0, 1f
-	mov	w0, #2
-1:
-	ret
-SYM_FUNC_END(each_\n)
-	.endm
-
-	.set i, 0
-	.rept EACH_FUNCTIONS
-	each_function %i
-	.set i, i + 1
-	.endr
-
-	.section .rodata
-	.balign 4
-SYM_DATA(kp_bench_insn_size, .long 4)
+#include "many.h"

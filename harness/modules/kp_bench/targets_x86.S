@@ -55,49 +55,10 @@ SYM_INNER_LABEL(kp_bench_ret_at, SYM_L_GLOBAL)
 	int3
 SYM_FUNC_END(kp_bench_ret)
 
-	.altmacro
-	.macro field_function n
-	.balign FIELD_STRIDE, 0xcc
-SYM_FUNC_START_LOCAL_NOALIGN(field_\n)
-	.ifeq \n
-SYM_INNER_LABEL(kp_bench_field_first, SYM_L_GLOBAL)
-	.endif
-	.rept FIELD_INSNS
-	mov $1, %eax
-	.endr
-	RET
-SYM_FUNC_END(field_\n)
-	.endm
+#define START(name, stride)	.balign stride, 0xcc; SYM_FUNC_START_LOCAL_NOALIGN(name)
+#define MOVE(n)			mov $n, %eax
+#define SKIP			test %eax, %eax; jz 1f
+#define RETURN			RET
+#define INSN_SIZE		5
 
-	.balign FIELD_STRIDE
-SYM_INNER_LABEL(kp_bench_field, SYM_L_GLOBAL)
-	.set i, 0
-	.rept FIELD_FUNCTIONS
-	field_function %i
-	.set i, i + 1
-	.endr
-
-	.macro each_function n
-	.balign EACH_STRIDE, 0xcc
-SYM_FUNC_START_LOCAL_NOALIGN(each_\n)
-	.ifeq \n
-SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
-	.endif
-	mov $1, %eax
-	test %eax, %eax
-	jz 1f
-	mov $2, %eax
-1:
-	RET
-SYM_FUNC_END(each_\n)
-	.endm
-
-	.set i, 0
-	.rept EACH_FUNCTIONS
-	each_function %i
-	.set i, i + 1
-	.endr
-
-	.section .rodata
-	.balign 4
-SYM_DATA(kp_bench_insn_size, .long 5)
+#include "many.h"
