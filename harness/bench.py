@@ -93,12 +93,8 @@ def figures(lines):
 
 
 def job(config, name, made, modules, order, **machine):
-    outcome = guesttest.boot(config, made, modules, f"{order.split()[0][5:]}-{name}", [order],
-                             LIMIT, args=guesttest.QUIET, **machine)
-    lines, status = outcome.script(order.split()[0])
-    if status != 0 or outcome.complaints:
-        raise ui.Failure(f"{name}: see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
-    return figures(lines)
+    what = f"{order.split()[0].removeprefix('jobs/')}-{name}"
+    return figures(guesttest.told(config, made, modules, what, order, LIMIT, **machine))
 
 
 def measure(config, name, made):

@@ -19,6 +19,7 @@ QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
 AT_BOOT = ["kprobe_event=p:at_boot,vfs_read;r:at_boot_return,vfs_read;p:at_boot_fork,kernel_clone;"
            "p:at_boot_end,ftrace_free_init_mem"]
 LEAKS = ["kmemleak=on"]         # for nomem.sh
+LONG_LOG = ["log_buf_len=4M"]   # with room for a line for each refused address
 FUZZ = "fuzz.sh"                # takes its duration as an argument
 TRAPS = "traps.sh"              # as well; for x86 only
 # These have a boot of their own: the first two need more CPUs; the third takes long, and may
@@ -152,6 +153,24 @@ def count_script(config, outcome, script, results):
         results.fail(f"{config.label} {label_of(script)}: the script ends well", "\n    ".join([why, *last]))
 
 
+def run_scripts(config, made, modules, results, what, order, limit, args=(), **more):
+    """Boots a guest for these lines of scripts and arguments, and counts what the scripts report."""
+    outcome = boot(config, made, modules, what, order, limit, args=[*QUIET, *args], **more)
+    judge(config, what, outcome, results)
+    for line in order:
+        count_script(config, outcome, line.split()[0], results)
+    return outcome
+
+
+def told(config, made, modules, what, line, limit, args=(), **more):
+    """Boots a guest for one script, which must end well; returns the lines that it says."""
+    outcome = boot(config, made, modules, what, [line], limit, args=[*QUIET, *args], **more)
+    lines, status = outcome.script(line.split()[0])
+    if status != 0 or outcome.complaints:
+        raise ui.Failure(f"{what}: see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
+    return lines
+
+
 def repeat(seconds):
     """The duration, @seconds by default, and the seed of a random test."""
     try:
@@ -165,10 +184,7 @@ def scripts(config, made, modules, results):
     order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name not in alone)
     seconds, start = repeat(15)
     lines = [f"{script} {seconds} {start}" if script == TRAPS else script for script in order]
-    outcome = boot(config, made, modules, "scripts", lines, 600 + seconds, args=QUIET)
-    judge(config, "scripts", outcome, results)
-    for script in order:
-        count_script(config, outcome, script, results)
+    run_scripts(config, made, modules, results, "scripts", lines, 600 + seconds)
 
 
 def beside(config, made, modules, results):
@@ -176,48 +192,30 @@ def beside(config, made, modules, results):
     seconds, start = repeat(10)
     lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
     # One thread, as in race(): fuzz.sh changes text for long, and hits would get lost.
-    outcome = boot(config, made, modules, "beside", lines, 600 + seconds, threads="single",
-                   args=QUIET + AT_BOOT + LEAKS)
-    judge(config, "beside", outcome, results)
-    for script in BESIDE:
-        count_script(config, outcome, script, results)
+    run_scripts(config, made, modules, results, "beside", lines, 600 + seconds, AT_BOOT + LEAKS, threads="single")
 
 
 def alone(config, made, modules, script, seconds, start, results):
     """Runs only FUZZ, random lines for kprobe_events, or TRAPS, random traps; see beside()."""
-    what = label_of(script)
-    outcome = boot(config, made, modules, what, [f"{script} {seconds} {start}"], 120 + seconds,
-                   threads="single", args=QUIET)
-    judge(config, what, outcome, results)
-    count_script(config, outcome, script, results)
-
-
-def boot_sweep(config, made, modules, argument, limit=600):
-    """Boots with a log that has room for a line for each refused address."""
-    return boot(config, made, modules, "sweep", [f"{SWEEP} {argument}"], limit,
-                args=[*QUIET, "log_buf_len=4M"], cpus=2)
+    run_scripts(config, made, modules, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds,
+                threads="single")
 
 
 def boot_with_returns(config, made, modules, results):
     """Return probes on all functions while the guest works and shuts down, with slab checks."""
-    outcome = boot(config, made, modules, "returns", [f"{SWEEP} returns"], 300,
-                   args=[*QUIET, "log_buf_len=4M", "slab_debug=FZPU"], cpus=2)
-    judge(config, "returns", outcome, results)
-    count_script(config, outcome, SWEEP, results)
+    run_scripts(config, made, modules, results, "returns", [f"{SWEEP} returns"], 300,
+                [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
 
 
 def sweep(config, made, modules, results, seed=None):
     """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED."""
-    outcome = boot_sweep(config, made, modules, repeat(0)[1] if seed is None else seed)
-    judge(config, "sweep", outcome, results)
-    count_script(config, outcome, SWEEP, results)
+    seed = repeat(0)[1] if seed is None else seed
+    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} {seed}"], 600, LONG_LOG, cpus=2)
 
 
 def sweep_every(config, made, modules, results, seed):
     """Every instruction of the kernel, by ranges of functions; where that is too much, those that @seed chooses."""
-    outcome = boot_sweep(config, made, modules, f"every {seed}", 5400)
-    judge(config, "sweep", outcome, results)
-    count_script(config, outcome, SWEEP, results)
+    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2)
 
 
 def race(config, made, modules, what, seconds, seed, results):
@@ -228,11 +226,8 @@ def race(config, made, modules, what, seconds, seed, results):
     Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
-    outcome = boot(config, made, modules, what, order, 300 + 2 * sum(seconds.values()),
-                   args=QUIET, cpus=4, threads=config.arch.race_threads)
-    judge(config, what, outcome, results)
-    for script in seconds:
-        count_script(config, outcome, script, results)
+    run_scripts(config, made, modules, results, what, order, 300 + 2 * sum(seconds.values()), cpus=4,
+                threads=config.arch.race_threads)
 
 
 def toggle(config, made, modules, results):
@@ -243,28 +238,20 @@ def toggle(config, made, modules, results):
 
 def scale(config, made, modules, results):
     """The same probes with few and with many CPUs; prints their costs by the number of CPUs."""
-    script = "jobs/scale"
     for cpus in SCALE:
-        what = f"scale-{cpus}"
         # The CPUs would calibrate their clocks while others delay them.
-        outcome = boot(config, made, modules, what, [f"{script} {SCALE_PROBES}"], 900,
-                       args=[*QUIET, "lpj=4000000"], cpus=cpus)
-        judge(config, what, outcome, results)
-        count_script(config, outcome, script, results)
-        lines, _ = outcome.script(script)
+        outcome = run_scripts(config, made, modules, results, f"scale-{cpus}", [f"jobs/scale {SCALE_PROBES}"], 900,
+                              ["lpj=4000000"], cpus=cpus)
+        lines, _ = outcome.script("jobs/scale")
         ui.say(f"  {config.label}, {cpus} CPUs: " + ", ".join(
             line.removeprefix("scale ") for line in lines if line.startswith("scale ")))
 
 
 def debians(config, made, modules, results):
     """Runs Debian's programs, in a kernel with all options that they need."""
-    order = ["jobs/perf", "jobs/bpftrace", "jobs/document"]
-    outcome = boot(config, made, modules, "clients", order, 1200, args=QUIET,
-                   extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
-                   folders=[("debian", clients.root()), ("build", made.folder)])
-    judge(config, "clients", outcome, results)
-    for script in order:
-        count_script(config, outcome, script, results)
+    run_scripts(config, made, modules, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
+                extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
+                folders=[("debian", clients.root()), ("build", made.folder)])
 
 
 def torture(config, made, modules, results, seconds, start):
@@ -285,9 +272,7 @@ def selftests(config, made, modules, results):
     for tc, why in not_run.items():
         if tc.startswith(config.selftests):
             results.skip(f"{config.label} selftests {tc}", why)
-    outcome = boot(config, made, modules, "selftests", order, 1800, args=QUIET, extra=extra)
-    judge(config, "selftests", outcome, results)
-    count_script(config, outcome, "jobs/selftests", results)
+    run_scripts(config, made, modules, results, "selftests", order, 1800, extra=extra)
 
 
 def faulty_handlers(config, made, modules, results):

@@ -171,12 +171,9 @@ def measure(config, name, made, number, seed, post, what):
     at_once = len(drawn) if what == "dense" else ROUND
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
-    outcome = guesttest.boot(config, made, modules, f"share-{name}", [f"jobs/share {at_once} room={at_once} post={int(post)}"], 3600,
-                             args=[*guesttest.QUIET, "nokaslr"],
-                             extra=[("kp/addresses", addresses)])
-    lines, status = outcome.script("jobs/share")
-    if status != 0 or outcome.complaints:
-        raise ui.Failure(f"{name}: see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
+    line = f"jobs/share {at_once} room={at_once} post={int(post)}"
+    lines = guesttest.told(config, made, modules, f"share-{name}", line, 3600, ["nokaslr"],
+                           extra=[("kp/addresses", addresses)])
     return count(drawn, lines)
 
 

@@ -21,10 +21,8 @@ def by_reason(lines):
 
 
 def refused(config, made, modules):
-    outcome = guesttest.boot_sweep(config, made, modules, "refused")
-    lines, status = outcome.script(guesttest.SWEEP)
-    if status != 0 or outcome.complaints:
-        raise ui.Failure(f"see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
+    lines = guesttest.told(config, made, modules, "sweep", f"{guesttest.SWEEP} refused", 600, guesttest.LONG_LOG,
+                           cpus=2)
     found = sorted(by_reason(lines).items(), key=lambda item: -len(item[1]))
     for (kind, error, reason), functions in found:
         ui.say(f"\n{kind}, -{error}, {reason}:")
