@@ -341,12 +341,7 @@ def test(results, source, builds):
         return
     checkpatch(paths[1:], source, results)
     with tempfile.TemporaryDirectory() as scratch:
-        applied = Path(scratch)
-        git(applied, "init", "-q", "-b", "series")
-        for name in changed_files(pristine):
-            put(applied / name, (pristine / name).read_bytes())
-        git(applied, "add", "-A", "-f")
-        git(applied, "commit", "-q", "-m", "Linux 6.12")
+        applied = Worktree(Path(scratch), pristine).folder
         try:
             git(applied, "am", "-q", *paths[1:])
         except ui.Failure as failure:

@@ -47,7 +47,3 @@ class ClientsTest(unittest.TestCase):
                              folders=[("debian", "/root"), ("build", "/build")])
         self.assertEqual([b.split(",")[1:3] for a, b in zip(words, words[1:]) if a == "-virtfs"],
                          [["path=/root", "mount_tag=debian"], ["path=/build", "mount_tag=build"]])
-
-
-if __name__ == "__main__":
-    unittest.main()

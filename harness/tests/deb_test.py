@@ -101,7 +101,3 @@ class DebTest(unittest.TestCase):
             made.configure()
         self.assertEqual(last((made.folder / "kp.config").read_text())["CONFIG_BTRFS_FS"], "y")
         self.assertEqual(self.made, ["allnoconfig"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -62,7 +62,3 @@ class Counting(unittest.TestCase):
     def test_our_layers(self):
         named = {s.name for s in house.sources("kernel/kprobes")} | {"kprobes"}
         self.assertEqual(named - house.layers().keys(), set(), "kernel/kprobes.c does not place these files")
-
-
-if __name__ == "__main__":
-    unittest.main()

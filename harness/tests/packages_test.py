@@ -108,7 +108,3 @@ class PackagesTest(unittest.TestCase):
              mock.patch.object(packages.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"}):
             packages.sources("sid", self.folder / "list")
         self.assertEqual((self.folder / "list").read_text(), "deb http://mirror.invalid/debian sid main\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

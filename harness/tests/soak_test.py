@@ -22,7 +22,3 @@ class SoakTest(unittest.TestCase):
     def test_others_have_no_kunit(self):
         self.assertEqual(names("x86_64:none"), ["torture", "sweep", "every instruction", "fuzz", "traps"])
         self.assertNotIn("traps", names("arm64:none"))
-
-
-if __name__ == "__main__":
-    unittest.main()
