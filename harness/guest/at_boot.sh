@@ -3,7 +3,7 @@
 . /kp/lib
 
 EVENTS=$TRACE/kprobe_events
-grep -q kprobe_event= /proc/cmdline && [ -e $EVENTS ] || { skip "events # none were asked for"; exit; }
+grep -q kprobe_event= /proc/cmdline && [ -e $EVENTS ] || skip_all "events # none were asked for"
 
 check "all events are made" [ "$(grep -c 'kprobes/at_boot' $EVENTS)" = 4 ]
 check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c vfs_read)" = 2 ]
@@ -23,4 +23,4 @@ echo 0 >$TRACE/events/kprobes/enable
 echo 1 >$TRACE/tracing_on
 : >$EVENTS
 : >$TRACE/trace
-check "no probe is left" [ -z "$(cat $KPROBES/list)" ]
+check "no probe is left" no_probes

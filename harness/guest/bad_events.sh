@@ -2,8 +2,6 @@
 # Wrong lines for kprobe_events, which must be refused with the right reason.
 . /kp/lib
 
-no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
-
 EVENTS=$TRACE/kprobe_events
 insmod /lib/kp/kp_prober.ko || exit 1
 

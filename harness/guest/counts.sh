@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes of all kinds and fprobes on one function, and a probe on a function that ftrace
 # cannot trace: each must count exactly its hits while others come and go.
+. /kp/lib
+grep -qw function_graph $TRACE/available_tracers ||
+	skip_all "tracers on functions with probes of all kinds # this kernel has none"
 . /kp/shared
-
-if ! grep -qw function_graph $TRACE/available_tracers; then
-	skip "tracers on functions with probes of all kinds # this kernel has none"
-	leave_shared
-	exit 0
-fi
 
 FPROBES=$TRACE/dynamic_events
 before=$(text)

@@ -3,8 +3,6 @@
 # writing "enabled".
 . /kp/lib
 
-no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
-
 insmod /lib/kp/kp_prober.ko || exit 1
 
 field()		# NAME before|after: the count of the prober

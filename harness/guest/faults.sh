@@ -2,10 +2,8 @@
 # Without fault handlers the kernel must have no trace of them; with them, KUnit tests them.
 . /kp/lib
 
-if grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms; then
-	skip "no function of fault handlers # this kernel has them"
-	exit 0
-fi
+! grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms ||
+	skip_all "no function of fault handlers # this kernel has them"
 
 check "no function of fault handlers is in this kernel" sh -c \
 	"! grep -E ' (fault_(member|ask.*|is_of_handler)|arch_kprobe_(leave_detour|resume))$' /proc/kallsyms"

@@ -5,22 +5,20 @@
 
 SECONDS_="${1:-10}" SEED="${2:-1}"
 EVENTS=$TRACE/kprobe_events
-[ -e $EVENTS ] || { skip "events # not in this kernel"; exit; }
+[ -e $EVENTS ] || skip_all "events # not in this kernel"
 count()		{ sed -n "s/.*$1 \([0-9]*\).*/\1/p" /tmp/fuzz; }
 
-insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
+load_text || exit 1
 # A first run, so that text that the kernel itself changes at first use has changed.
 fuzz_events 1 0 >/dev/null
-cat /sys/kernel/debug/kp_text >/tmp/before
+cat $TEXT >/tmp/before
 check "the fuzzer comes to its end, seed $SEED" sh -c "fuzz_events $SECONDS_ $SEED >/tmp/fuzz"
 tell "  " </tmp/fuzz
 check "some lines are taken" [ "$(count taken)" -gt 10 ]
 check "most are not" [ "$(count written)" -gt "$(($(count taken) * 2))" ]
 check "some events are hit" [ "$(count hits)" -gt 0 ]
 check "no event is left" [ -z "$(cat $EVENTS)" ]
-check "no probe is left" [ -z "$(cat $KPROBES/list)" ]
-cat /sys/kernel/debug/kp_text >/tmp/after
-check "text is what it was" cmp -s /tmp/before /tmp/after
+check "no probe is left" no_probes
+check_text
 : >$TRACE/trace
 : >$TRACE/error_log
-rmmod kp_text

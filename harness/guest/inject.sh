@@ -2,15 +2,10 @@
 # Error injection into functions with probes: by fail_function, whose probe returns in place
 # of the function, and by a BPF program. Later probes on the same function must not be called
 # after such a probe.
-. /kp/shared
-
+. /kp/lib
 FAIL=/sys/kernel/debug/fail_function
-
-if [ ! -e $FAIL/inject ]; then
-	skip "error injection # this kernel has none"
-	leave_shared
-	exit 0
-fi
+[ -e $FAIL/inject ] || skip_all "error injection # this kernel has none"
+. /kp/shared
 
 echo 100 >$FAIL/probability
 echo 1 >$FAIL/interval

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Breakpoints of the kernel debugger, which use the same instruction as probes.
-if [ ! -e /lib/kp/kp_kgdb.ko ]; then
-	. /kp/lib
-	skip "debugger # this kernel has none"
-	exit 0
-fi
+. /kp/lib
+[ -e /lib/kp/kp_kgdb.ko ] || skip_all "debugger # this kernel has none"
 . /kp/shared
 insmod /lib/kp/kp_kgdb.ko || exit 1
 
@@ -82,12 +79,8 @@ done
 
 inside_jump()
 {
-	local tries=50
-	until grep -q 'kp_shared_plain.*\[OPTIMIZED\]' $KPROBES/list; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
-		usleep 100000
-	done
-	refused "$(plus "$(probe_on kp_shared_plain)" 4)"
+	soon grep -q 'kp_shared_plain.*\[OPTIMIZED\]' $KPROBES/list &&
+		refused "$(plus "$(probe_on kp_shared_plain)" 4)"
 }
 
 prober add pre kp_shared_plain pre
@@ -105,13 +98,9 @@ first_from()	# FUNCTION OFFSET: the first offset from there on that can be probe
 # The breakpoint hides an instruction from the search for branches, also far behind the probe.
 undecoded()
 {
-	local tries=50
 	set_break "$(plus "$(symbol kp_shared_deep)" $1)" &&
-		prober add pre kp_shared_deep+$2 || return 1
-	until grep 'kp_shared_deep.*function cannot be decoded' $KPROBES/points; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
-		usleep 100000
-	done
+		prober add pre kp_shared_deep+$2 &&
+		soon grep 'kp_shared_deep.*function cannot be decoded' $KPROBES/points
 }
 
 if [ "$(uname -m)" = x86_64 ]; then

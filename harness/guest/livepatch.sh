@@ -1,33 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A live patch and probes on one function: probes with a post_handler and the patch exclude
 # each other; all other probes go with the patch.
-. /kp/shared
+. /kp/lib
 
 PATCH=/lib/modules/$(uname -r)/kernel/samples/livepatch/livepatch-sample.ko
 STATE=/sys/kernel/livepatch/livepatch_sample
 FUNCTION=cmdline_proc_show
 SITE=$TRACE/enabled_functions
 
-if [ ! -e "$PATCH" ]; then
-	skip "livepatch # this kernel has no sample"
-	leave_shared
-	exit 0
-fi
-
-settled()	# COMMAND...: does it succeed within some seconds?
-{
-	local i
-	for i in $(seq 100); do
-		"$@" && return 0
-		sleep 0.1
-	done
-	return 1
-}
+[ -e "$PATCH" ] || skip_all "livepatch # this kernel has no sample"
+. /kp/shared
 
 steady()	{ [ "$(cat $STATE/transition)" = 0 ]; }
 patch_gone()	{ [ ! -e $STATE ]; }
-patch()		{ insmod "$PATCH" && settled steady; }
-unpatch()	{ echo 0 >$STATE/enabled && settled patch_gone && settled rmmod livepatch_sample; }
+patch()		{ insmod "$PATCH" && soon steady; }
+unpatch()	{ echo 0 >$STATE/enabled && soon patch_gone && soon rmmod livepatch_sample; }
 
 original=$(cat /proc/cmdline)
 

@@ -3,8 +3,6 @@
 # Failure C4: disabled probes, and probes on ftrace sites.
 . /kp/lib
 
-no_probes()	{ [ -z "$(cat $KPROBES/list)" ]; }
-
 VICTIM=/sys/module/kp_victim/parameters
 insmod /lib/kp/kp_prober.ko || exit 1
 

@@ -8,10 +8,7 @@ FAIL=/sys/kernel/debug/fail
 LEAKS=/sys/kernel/debug/kmemleak
 MODULE=/sys/module/kp_nomem/parameters
 
-if [ ! -e /lib/kp/kp_nomem.ko ] || [ ! -e ${FAIL}slab ]; then
-	skip "allocations fail # not in this kernel"
-	exit 0
-fi
+[ -e /lib/kp/kp_nomem.ko ] && [ -e ${FAIL}slab ] || skip_all "allocations fail # not in this kernel"
 
 # Allocations that may sleep fail only on request.
 may_fail()	# Y or N, and the verbosity
@@ -26,15 +23,7 @@ may_fail()	# Y or N, and the verbosity
 sites()		{ sort $TRACE/enabled_functions 2>/dev/null; }
 # Pages are freed after a grace period.
 slot_pages()	{ grep -cE ' kprobe_(opt)?insn_page' /proc/kallsyms; }
-few_slot_pages()
-{
-	local i
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		[ "$(slot_pages)" -le "$1" ] && return
-		sleep 1
-	done
-	return 1
-}
+few_slot_pages()	{ [ "$(slot_pages)" -le "$1" ]; }
 
 bad()		{ echo "allocation $nth: $*" >>/tmp/nomem_bad; }
 hits()		{ sed -n 's/^jump //p' $PROBER/state; }
@@ -79,7 +68,7 @@ rmmod kp_nomem
 check "a probe that gets no jump works" [ ! -s /tmp/nomem_bad ]
 head -n 10 /tmp/nomem_bad | tell "out: "
 # One page of each kind may be kept for the next probe.
-check "no page is left" few_slot_pages $((pages + 4))
+check "no page is left" soon few_slot_pages $((pages + 4))
 check "no probe is left" sh -c "[ -z \"\$(cat $KPROBES/list $KPROBES/points)\" ]"
 sites >/tmp/sites_after
 check "ftrace has back all sites" cmp -s /tmp/sites /tmp/sites_after

@@ -3,14 +3,8 @@
 # each breakpoint and each jump in order, until the original is restored.
 . /kp/lib
 
-case "$(uname -m)" in
-aarch64)	;;
-*)		skip "perf follows the text # not tried on this architecture"; exit ;;
-esac
-if [ ! -e /proc/sys/kernel/perf_event_paranoid ]; then
-	skip "perf follows the text # this kernel has none"
-	exit
-fi
+[ "$(uname -m)" = aarch64 ] || skip_all "perf follows the text # not tried on this architecture"
+[ -e /proc/sys/kernel/perf_event_paranoid ] || skip_all "perf follows the text # this kernel has none"
 insmod /lib/kp/kp_prober.ko || exit 1
 insmod /lib/kp/kp_victim.ko || exit 1
 

@@ -7,11 +7,8 @@ FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_ope
 EVENTS=$TRACE/kprobe_events
 BUFFER=$TRACE
 
-if ! grep -qw function_graph $TRACE/available_tracers; then
-	skip "tracers on probed functions # this kernel has none"
-	exit 0
-fi
-insmod /lib/kp/kp_text.ko start="$(symbol _stext)" end="$(symbol _etext)" || exit 1
+grep -qw function_graph $TRACE/available_tracers || skip_all "tracers on probed functions # this kernel has none"
+load_text || exit 1
 
 add_probes()
 {
@@ -48,19 +45,10 @@ untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 
 settled()	{ ! grep -qE ' (optimizing|unoptimizing) |not tried yet' $KPROBES/points; }
 
-settle()
-{
-	local i=0
-	until settled || [ $i -ge 100 ]; do
-		usleep 50000
-		i=$((i + 1))
-	done
-}
-
 # Jumps replace ftrace's call only where probes can be there and are not called by ftrace.
 jumps()
 {
-	settle
+	soon settled
 	[ "$(uname -m)" != riscv64 ] || [ ! -e $KNOB ] ||
 		[ "$(grep -c ' optimized ' $KPROBES/points)" = "$(echo $FUNCTIONS | wc -w)" ]
 }
@@ -70,7 +58,7 @@ for name in function function_graph; do
 	tracer $name
 	tracer nop
 done
-cat /sys/kernel/debug/kp_text >/tmp/before
+cat $TEXT >/tmp/before
 
 for name in function function_graph; do
 	add_probes
@@ -126,7 +114,7 @@ for f in __set_fixmap vmalloc_to_page p4d_offset core_kernel_text; do
 done
 echo 1 >$TRACE/events/kp/enable
 for on in 1 0; do
-	settle
+	soon settled
 	knob $on
 	tracer function
 	check "function on what writes it, jumps $on: probes go on" probed
@@ -203,6 +191,4 @@ else
 	skip "an fprobe beside a return probe # this kernel has none"
 fi
 : >$TRACE/trace
-cat /sys/kernel/debug/kp_text >/tmp/after
-check "text is what it was" cmp -s /tmp/before /tmp/after
-rmmod kp_text
+check_text

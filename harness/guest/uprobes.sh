@@ -4,7 +4,7 @@
 . /kp/lib
 
 EVENTS=$TRACE/uprobe_events
-[ "$(uname -m)" = aarch64 ] && [ -e $EVENTS ] || { skip "uprobes # not ours, or not there"; exit; }
+[ "$(uname -m)" = aarch64 ] && [ -e $EVENTS ] || skip_all "uprobes # not ours, or not there"
 
 field()		# OFFSET BYTES: a number of the ELF header of the shell
 {

@@ -2,10 +2,7 @@
 # With dynamic debug the kernel logs why it refuses a probe.
 . /kp/lib
 
-if [ ! -e $REASONS ]; then
-	skip "reasons # no dynamic debug"
-	exit 0
-fi
+[ -e $REASONS ] || skip_all "reasons # no dynamic debug"
 insmod /lib/kp/kp_prober.ko || exit 1
 
 refusal()	# COMMAND: what the kernel says, when it refuses
