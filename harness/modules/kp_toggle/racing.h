@@ -11,11 +11,13 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "target_function.h"
@@ -133,6 +135,23 @@ static void wait_for_stop(void)
 		schedule_timeout_interruptible(HZ / 10);
 }
 
+static int run_thread(struct task_struct **where, struct task_struct *task)
+{
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	WRITE_ONCE(*where, task);
+	atomic_inc(&nr_running);
+	wake_up_process(task);
+	return 0;
+}
+
+static void stop_thread(struct task_struct **task)
+{
+	if (*task)
+		kthread_stop(*task);
+	WRITE_ONCE(*task, NULL);
+}
+
 static unsigned int pick(struct rnd_state *rnd, unsigned int below)
 {
 	return prandom_u32_state(rnd) % below;
@@ -166,6 +185,84 @@ static void check_text(const struct target_function *function, const u8 *text, u
 			complain(BAD_TEXT, "%s+%#x is %02x, not %02x", function->name, i, now[i],
 				 text[i]);
 	}
+}
+
+/* --- callers --- */
+
+#define MAX_CALLERS	8
+
+/* Counters need no lock: only the task itself counts its hits. */
+static struct caller {
+	struct task_struct *task;
+	struct rnd_state rnd;
+	unsigned long mem[4];
+	unsigned long calls, checks, jumps, traps, returns;
+	unsigned int hits;		/* of handlers of all kinds, in kp_torture */
+} callers[MAX_CALLERS];
+
+static struct caller *current_caller(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++) {
+		if (READ_ONCE(callers[i].task) == current)
+			return &callers[i];
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(current_caller);
+
+static __always_inline void count_way(struct caller *caller, struct pt_regs *regs)
+{
+	if (hit_is_trap(regs))
+		caller->traps++;
+	else
+		caller->jumps++;
+}
+
+/* Each module has its own: call the function of this number with @n, and check its hits. */
+static void call_target(struct caller *caller, unsigned int which, unsigned long n);
+
+static int caller_thread(void *data)
+{
+	struct caller *caller = data;
+
+	while (!time_is_up()) {
+		u32 random = prandom_u32_state(&caller->rnd);
+
+		caller->calls++;
+		call_target(caller, (random >> 8) % nr_target_functions, random % NR_INPUTS);
+		/* RCU-tasks grace periods wait for each caller. */
+		if (!(caller->calls % 32))
+			cond_resched_tasks_rcu_qs();
+	}
+	wait_for_stop();
+	return 0;
+}
+
+static void stop_callers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++)
+		stop_thread(&callers[i].task);
+}
+
+static void report_callers(void)
+{
+	struct caller sum = {};
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++) {
+		sum.calls += callers[i].calls;
+		sum.checks += callers[i].checks;
+		sum.jumps += callers[i].jumps;
+		sum.traps += callers[i].traps;
+		sum.returns += callers[i].returns;
+	}
+	pr_info("calls %lu checks %lu jumps %lu traps %lu returns %lu\n", sum.calls, sum.checks,
+		sum.jumps, sum.traps, sum.returns);
 }
 
 /* --- changes that user space announces --- */

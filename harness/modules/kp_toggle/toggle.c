@@ -39,7 +39,6 @@
 
 #define MAX_SPOTS	64	/* in one function */
 #define MAX_TEXT	512
-#define MAX_CALLERS	9	/* the last one is the reader of the file */
 #define NR_DISTURBERS	4
 
 struct probe {
@@ -68,12 +67,8 @@ struct snapshot {
 	unsigned int hits, posts;
 };
 
-/* Counters need no lock: only the task itself counts its hits. */
-struct caller {
-	struct task_struct *task;
-	struct rnd_state rnd;
-	unsigned long mem[4];
-	unsigned long calls, checks, jumps, traps;
+/* What a caller sees of the probes. */
+struct view {
 	struct version all;
 	struct snapshot before[2 * MAX_SPOTS];
 	unsigned int *hits, *posts;
@@ -82,23 +77,15 @@ struct caller {
 static struct target *targets;
 static struct probe *probes;
 static unsigned int nr_probes;
-static struct caller *callers;
+static struct view views[MAX_CALLERS];
 static struct task_struct *disturbers[NR_DISTURBERS];
 static atomic_t nr_registered, nr_batches, nr_switched;
 static struct dentry *file;
 
-static struct caller *current_caller(void)
+static __always_inline struct view *view_of(struct caller *caller)
 {
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++) {
-		if (READ_ONCE(callers[i].task) == current)
-			return &callers[i];
-	}
-	return NULL;
+	return &views[caller - callers];
 }
-
-NOKPROBE_SYMBOL(current_caller);
 
 static struct caller *handler_begins(struct kprobe *kp)
 {
@@ -117,11 +104,8 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	if (!caller)
 		return 0;
-	caller->hits[container_of(kp, struct probe, kp)->index]++;
-	if (hit_is_trap(regs))
-		caller->traps++;
-	else
-		caller->jumps++;
+	view_of(caller)->hits[container_of(kp, struct probe, kp)->index]++;
+	count_way(caller, regs);
 	return 0;
 }
 
@@ -132,24 +116,24 @@ static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags
 	struct caller *caller = handler_begins(kp);
 
 	if (caller)
-		caller->posts[container_of(kp, struct probe, kp)->index]++;
+		view_of(caller)->posts[container_of(kp, struct probe, kp)->index]++;
 }
 
 NOKPROBE_SYMBOL(on_post);
 
 /* --- callers --- */
 
-static void take_snapshot(struct caller *caller, const struct target *target)
+static void take_snapshot(struct view *view, const struct target *target)
 {
 	unsigned int i, index;
 
-	caller->all = read_version(&all);
+	view->all = read_version(&all);
 	for (i = 0; i < target->nr_probes; i++) {
 		index = target->probes[i].index;
-		caller->before[i] = (struct snapshot){
+		view->before[i] = (struct snapshot){
 			.version = read_version(&target->probes[i].version),
-			.hits = caller->hits[index],
-			.posts = caller->posts[index],
+			.hits = view->hits[index],
+			.posts = view->posts[index],
 		};
 	}
 }
@@ -157,9 +141,10 @@ static void take_snapshot(struct caller *caller, const struct target *target)
 static void check_probe(struct caller *caller, struct probe *probe, struct snapshot *before,
 			unsigned long n)
 {
-	bool on = before->version.on && caller->all.on;
-	unsigned int hits = caller->hits[probe->index] - before->hits;
-	unsigned int posts = caller->posts[probe->index] - before->posts;
+	struct view *view = view_of(caller);
+	bool on = before->version.on && view->all.on;
+	unsigned int hits = view->hits[probe->index] - before->hits;
+	unsigned int posts = view->posts[probe->index] - before->posts;
 	unsigned int wanted = on ? probe->times[n] : 0;
 	unsigned int wanted_posts = on ? probe->post_times[n] : 0;
 
@@ -171,40 +156,24 @@ static void check_probe(struct caller *caller, struct probe *probe, struct snaps
 			 probe->kp.addr, n, hits, wanted, posts, wanted_posts);
 }
 
-static void call_target(struct caller *caller, struct target *target, unsigned long n)
+static void call_target(struct caller *caller, unsigned int which, unsigned long n)
 {
+	struct target *target = &targets[which];
+	struct view *view = view_of(caller);
 	unsigned long result;
 	unsigned int i;
 
-	take_snapshot(caller, target);
+	take_snapshot(view, target);
 	result = target->function->fn(n, caller->mem);
 	if (result != target->results[n])
 		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx", target->function->name, n,
 			 result, target->results[n]);
 	/* Pairs with the barrier in change_begin(). */
 	smp_mb();
-	if (has_changed(&all, &caller->all))
+	if (has_changed(&all, &view->all))
 		return;
 	for (i = 0; i < target->nr_probes; i++)
-		check_probe(caller, &target->probes[i], &caller->before[i], n);
-}
-
-static int caller_thread(void *data)
-{
-	struct caller *caller = data;
-
-	while (!time_is_up()) {
-		u32 random = prandom_u32_state(&caller->rnd);
-
-		call_target(caller, &targets[(random >> 8) % nr_target_functions],
-			    random % NR_INPUTS);
-		caller->calls++;
-		/* RCU-tasks grace periods wait for each caller. */
-		if (!(caller->calls % 32))
-			cond_resched_tasks_rcu_qs();
-	}
-	wait_for_stop();
-	return 0;
+		check_probe(caller, &target->probes[i], &view->before[i], n);
 }
 
 /* --- disturbers, with the lock of the target held --- */
@@ -414,10 +383,11 @@ static void find_spots(struct target *target)
 /* Count the hits of the probes that are registered, with each input. */
 static int count_hits(struct caller *caller, struct target *target)
 {
+	struct view *view = view_of(caller);
 	unsigned int i, n;
 
 	for (n = 0; n < NR_INPUTS; n++) {
-		take_snapshot(caller, target);
+		take_snapshot(view, target);
 		if (target->function->fn(n, caller->mem) != target->results[n])
 			return -EILSEQ;
 		for (i = 0; i < target->nr_probes; i++) {
@@ -425,9 +395,8 @@ static int count_hits(struct caller *caller, struct target *target)
 
 			if (!probe->registered)
 				continue;
-			probe->times[n] = caller->hits[probe->index] - caller->before[i].hits;
-			probe->post_times[n] = caller->posts[probe->index] -
-					       caller->before[i].posts;
+			probe->times[n] = view->hits[probe->index] - view->before[i].hits;
+			probe->post_times[n] = view->posts[probe->index] - view->before[i].posts;
 		}
 	}
 	return 0;
@@ -506,11 +475,10 @@ static void free_all(void)
 {
 	unsigned int i;
 
-	for (i = 0; callers && i < MAX_CALLERS; i++) {
-		kvfree(callers[i].hits);
-		kvfree(callers[i].posts);
+	for (i = 0; i < MAX_CALLERS; i++) {
+		kvfree(views[i].hits);
+		kvfree(views[i].posts);
 	}
-	vfree(callers);
 	vfree(probes);
 	vfree(targets);
 }
@@ -521,13 +489,12 @@ static int alloc_all(void)
 
 	targets = vcalloc(nr_target_functions, sizeof(*targets));
 	probes = vcalloc(max_probes, sizeof(*probes));
-	callers = vcalloc(MAX_CALLERS, sizeof(*callers));
-	if (!targets || !probes || !callers)
+	if (!targets || !probes)
 		return -ENOMEM;
 	for (i = 0; i < MAX_CALLERS; i++) {
-		callers[i].hits = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
-		callers[i].posts = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
-		if (!callers[i].hits || !callers[i].posts)
+		views[i].hits = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
+		views[i].posts = kvcalloc(max_probes, sizeof(int), GFP_KERNEL);
+		if (!views[i].hits || !views[i].posts)
 			return -ENOMEM;
 	}
 	return 0;
@@ -535,45 +502,32 @@ static int alloc_all(void)
 
 static void stop_threads(void)
 {
-	struct task_struct *task;
 	unsigned int i;
 
-	for (i = 0; i < NR_DISTURBERS; i++) {
-		if (disturbers[i])
-			kthread_stop(disturbers[i]);
-	}
-	for (i = 0; i < MAX_CALLERS; i++) {
-		task = callers[i].task;
-		if (task)
-			kthread_stop(task);
-		WRITE_ONCE(callers[i].task, NULL);
-	}
+	for (i = 0; i < NR_DISTURBERS; i++)
+		stop_thread(&disturbers[i]);
+	stop_callers();
 }
 
 static int start_threads(void)
 {
-	struct task_struct *task;
 	unsigned int cpu, i = 0;
+	int err = 0;
 
 	for_each_online_cpu(cpu) {
-		if (i == MAX_CALLERS - 1)
+		if (i == MAX_CALLERS || err)
 			break;
 		prandom_seed_state(&callers[i].rnd, seed + i);
-		task = kthread_create_on_cpu(caller_thread, &callers[i], cpu, "kp_caller/%u");
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		WRITE_ONCE(callers[i++].task, task);
-		atomic_inc(&nr_running);
-		wake_up_process(task);
+		err = run_thread(&callers[i].task,
+				 kthread_create_on_cpu(caller_thread, &callers[i], cpu,
+						       "kp_caller/%u"));
+		i++;
 	}
-	for (i = 0; i < NR_DISTURBERS; i++) {
-		task = kthread_run(disturber_thread, (void *)(long)i, "kp_disturber/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		disturbers[i] = task;
-		atomic_inc(&nr_running);
-	}
-	return 0;
+	for (i = 0; i < NR_DISTURBERS && !err; i++)
+		err = run_thread(&disturbers[i],
+				 kthread_create(disturber_thread, (void *)(long)i,
+						"kp_disturber/%u", i));
+	return err;
 }
 
 static void unregister_all(void)
@@ -598,16 +552,7 @@ static void check_texts(void)
 
 static void report(void)
 {
-	unsigned long calls = 0, checks = 0, jumps = 0, traps = 0;
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++) {
-		calls += callers[i].calls;
-		checks += callers[i].checks;
-		jumps += callers[i].jumps;
-		traps += callers[i].traps;
-	}
-	pr_info("calls %lu checks %lu jumps %lu traps %lu\n", calls, checks, jumps, traps);
+	report_callers();
 	pr_info("registered %d batches %d switched %d\n", atomic_read(&nr_registered),
 		atomic_read(&nr_batches), atomic_read(&nr_switched));
 	report_faults();
@@ -615,11 +560,10 @@ static void report(void)
 
 static int __init kp_toggle_init(void)
 {
-	int err = alloc_all() ?: prepare_targets(&callers[MAX_CALLERS - 1]);
+	int err = alloc_all() ?: prepare_targets(&callers[0]);
 
 	if (err)
 		goto free;
-	memset(callers[MAX_CALLERS - 1].hits, 0, nr_probes * sizeof(int));
 	pr_info("%u spots, seed %lu, %u seconds\n", nr_probes / 2, seed, seconds);
 	deadline = jiffies + seconds * HZ;
 	err = start_threads();

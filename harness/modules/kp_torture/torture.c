@@ -40,7 +40,6 @@
 
 #define MAX_SPOTS	12	/* in one function, adjacent except for the entry */
 #define MAX_TEXT	256
-#define MAX_CALLERS	8
 #define MAX_BATCH	50
 #define NR_DISTURBERS	8	/* each waits for grace periods most of the time */
 #define NR_PROBES	96	/* per disturber */
@@ -85,15 +84,6 @@ struct mark {
 	unsigned long n;
 };
 
-/* Counters need no lock: only the task itself counts its hits. */
-struct caller {
-	struct task_struct *task;
-	struct rnd_state rnd;
-	unsigned long mem[4];
-	unsigned long calls, checks, jumps, traps, returns;
-	unsigned int hits;
-};
-
 struct disturber {
 	struct task_struct *task;
 	struct rnd_state rnd;
@@ -106,25 +96,11 @@ struct disturber {
 };
 
 static struct target *targets;
-static struct caller *callers;
 static struct disturber *disturbers;
 static struct task_struct *flipper;
 static atomic_t nr_registered, nr_batches, nr_refused, nr_switched, nr_flips, nr_prey;
 
 /* --- handlers --- */
-
-static struct caller *current_caller(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++) {
-		if (READ_ONCE(callers[i].task) == current)
-			return &callers[i];
-	}
-	return NULL;
-}
-
-NOKPROBE_SYMBOL(current_caller);
 
 /* Some handlers linger, so that unregistering has to wait for them. */
 static struct caller *count_hit(struct probe *probe, const char *which)
@@ -156,12 +132,8 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct caller *caller = count_hit(probe_of(kp), "pre");
 
-	if (!caller)
-		return 0;
-	if (hit_is_trap(regs))
-		caller->traps++;
-	else
-		caller->jumps++;
+	if (caller)
+		count_way(caller, regs);
 	return 0;
 }
 
@@ -213,7 +185,7 @@ NOKPROBE_SYMBOL(on_return);
 
 /* --- callers --- */
 
-static void call_target(struct caller *caller, struct target *target, unsigned long n)
+static void call_and_check(struct caller *caller, struct target *target, unsigned long n)
 {
 	struct version before = read_version(&all);
 	bool moving = atomic_read_acquire(&target->moving);
@@ -250,24 +222,11 @@ static void move_somewhere(struct caller *caller)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 }
 
-static int caller_thread(void *data)
+static void call_target(struct caller *caller, unsigned int which, unsigned long n)
 {
-	struct caller *caller = data;
-
-	while (!time_is_up()) {
-		u32 random = prandom_u32_state(&caller->rnd);
-
-		call_target(caller, &targets[(random >> 8) % nr_target_functions],
-			    random % NR_INPUTS);
-		caller->calls++;
-		/* RCU-tasks grace periods wait for each caller. */
-		if (!(caller->calls % 32))
-			cond_resched_tasks_rcu_qs();
-		if (!(caller->calls % 4096))
-			move_somewhere(caller);
-	}
-	wait_for_stop();
-	return 0;
+	call_and_check(caller, &targets[which], n);
+	if (!(caller->calls % 4096))
+		move_somewhere(caller);
 }
 
 /* --- disturbers, each with probes of its own --- */
@@ -275,14 +234,14 @@ static int caller_thread(void *data)
 static void target_begin(struct target *target)
 {
 	atomic_inc(&target->moving);
-	/* A caller that sees any effect of the change must see moving. Pairs with call_target(). */
+	/* A caller that sees any effect of it must see moving. Pairs with call_and_check(). */
 	smp_mb__after_atomic();
 }
 
 static void target_end(struct target *target)
 {
 	atomic_inc(&target->moved);
-	/* Pairs with call_target(). */
+	/* Pairs with call_and_check(). */
 	smp_mb__before_atomic();
 	atomic_dec(&target->moving);
 }
@@ -808,23 +767,14 @@ static struct notifier_block prey_nb = { .notifier_call = prey_event };
 static void free_all(void)
 {
 	vfree(disturbers);
-	vfree(callers);
 	vfree(targets);
 }
 
 static int alloc_all(void)
 {
 	targets = vcalloc(nr_target_functions, sizeof(*targets));
-	callers = vcalloc(MAX_CALLERS, sizeof(*callers));
 	disturbers = vcalloc(NR_DISTURBERS, sizeof(*disturbers));
-	return targets && callers && disturbers ? 0 : -ENOMEM;
-}
-
-static void stop_thread(struct task_struct **task)
-{
-	if (*task)
-		kthread_stop(*task);
-	WRITE_ONCE(*task, NULL);
+	return targets && disturbers ? 0 : -ENOMEM;
 }
 
 static void stop_threads(void)
@@ -835,21 +785,7 @@ static void stop_threads(void)
 	stop_thread(&flipper);
 	for (i = 0; i < NR_DISTURBERS; i++)
 		stop_thread(&disturbers[i].task);
-	for (i = 0; i < MAX_CALLERS; i++)
-		stop_thread(&callers[i].task);
-}
-
-static int run_thread(struct task_struct **where, int (*fn)(void *data), void *data,
-		      const char *name, unsigned int i)
-{
-	struct task_struct *task = kthread_create(fn, data, "%s/%u", name, i);
-
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	WRITE_ONCE(*where, task);
-	atomic_inc(&nr_running);
-	wake_up_process(task);
-	return 0;
+	stop_callers();
 }
 
 static int start_threads(void)
@@ -860,14 +796,17 @@ static int start_threads(void)
 	deadline = jiffies + seconds * HZ;
 	for (i = 0; i < nr && !err; i++) {
 		prandom_seed_state(&callers[i].rnd, seed + i);
-		err = run_thread(&callers[i].task, caller_thread, &callers[i], "kp_caller", i);
+		err = run_thread(&callers[i].task,
+				 kthread_create(caller_thread, &callers[i], "kp_caller/%u", i));
 	}
 	for (i = 0; i < NR_DISTURBERS && !err; i++) {
 		prandom_seed_state(&disturbers[i].rnd, seed + 1000 + i);
-		err = run_thread(&disturbers[i].task, disturber_thread, &disturbers[i],
-				 "kp_disturber", i);
+		err = run_thread(&disturbers[i].task,
+				 kthread_create(disturber_thread, &disturbers[i],
+						"kp_disturber/%u", i));
 	}
-	return err ?: run_thread(&flipper, flipper_thread, NULL, "kp_flipper", 0);
+	return err ?: run_thread(&flipper,
+				 kthread_create(flipper_thread, NULL, "kp_flipper/0"));
 }
 
 static void unregister_all(void)
@@ -897,18 +836,7 @@ static void check_texts(void)
 
 static void report(void)
 {
-	unsigned long calls = 0, checks = 0, jumps = 0, traps = 0, returns = 0;
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++) {
-		calls += callers[i].calls;
-		checks += callers[i].checks;
-		jumps += callers[i].jumps;
-		traps += callers[i].traps;
-		returns += callers[i].returns;
-	}
-	pr_info("calls %lu checks %lu jumps %lu traps %lu returns %lu\n", calls, checks, jumps,
-		traps, returns);
+	report_callers();
 	pr_info("registered %d batches %d refused %d switched %d flips %d prey %d\n",
 		atomic_read(&nr_registered), atomic_read(&nr_batches), atomic_read(&nr_refused),
 		atomic_read(&nr_switched), atomic_read(&nr_flips), atomic_read(&nr_prey));
