@@ -4,12 +4,16 @@
  *
  *	random_traps learn SEED ADDRESS FILE
  *	random_traps check SECONDS ADDRESS FILE
+ *	random_traps segment ADDRESS
  *
  * The traps are breakpoints of all encodings, at the edges of the address space and in all
  * code segments, single steps, a debugger's requests, and signal frames with a wrong
  * instruction pointer, among them that of the kernel function at ADDRESS. "learn" writes
  * the result of each trap to FILE; "check" expects the same results again and again, while
  * probes in the kernel change. Prints the number of traps, and each different result.
+ *
+ * "segment" expects a signal for one breakpoint, whose instruction pointer is ADDRESS. On 32
+ * bits a code segment may begin anywhere, so that this can be the address of a probe.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -382,6 +386,19 @@ static unsigned int go_through(uint64_t start, int learn, time_t end, unsigned l
 	return bad;
 }
 
+static int gets_signal(uint32_t address)
+{
+	struct trap t = { .odd = address };
+
+	map_places();
+	take_signals();
+	if (!sigsetjmp(out, 1))
+		by_own_segment(&t);
+	printf("signal %d code %d ip %#llx\n", seen.signal, seen.code, (long long)seen.ip);
+
+	return seen.signal == SIGTRAP && (uint32_t)seen.ip == address + 1;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long done = 0;
@@ -390,6 +407,8 @@ int main(int argc, char **argv)
 	time_t end;
 	int learn;
 
+	if (argc == 3)
+		return !gets_signal(strtoul(argv[2], NULL, 16));
 	if (argc != 5)
 		return 2;
 	learn = !strcmp(argv[1], "learn");
