@@ -677,7 +677,6 @@ static int run_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(run, run_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(run, "what to measure, and how many for some");
 
 static int __init kp_bench_init(void)
 {

@@ -49,7 +49,6 @@ static int type_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(type, type_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(type, "what to type");
 
 static int enter_set(const char *text, const struct kernel_param *param)
 {
@@ -58,7 +57,6 @@ static int enter_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(enter, enter_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(enter, "go to the debugger");
 
 static int screen_get(char *buf, const struct kernel_param *param)
 {
@@ -66,7 +64,6 @@ static int screen_get(char *buf, const struct kernel_param *param)
 }
 
 module_param_call(screen, NULL, screen_get, NULL, 0400);
-MODULE_PARM_DESC(screen, "what the debugger has printed");
 
 static int __init kp_kgdb_init(void)
 {

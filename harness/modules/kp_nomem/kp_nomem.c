@@ -246,7 +246,6 @@ static int call_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(call, call_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(call, "call the functions");
 
 static void check_hits(const struct plan *plan, unsigned int nth, bool armed)
 {

@@ -177,7 +177,6 @@ static int command_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(command, command_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(command, "what to do");
 
 static int state_get(char *buf, const struct kernel_param *param)
 {
@@ -192,7 +191,6 @@ static int state_get(char *buf, const struct kernel_param *param)
 }
 
 module_param_call(state, NULL, state_get, NULL, 0400);
-MODULE_PARM_DESC(state, "what has been seen");
 
 /* Register a probe in a module that is being loaded, before kprobes' own notifier has run. */
 static int too_early;

@@ -65,7 +65,6 @@ static int add_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(add, add_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(add, "the address of a new probe, in hexadecimal");
 
 static void clear_all(void)
 {
@@ -82,7 +81,6 @@ static int clear_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(clear, clear_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(clear, "anything, to remove all probes");
 
 static int __init kp_share_init(void)
 {

@@ -108,7 +108,6 @@ static int call_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(call, call_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(call, "how often to call the functions");
 
 static int deep_set(const char *text, const struct kernel_param *param)
 {
@@ -137,7 +136,6 @@ static int results_get(char *buf, const struct kernel_param *param)
 }
 
 module_param_call(results, NULL, results_get, NULL, 0400);
-MODULE_PARM_DESC(results, "what they returned");
 
 static int entries_get(char *buf, const struct kernel_param *param)
 {
@@ -216,16 +214,5 @@ static int text_get(char *buf, const struct kernel_param *param)
 module_param_call(text, NULL, text_get, NULL, 0400);
 MODULE_PARM_DESC(text, "a digest of this module's text");
 
-static int __init kp_shared_init(void)
-{
-	return 0;
-}
-
-static void __exit kp_shared_exit(void)
-{
-}
-
-module_init(kp_shared_init)
-module_exit(kp_shared_exit)
 MODULE_DESCRIPTION("Functions that probes share with others");
 MODULE_LICENSE("GPL");

@@ -11,8 +11,6 @@
 static unsigned long start, end;
 module_param(start, ulong, 0400);
 module_param(end, ulong, 0400);
-MODULE_PARM_DESC(start, "first byte of the text");
-MODULE_PARM_DESC(end, "the byte behind it");
 
 /* FNV-1a */
 static u64 digest(const u8 *text, const u8 *limit)

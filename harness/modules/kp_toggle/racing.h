@@ -286,7 +286,6 @@ static int enabled_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(enabled, enabled_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(enabled, "moving before debugfs enabled is written to, 0 or 1 afterwards");
 
 static int running_get(char *buf, const struct kernel_param *param)
 {

@@ -60,7 +60,6 @@ static int call_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(call, call_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(call, "how often to call the functions");
 
 static int on_init(struct kprobe *kp, struct pt_regs *regs)
 {
