@@ -3,8 +3,7 @@
 # It waits for the children, and the optimizer's grace period may wait for it.
 . /kp/lib
 
-insmod /lib/kp/kp_prober.ko || exit 1
-insmod /lib/kp/kp_victim.ko || exit 1
+load_victim
 check "namespaces end while their probes change" pidns 20 60 $PROBER/command kp_victim_plain
 check "a probe can be registered afterwards" prober add after kp_victim_plain
 check "a call is followed" sh -c "echo 3 >/sys/module/kp_victim/parameters/call"

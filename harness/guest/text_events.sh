@@ -5,8 +5,7 @@
 
 [ "$(uname -m)" = aarch64 ] || skip_all "perf follows the text # not tried on this architecture"
 [ -e /proc/sys/kernel/perf_event_paranoid ] || skip_all "perf follows the text # this kernel has none"
-insmod /lib/kp/kp_prober.ko || exit 1
-insmod /lib/kp/kp_victim.ko || exit 1
+load_victim
 
 ADDRESS=$(symbol kp_victim_plain)
 CALL=/sys/module/kp_victim/parameters/call
@@ -35,5 +34,4 @@ for kind in "" post ret; do
 	tell "out: " </tmp/changes
 done
 knob 1
-rmmod kp_prober
-rmmod kp_victim
+rmmod kp_prober kp_victim

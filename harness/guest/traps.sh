@@ -8,8 +8,7 @@ case "$(uname -m)" in
 i?86|x86_64)	;;
 *)	skip_all "traps of programs # made on x86 only" ;;
 esac
-insmod /lib/kp/kp_prober.ko || exit 1
-insmod /lib/kp/kp_victim.ko || exit 1
+load_victim
 
 # Functions that signals, debuggers and system calls run through.
 BUSY="force_sig_fault get_signal send_signal_locked ptrace_stop ptrace_request ptrace_check_attach
@@ -61,5 +60,4 @@ for kind in "" post ret; do
 done
 rm -f /tmp/over
 echo $randomize >$RANDOMIZE
-rmmod kp_prober
-rmmod kp_victim
+rmmod kp_prober kp_victim

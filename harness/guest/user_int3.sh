@@ -7,8 +7,7 @@ case "$(uname -m)" in
 i?86)	;;
 *)	skip_all "breakpoints of programs # segments begin at 0" ;;
 esac
-insmod /lib/kp/kp_prober.ko || exit 1
-insmod /lib/kp/kp_victim.ko || exit 1
+load_victim
 
 for kind in "" post ret; do
 	check "a probe, $kind" prober add probe kp_victim_plain $kind
@@ -19,5 +18,4 @@ for kind in "" post ret; do
 	check "$kind: and only that" grep -q "^probe 1 " $PROBER/state
 	prober del probe
 done
-rmmod kp_prober
-rmmod kp_victim
+rmmod kp_prober kp_victim
