@@ -108,8 +108,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * Context: Process context, may sleep. Takes kprobe_mutex, cpus_read_lock(),
  * jump_label_lock(), text_mutex and, for a probe on an ftrace site, the locks of
  * ftrace.
- * Return: 0, @p->addr then holds the address probed. On failure @p is as it was, but
- * @p->addr of a probe that is registered already holds the address probed, and
+ * Return: 0, and @p->addr holds the probed address. On failure @p is unchanged, except that
+ * @p->addr of a probe that is registered already is set to its probed address; the error is
  *
  * * -%EINVAL - @p is NULL, has both an address and a symbol or neither, is
  *   registered already, or names text that must not be probed
@@ -124,7 +124,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%EBUSY - a livepatch or another user of ftrace owns the function, the sysctl
  *   kernel.ftrace_enabled keeps ftrace from calling it, or the kernel's debugger has a
  *   breakpoint at the address
- * * -%EAGAIN - a BPF program on the same ftrace site is just being changed
+ * * -%EAGAIN - a BPF program on the same ftrace site is being changed at the moment
  * * -%ENODEV - ftrace, which owns the address, has shut down
  * * -%EFAULT - a copy of the instruction could not be written, or the constant that it
  *   loads could not be read
@@ -302,7 +302,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 		changes = kprobe_point_enable_member(req.point, kp, enable);
 		point_queue(req.point, &work);
 		ret = kprobe_points_reconcile(&work);
-		/* Disabling cannot fail, but arming another member's point may. */
+		/* Disabling cannot fail, but arming the point for another member may. */
 		if (ret) {
 			if (enable && changes)
 				kprobe_point_enable_member(req.point, kp, false);

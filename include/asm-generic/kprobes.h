@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How code says that it must not be probed.
+ * Annotations for code that must not be probed.
  *
  * This header also stands in for <asm/kprobes.h> on architectures without one,
  * so it may not rely on anything that an architecture provides.

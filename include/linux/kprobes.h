@@ -61,8 +61,8 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
  * @nmissed: hits since registration that could not run the handlers
- * @callee: the probe whose handlers a hit calls, in the probe that get_kprobe() finds
- * @hlist: links the probes at an address whose pre_handlers have to be called
+ * @callee: in the probe that get_kprobe() finds: the probe whose handlers a hit calls
+ * @hlist: links the probes at an address whose pre_handlers a hit calls
  * @opcode: the instruction's first opcode unit, as it was before the probe; 0 on an ftrace
  *	site
  * @ainsn: architecture's preparation of the instruction

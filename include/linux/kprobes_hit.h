@@ -5,10 +5,10 @@
  * this, the file defines:
  *
  *	arch_hit_redirected(regs)	a handler has set another instruction pointer
- *	arch_hit_detour(p, regs)	go on in the detour, if the text behind is being changed
+ *	arch_hit_detour(p, regs)	continue in the detour, if a jump may cover the text behind
  *	arch_hit_emulate(p, regs)	emulate the instruction, if it can be emulated
- *	kprobe_enter_copy(p, regs)	go on at a copy that jumps back by itself
- *	kprobe_enter_post_copy(p, regs)	go on at one whose end calls the post_handlers
+ *	kprobe_enter_copy(p, regs)	continue at the copy that returns by itself
+ *	kprobe_enter_post_copy(p, regs)	continue at the copy whose end calls the post_handlers
  */
 #ifndef _LINUX_KPROBES_HIT_H
 #define _LINUX_KPROBES_HIT_H
@@ -56,7 +56,7 @@ static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, b
 	hit_do_insn(p, regs);
 }
 
-/* A hit while this CPU handles another one: handled only if the other can be put aside. */
+/* A hit while this CPU handles another: its handlers run only if the other can be put aside. */
 static void hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT))
@@ -72,7 +72,7 @@ NOKPROBE_SYMBOL(hit_nested);
  * @p: the probe
  * @regs: registers at the trap
  *
- * Context: The trap, as in an NMI.
+ * Context: The trap, where the restrictions of an NMI apply.
  */
 static __always_inline void hit_breakpoint(struct kprobe *p, struct pt_regs *regs)
 {

@@ -47,7 +47,7 @@ static __always_inline void hit_end(bool aside)
 		reset_current_kprobe();
 }
 
-/* Forget the hits of this CPU, which nothing else will end. */
+/* Forget the hits of this CPU: the task that would end them dies. */
 static inline void hits_forget(void)
 {
 	reset_current_kprobe();
@@ -205,7 +205,7 @@ static inline char *kprobe_cold_suffix(const char *name)
  * struct kprobe_addrs - addresses in ascending order
  * @addrs: the addresses
  * @nr: how many there are
- * @room: for how many there is room
+ * @room: how many there is room for
  */
 struct kprobe_addrs {
 	unsigned long *addrs;

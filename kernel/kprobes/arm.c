@@ -61,8 +61,8 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
- * Points whose text is written in one round. Each round synchronises all CPUs, and some
- * architectures stop them for as long as it takes.
+ * Maximum number of points whose text is written in one round. Each round synchronises all
+ * CPUs, and some architectures stop them for as long as it takes.
  */
 #define WRITE_CHUNK	256
 

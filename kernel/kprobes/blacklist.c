@@ -296,7 +296,7 @@ bool kprobe_blacklist_holds(unsigned long addr)
 	return list && list_holds(list, addr);
 }
 
-/* Is the function blacklisted whose name is the first @len bytes of @name? Rarely called. */
+/* Is the function named by the first @len bytes of @name blacklisted? Rarely called. */
 static noinline bool holds_name(const char *name, size_t len)
 {
 	char origin[KSYM_NAME_LEN];

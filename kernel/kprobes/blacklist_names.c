@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the blacklist holds from the start: functions that annotations exclude, those that
- * are named here, and those that the architecture adds.
+ * The initial contents of the blacklist: functions that annotations exclude, those that are
+ * named here, and those that the architecture adds.
  */
 #include <linux/array_size.h>
 #include <linux/init.h>
@@ -10,7 +10,7 @@
 
 #include "blacklist.h"
 
-/* Functions that no architecture can have a probe on; names need no declaration. */
+/* Functions that cannot be probed on any architecture; a name needs no declaration. */
 static const char * const everywhere[] __initconst = {
 	/* With branch profiling every unlikely() in a trap handler calls this. */
 	"ftrace_likely_update",
@@ -42,11 +42,14 @@ static const char * const everywhere[] __initconst = {
 	"trace_clock_local",
 #endif
 #ifdef CONFIG_PROVE_LOCKING
-	/* Traps call these at their end; when lockdep is off, the state stays that of the start. */
+	/*
+	 * Traps call these at their end if lockdep had interrupts enabled at their start. Once
+	 * lockdep is off that state no longer changes, so a nested trap calls them as well.
+	 */
 	"rcu_is_watching",
 	"lockdep_hardirqs_on_prepare",
 #endif
-	/* Instrumented code on the way to a handler calls these, as that of a CPU coming up. */
+	/* Called by instrumented code on the way to a handler, or of a CPU that comes up. */
 	"kasan_check_range",
 	"__asan_load1",
 	"__asan_load1_noabort",

@@ -84,11 +84,11 @@ static bool in_static_call(struct probe_request *req)
 
 #ifdef CONFIG_KGDB
 /**
- * kprobe_on_debuggers_breakpoint() - has the kernel's debugger put one here?
+ * kprobe_on_debuggers_breakpoint() - does the kernel's debugger have a breakpoint here?
  * @addr: an address of kernel text
  *
  * Context: Process context.
- * Return: whether it has.
+ * Return: true if it does.
  */
 bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 {
@@ -97,8 +97,8 @@ bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 #endif
 
 /*
- * The debugger's breakpoint must be taken neither for the original instruction nor for
- * an ftrace site.
+ * The debugger's breakpoint must not be mistaken for the original instruction or for an
+ * ftrace site.
  */
 static bool on_debuggers_breakpoint(struct probe_request *req)
 {
@@ -106,8 +106,8 @@ static bool on_debuggers_breakpoint(struct probe_request *req)
 }
 
 /*
- * If the architecture refuses trapping instructions anyway, the bug table only has to be
- * searched for the errno, see kprobe_check_refused().
+ * If the architecture refuses trapping instructions anyway, search the bug table only after
+ * a refusal, for the errno: see kprobe_check_refused().
  */
 static bool on_bug_entry(struct probe_request *req)
 {

@@ -254,7 +254,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(m);
 }
 
-/* Print address, place, state, members, missed hits and why the point is no jump. */
+/* Print address, symbol, state, members, missed hits, and why the point has no jump. */
 static int points_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);

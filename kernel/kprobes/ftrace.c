@@ -15,7 +15,7 @@
  * the first of the two calls decides which of them handles the hit, and records it
  * for the second:
  *
- *	ftrace_ops	calls come		who handles a hit
+ *	ftrace_ops	calls come		handled by
  *	old		by old			old
  *	old		by old, or by both	old
  *	  all calls come by both
@@ -107,7 +107,7 @@ NOKPROBE_SYMBOL(moving_site_claims);
  * While a site moves from one ftrace_ops to another both of them call for each hit; then
  * one of the two calls claims it.
  *
- * Context: An ftrace callback, preemption disabled. To be asked once in each call.
+ * Context: An ftrace callback, preemption disabled. Must be called once in each.
  * Return: true when @ops is the one that handles the hit.
  */
 bool notrace kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops)
@@ -358,7 +358,7 @@ void kprobe_ftrace_disarm_points(struct list_head *kps)
 	list_splice_tail(&modify, kps);
 }
 
-/* Is an armed point held by the ftrace_ops that its members do not need? */
+/* Is the site of an armed point held by the other ftrace_ops than its members need? */
 bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 {
 	return point->ftrace_ops && point->ftrace_ops != &wanted_user(point)->ops;

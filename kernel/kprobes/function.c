@@ -16,7 +16,7 @@
 static char last_name[KSYM_NAME_LEN];
 static struct kprobe_function last = { .name = last_name };
 
-/* Facts about the cached function: @known tells which were tested, @found which hold. */
+/* Bits for facts about the cached function: tested already, and found to hold. */
 static unsigned long known, found;
 
 /**

@@ -200,8 +200,8 @@ NOKPROBE_SYMBOL(kprobe_hit_resume);
  * @regs: registers after the fixup
  * @trap_count: what the exception has added to preempt_count()
  *
- * Interrupts are off meanwhile: a probe that an interrupt hits would be missed because of
- * this hit. A hit that was missed itself stays missed.
+ * Interrupts are off meanwhile, as in a breakpoint's trap: a hit of the same address in an
+ * interrupt would be missed. A hit that was missed itself stays missed.
  *
  * Context: The exception, preemption disabled.
  */

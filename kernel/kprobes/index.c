@@ -96,7 +96,7 @@ static bool list_is_for(const struct kprobe_index *index, unsigned long addr)
 	       within_module_core(addr, index->mod);
 }
 
-/* Return the list for the text at @addr; NULL if no module and not the kernel contains it. */
+/* Return the list for the text at @addr; NULL if it belongs to neither kernel nor a module. */
 static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned long addr)
 {
 	const struct module *mod;

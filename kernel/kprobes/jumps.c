@@ -21,10 +21,10 @@
 #include "point.h"
 #include "state.h"
 
-/* ARMED, while it is unknown whether there can be a detour. */
+/* ARMED, to be tried for a detour, or to take over the jump of a neighbour. */
 static LIST_HEAD(candidates);
 
-/* OPTIMIZING, until the next grace period begins. */
+/* OPTIMIZING, until a grace period begins and no task is in their detours. */
 static LIST_HEAD(queued);
 
 /* OPTIMIZING and guarded, while a grace period is under way. */
@@ -33,7 +33,7 @@ static LIST_HEAD(waiting);
 /* UNOPTIMIZING. */
 static LIST_HEAD(reverting);
 
-/* Numbers of the last grace period that has begun, and of the last that is over. */
+/* Numbers of the grace period that began last, and of the one that ended last. */
 static unsigned int grace_begun;
 static unsigned int grace_over;
 
@@ -104,7 +104,7 @@ static void optimizer_kick(void)
 	queue_delayed_work(system_unbound_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
 }
 
-/* Return the first point that waits for a detour, or NULL. */
+/* Return the first candidate for a detour or a shared jump, or NULL. */
 struct kprobe_point *kprobe_jump_candidate(void)
 {
 	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);
@@ -261,9 +261,9 @@ static bool chain_sharing(struct kprobe_point *owner)
 }
 
 /*
- * Chain the detours of @ops and of points that share their jumps, and let them wait. They are
- * guarded in the order of @waiting, some at a time: the owner last, because from then on hits
- * reach the detours of all others.
+ * Chain the detours of @ops and of points that share their jumps, and move them to @waiting.
+ * They are guarded in that order, in chunks: the owner last, because from then on hits reach
+ * the detours of all others.
  */
 static void chain_detours(struct list_head *ops)
 {

@@ -87,8 +87,8 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
 }
 
 /*
- * Let a hit call a single callee directly, without walking the list. No other member may
- * have a post_handler then, because only that of the callee is called.
+ * A hit calls a single callee directly, without walking the list. No other member may have a
+ * post_handler then, because only that of the callee is called.
  */
 static void point_update_callee(struct kprobe_point *point)
 {
@@ -167,7 +167,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	point_add_callee(point, kp);
 }
 
-/* Is @kp, which its point counts, not called until no task is in the detour? */
+/* Is @kp counted by its point, but kept from being called until no task is in the detour? */
 bool kprobe_member_is_postponed(const struct kprobe *kp)
 {
 	return kp->pre_handler && !(kp->flags & KPROBE_FLAG_DISABLED) &&
@@ -177,7 +177,7 @@ bool kprobe_member_is_postponed(const struct kprobe *kp)
 /*
  * Call a postponed member from now on: an RCU-tasks grace period has passed since the
  * point had counted @jumps, and @kp kept it from having another such jump. If it has had
- * one since, @kp was disabled meanwhile, and whoever enabled it again also waits.
+ * one since, @kp was disabled meanwhile, and the caller that enabled it again waits as well.
  */
 void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
 				    unsigned int jumps)

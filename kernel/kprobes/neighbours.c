@@ -234,8 +234,8 @@ bool kprobe_point_can_take_over(struct kprobe_point *point)
 }
 
 /*
- * Must the jump of @point, its own or shared, give way to one that begins before it? One
- * jump for several points is better than a jump and a breakpoint.
+ * Must the jump of @point, its own or shared, give way to one that begins at an earlier
+ * point? One jump for several points is better than a jump and a breakpoint.
  */
 bool kprobe_point_is_taken_over(struct kprobe_point *point)
 {
@@ -302,8 +302,8 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 /*
  * Add to @work the points whose jump covers a point in it, or overlaps with the jump of
  * one. Sort them: the first one that can have a jump will share it with those behind.
- * Return whether to call it again when jumps have been dropped: one that begins before its
- * probe may have kept away another that covers no point in @work.
+ * Return whether the caller has to repeat this after it has dropped jumps: a jump that
+ * begins before its probe may have prevented another that covers no point in @work.
  */
 bool kprobe_points_add_outer(struct list_head *work)
 {

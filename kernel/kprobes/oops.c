@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A handler has oopsed: ends its hit and disables its probe.
+ * Ends the hit and disables the probe of a handler that has oopsed.
  *
  * The task that ran the handler dies, so it never ends the hit. The hit is forgotten
  * here, or the next one on this CPU would count as nested. The probe would oops again at

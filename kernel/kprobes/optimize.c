@@ -208,7 +208,7 @@ static void optimize_work(struct work_struct *work)
 	kprobe_jumps_end();
 }
 
-/* Describe the first obstacle to a jump. */
+/* Describe the first obstacle to a jump, or the jump if it does not begin at the point. */
 void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	struct kprobe_point *other;

@@ -148,7 +148,7 @@ static void point_share_jump(struct kprobe_point *owner)
 	}
 }
 
-/* The text is sufficient for the point; decide whether a jump is to come or to stay. */
+/* The text is sufficient for the point; decide whether it gets or keeps a jump. */
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
@@ -350,11 +350,11 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
  * @addr: an address of kernel text
  *
  * Code that writes text without taking part in kprobes' locking, such as a debugger while
- * all other CPUs are stopped, must not write there: its change or the probe's would be
- * lost.
+ * all other CPUs are stopped, must not write there if so: its change or the probe's would
+ * be lost.
  *
  * Context: Any that allows RCU readers, including a debugger that has stopped the kernel.
- * Return: true when a probe is there, armed or not, or the rest of its jump.
+ * Return: true when a probe is there, armed or not, or when a jump covers the address.
  */
 bool kprobe_keeps_text(unsigned long addr)
 {

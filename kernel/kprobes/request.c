@@ -98,9 +98,9 @@ static void request_set_order(struct probe_request *req)
 }
 
 /*
- * Find the address and pin its module. The init text of a module may be freed between the
- * two: then the address is not text any more, and the symbol is gone when it is looked up
- * again. A symbol of data has the same address both times.
+ * Find the address and pin its module. The init text of a module may be freed in between;
+ * then nothing is pinned. Look the symbol up again in that case: it is gone if its text was
+ * freed, and has the same address as before if it is a symbol of data.
  */
 static int request_resolve(struct probe_request *req)
 {
@@ -162,14 +162,14 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 		return -EINVAL;
 	}
 	ret = kprobe_resolve_place(req);
-	/* Since register_kretprobe() looked, another module may have come to this address. */
+	/* Another module may have been loaded here since register_kretprobe() checked this. */
 	if (!ret && return_is_probe(req->kp) && !req->on_entry)
 		ret = -EINVAL;
 
 	return ret ?: request_find_point(req, work);
 }
 
-/* Requests that join before the locks are dropped for others: decoding takes a while. */
+/* Number of requests that join under one hold of the locks: decoding takes a while. */
 #define JOIN_CHUNK	64
 
 /*

@@ -40,7 +40,7 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 #define ARCH_KPROBES_PLAIN_NAMES	false
 #endif
 
-/* The same with kprobe_mutex held, which allows a sorted index of a module's names. */
+/* As kprobe_lookup_name(), but use a module's sorted names; kprobe_mutex protects these. */
 static kprobe_opcode_t *lookup_sorted(const char *name, unsigned int offset)
 {
 	unsigned long addr = 0;

@@ -80,7 +80,7 @@ static int return_check(struct kretprobe *rp)
 		return -EINVAL;
 
 	guard(mutex)(&kprobe_mutex);
-	/* Do not set up again what a registered probe uses. */
+	/* Do not set up a registered probe again: hits use its pool. */
 	if (kprobe_is_registered(&rp->kp)) {
 		pr_debug("%pS: already registered\n", rp->kp.addr);
 		return -EINVAL;
@@ -228,10 +228,10 @@ NOKPROBE_SYMBOL(register_kretprobes);
  *	its handlers.
  *
  * @rp->maxactive calls can be followed from the start, each with @rp->data_size
- * bytes of private data. When more than half as many calls are under way, as many
- * instances again are allocated in the background, except on ports that use rethook. With
- * a maxactive of 0 or less it is set to twice the number of possible CPUs, but at least
- * 10. Of these, 10 or one for each CPU can be followed from the start, with rethook all.
+ * bytes of private data. When more than half of these instances are in use, their number is
+ * doubled in the background, except on ports that use rethook. A maxactive of 0 or less is
+ * set to twice the number of possible CPUs, but at least 10; of these, 10 or one for each
+ * CPU, whichever is more, can be followed from the start, with rethook all.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been
@@ -254,7 +254,7 @@ NOKPROBE_SYMBOL(register_kretprobe);
  * @rps: the probes; the address of one that is not registered is cleared
  * @num: how many there are
  *
- * Functions that are under way return normally, without a call of the handler.
+ * Calls that are under way return normally, and the handler is not called for them.
  *
  * Context: As unregister_kprobes(). When it returns, no handler of these probes
  * runs any more.

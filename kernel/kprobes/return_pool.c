@@ -10,9 +10,9 @@
  *
  * A chunk is a lockless pool of lib/objpool.c, which lives until the last of its
  * instances has come back. That may be long after the return probe was unregistered,
- * because the function may sleep, and it happens in a trap, where memory cannot be freed.
- * So after unregistration a worker takes the instances back. It also takes back those
- * that return while this CPU is taking back another one.
+ * because the function may sleep, and it happens in the context of the function, where
+ * memory may not be freed. So after unregistration a worker takes the instances back. It
+ * also takes back those that return while this CPU is taking back another one.
  *
  * Most calls return on the CPU on which they were entered, before the next call. So each
  * CPU keeps the instance that came back to it last.
@@ -117,8 +117,8 @@ static int chunk_release(struct objpool_head *objects, void *context)
 static DEFINE_PER_CPU(bool, pushing);
 
 /*
- * A push must not nest in another one on the same CPU: objpool would take the place that
- * the outer one fills for full. Only an NMI could nest, or a hit in the pool's own code.
+ * A push must not nest in another on the same CPU: it would publish the entry that the outer
+ * one has reserved but not written. Only an NMI could nest, or a hit in the pool's own code.
  */
 static bool push(struct kretprobe_instance *ri, struct return_chunk *chunk)
 {
@@ -243,7 +243,7 @@ static void grow_pools(struct work_struct *work)
 	struct return_pool *pool, *next;
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&low_pools), low) {
-		/* Without memory now, the next call may ask again. No size is negative. */
+		/* Without memory, allow the next call to ask again: no @nr is negative. */
 		if (pool->nr < INSTANCES_MAX && pool_grow(pool, NULL, pool->nr))
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
 	}
@@ -302,9 +302,9 @@ static void put_spares_back(struct return_pool *pool)
 }
 
 /*
- * Wait until all requests for more instances are served, a grace period after the last
- * hit. Queue the work: the CPU that has to wake the worker, for another pool, may not
- * have done so yet.
+ * Wait until all requests for more instances are served. Called a grace period after the last
+ * hit. Queue the work here: only the first request, perhaps for another pool, wakes the
+ * worker, and its CPU may not have done so yet.
  */
 void kretprobe_pools_settle(void)
 {
@@ -448,8 +448,8 @@ void kretprobe_pool_destroy(struct kretprobe *rp)
 static void ask_for_more(struct return_pool *pool)
 {
 	/*
-	 * Read @nr_asked first: if it is still the same in the cmpxchg, @nr is not from before
-	 * the pool has last grown, and the pool is on no list.
+	 * Read @nr_asked first: if it is unchanged at the cmpxchg, @nr was read after the pool
+	 * last grew, and the pool is on no list.
 	 */
 	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
@@ -507,8 +507,8 @@ struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
 /*
- * Follow no call from here: if its return probe is being unregistered as well, it would
- * end here again, and so on.
+ * Follow no call that wake_workers() makes: if its return probe is being unregistered as
+ * well, the return of that call would lead here again, and so on.
  */
 static void take_back_late(struct kretprobe_instance *ri)
 {

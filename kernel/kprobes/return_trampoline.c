@@ -224,7 +224,7 @@ static void report_lost(struct llist_node *node, void *frame_pointer)
 
 NOKPROBE_SYMBOL(report_lost);
 
-/* Unwinders find the address in its place, or by the instance until that is gone. */
+/* Unwinders find the address where it is restored, or by its instance, which goes later. */
 static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret_addr)
 {
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
@@ -317,8 +317,8 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame_p
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
 /*
- * preempt_enable() would call into the scheduler even with interrupts off, which
- * refuses; a return probe on that function would recurse without end.
+ * preempt_enable_notrace() would call the scheduler even with interrupts off. The scheduler
+ * returns at once then, but a return probe on the function called would recurse without end.
  */
 static __always_inline void allow_preemption(void)
 {

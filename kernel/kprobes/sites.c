@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that static keys and static calls rewrite in place. Their own predicates scan all
- * of their tables, so ask these only if the index has a site nearby.
+ * Text that static keys and static calls rewrite in place. The predicates of jump labels and
+ * of static calls scan whole tables, so call them only if the index has a site nearby.
  */
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -47,7 +47,7 @@ bool kprobe_has_sites(unsigned long start, unsigned long end)
 	const unsigned long reach = MAX_INSN_SIZE * sizeof(kprobe_opcode_t);
 	const unsigned long *first;
 
-	/* An error counts as true: without an index their own predicates decide. */
+	/* An error counts as true: without an index the predicates of both decide. */
 	return kprobe_index_find(&sites, start, start - reach + 1, end, &first);
 }
 

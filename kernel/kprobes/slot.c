@@ -282,8 +282,8 @@ kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 
 /**
  * kprobe_publish_optinsn_slot() - let kprobe_optinsn_slot_of() find a slot
- * @slot: the slot, when it and all that it leads to is written; it may be published
- *	already
+ * @slot: the slot; it and all that it leads to has been written, and it may have been
+ *	published before
  *
  * Context: Process context, may sleep.
  */
@@ -315,7 +315,7 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  * @addr: an address, which may be stale, from a slot given back long ago
  *
  * free_optinsn_slot() hides the slot from here. The point that owns it is freed a grace
- * period after that, see kprobe_points_free().
+ * period after that, see free_left_points().
  *
  * Context: Any, with RCU watching. The slot and its owner stay until the caller's
  * rcu_read_unlock(), or for as long as the caller runs in the slot itself.

@@ -24,7 +24,7 @@ static const char * const point_state_names[] = {
 static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
 
 /*
- * Where each state may go next:
+ * The legal steps:
  *
  *   NEW          -> DISARMED      published in the table, text untouched
  *   NEW          -> DEAD          given up before it was published
