@@ -23,9 +23,9 @@ static const struct kprobe_area areas[] __initconst = {
 };
 
 /*
- * The trap's entry and exit code calls these, so a hit would recurse without end. What it
- * calls of lockdep is in the core's list. __memset() is here because counting preemption
- * may walk the stack for the caller's caller.
+ * The trap's entry and exit code calls these, so a hit would recurse without end. The core's
+ * list has the functions of lockdep that it calls. __memset() is here because counting
+ * preemption may walk the stack for the caller's caller.
  */
 static const char * const traps_call[] __initconst = {
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN

@@ -36,7 +36,10 @@ static __always_inline bool can_stay(const struct pt_regs *regs, unsigned long p
 	return !((regs->pstate ^ pstate) & ~PSR_FLAGS);
 }
 
-/* Continue at @copy, or return 0 if that takes kprobe_detour_leave(), which releases the room. */
+/*
+ * Return @copy to continue there, or 0 if only kprobe_detour_leave() can. That releases the
+ * room, so it skips the instructions at @copy that do.
+ */
 static __always_inline unsigned long go_on(const __le32 *copy, struct pt_regs *regs,
 					   unsigned long pstate)
 {
@@ -73,7 +76,7 @@ static unsigned long go_on_simulated(struct detour *d, struct pt_regs *regs, uns
 
 NOKPROBE_SYMBOL(go_on_simulated);
 
-/* Have the second copy run, as kprobe_enter_post_copy() does in a trap. */
+/* Mask interrupts and continue at the second copy, as kprobe_enter_post_copy() in a trap. */
 static unsigned long enter_post(struct detour *d, struct pt_regs *regs, unsigned long pstate)
 {
 	unsigned long place = go_on(d->post, regs, pstate);

@@ -152,8 +152,8 @@ static int prepare_simulation(struct kprobe *p)
 
 /*
  * Two words for ftrace's trampoline may precede a function that ftrace can attach
- * to, and one word with its type a function that is called by pointers. kallsyms
- * counts them to the symbol before.
+ * to, and one word with its type a function that is called by pointers. For kallsyms
+ * they belong to the symbol before.
  */
 bool kprobe_is_before_function(unsigned long addr)
 {

@@ -16,7 +16,7 @@
 
 /*
  * __cpu_suspend_enter() returns twice: after it has saved the state, and after the CPU has
- * woken up. The others do not return in that case, or return while RCU does not watch.
+ * woken up. The others do not return when the CPU wakes up, or return while RCU does not watch.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 #ifdef CONFIG_CPU_PM

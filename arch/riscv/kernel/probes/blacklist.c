@@ -25,7 +25,7 @@ static const char * const not_in_a_trap[] __initconst = {
 #ifdef CONFIG_SHADOW_CALL_STACK
 	/* A label inside of handle_exception(). */
 	"_skip_scs",
-	/* Has other values in the shadow stack pointer meanwhile. */
+	/* Runs with the shadow call stack pointer of another stack. */
 	"call_on_irq_stack",
 #endif
 	/* Writes breakpoints, perhaps in two halves. */

@@ -14,6 +14,7 @@
  *	copy.c		out-of-line copies, and the return from them
  *	ftrace.c	sharing the ftrace site of a function
  *	return.c	return probes
+ *	fault.c		addresses that fault handlers see
  *	entry.S		the entry code of detours and diverted returns
  *
  * Optimized probes, which have a jump in place of the breakpoint:

@@ -8,7 +8,7 @@
 
 #include "common.h"
 
-/* Unlike arch_kprobe_leave_copy(), do so whether or not there is a fixup. */
+/* Unlike arch_kprobe_leave_copy(), move a fault whether or not it has a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)
 {
 	regs->epc = kprobe_detour_insn_pc(regs->epc);

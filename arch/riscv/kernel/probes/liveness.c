@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Liveness: analysis of a whole function before a jump is put into it, for its
- * branch targets, see branches.c, and for the registers that are free at each of
- * its instructions.
+ * Liveness: a whole function is analysed before a jump is put into it. branches.c
+ * finds its branch targets, and this file the registers that are free at each of its
+ * instructions.
  *
  * A register is free, or dead, at an instruction if every path from there writes
  * it before it reads it. Between functions the calling convention is relied on: a

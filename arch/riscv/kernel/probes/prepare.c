@@ -86,7 +86,7 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 	return 0;
 }
 
-/* The last scan, to continue from if the next probe is behind in the same function. */
+/* The last scan: continue from there if the next probe is behind it in the same function. */
 static struct {
 	unsigned long serial;
 	unsigned long addr;

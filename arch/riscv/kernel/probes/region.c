@@ -12,7 +12,7 @@
  * - By having been there when the jump was written, or between its two instructions
  *   when it was removed. Text is written while all CPUs are stopped; a CPU stops where
  *   a task calls the scheduler or is preempted; see below.
- * - By a branch, an exception fixup or a static key: see liveness.c.
+ * - By a branch, an exception fixup or a static key: see branches.c.
  * - By returning from a call inside. The callee may sleep.
  * - By returning to an instruction that faulted. Only faults on user memory may sleep,
  *   and every access to user memory has an exception table entry.

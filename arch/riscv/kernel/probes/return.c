@@ -13,8 +13,9 @@
 #include "common.h"
 
 /*
- * __switch_to() returns on another stack than it was called on, __cpu_suspend_enter() returns
- * again at resume. The others do not return in that case, or return while RCU does not watch.
+ * __switch_to() returns on another stack than it was called on, and __cpu_suspend_enter()
+ * returns again at resume. The others do not return at a resume, or return while RCU does not
+ * watch.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to" },

@@ -32,8 +32,8 @@ struct window {
 
 /*
  * Return the parcels at @addr with COVER parcels readable in front of them, or NULL. This
- * and the functions below are inlined: they are called thousands of times per function,
- * and would be slow if they were functions with a probe each.
+ * and the functions below are inlined: they run thousands of times for each function that is
+ * analysed, and would be slow if they were functions and probed themselves.
  */
 static __always_inline const u16 *window_at(struct window *window, unsigned long addr,
 					    unsigned long end)

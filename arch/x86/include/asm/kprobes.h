@@ -78,7 +78,7 @@ typedef u8 kprobe_opcode_t;
 /* preempt_count(); only its context bits are used. */
 #define arch_hit_context()	raw_cpu_read_4(pcpu_hot.preempt_count)
 
-/* How much the exception of a breakpoint adds to preempt_count(). */
+/* The exception of a breakpoint adds this to preempt_count(). */
 #define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 
 /* kprobe_ftrace_handler() calls kprobe_ftrace_claims(). */
@@ -135,15 +135,15 @@ struct arch_specific_insn {
  * @copy_at: for each offset, where in the slot the copy of the instruction that starts
  *	there is, 0 when none starts there
  * @lead: offset of the probe
- * @size: bytes of the jump, 0 while there is no detour; written last, so that lockless
- *	readers that see it also see the layout, which does not change then
+ * @size: bytes of the jump, 0 until a detour has been prepared; written last, so that
+ *	lockless readers that see it also see the layout, which does not change any more
  * @len: bytes of the instructions that the detour has copies of
  * @back: where in the slot the jump back is
  * @enter: where in the slot the copies of the instructions before the probe end, 0 when
  *	there are none
- * @post: where in the slot a hit with a post_handler goes on: DETOUR_POST_RETURN when the
+ * @post: where in the slot a hit with a post_handler continues: DETOUR_POST_RETURN when the
  *	instruction is emulated, else the post way, or 0 when there is none
- * @traps: what can be branched or returned to: the jump has breakpoints there
+ * @traps: places that can be branched or returned to: the jump has breakpoints there
  * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
  * @guarded: a trap at one of these instructions continues at its copy

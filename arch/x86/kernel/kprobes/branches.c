@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Branches in a function: which of its instructions are reached in another way than from
- * the instruction before.
+ * Branches in a function: which of its instructions are reached other than by running on
+ * from the instruction before.
  *
  * The branches of the function and of its cold part are decoded. An index has the targets
  * of exception fixups and of static keys. Unknown code may branch back to any
@@ -84,9 +84,9 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
- * Mostly this is a call in tail position, and goes to the start of a function. But there
- * may be a jump table behind it, also in assembly code. With IBT all possible targets are
- * marked, see is_landing_pad().
+ * An indirect jump is mostly a tail call, which goes to the start of a function. But it may
+ * also use a jump table, in C or in assembly code. With IBT all possible targets are marked,
+ * see is_landing_pad().
  */
 static bool may_be_jump_table(struct insn *insn, unsigned long target)
 {
@@ -240,7 +240,7 @@ static __always_inline bool is_padding(struct code *code)
 	       !kprobe_on_debuggers_breakpoint(code->at);
 }
 
-/* The same for text that has been searched and has no probe ahead. */
+/* Skip padding in text that search_probes() has searched, where no probe is ahead. */
 static void skip_searched(struct code *code)
 {
 	unsigned long end = min(code->end, code->searched - code->lead_max);
@@ -291,8 +291,8 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 
 	for (skip_padding(&code); !ret && code.at < code.end; skip_padding(&code)) {
 		/*
-		 * Zeros pad the last function; the last byte of an odd number does not
-		 * decode.
+		 * Zeros pad the last function. Two decode as an instruction, so the last of
+		 * an odd number does not.
 		 */
 		if (decode_next(&insn, buf, &code))
 			return memchr_inv((void *)code.at, 0, end - code.at) ? -EILSEQ : 0;
@@ -368,7 +368,7 @@ static int find_listed(struct function_map *map)
 
 	for (; nr; nr--)
 		note_target(map, *target++);
-	/* Assembly code whose start is a fixup may share its inside with other functions. */
+	/* Other functions may branch into assembly code that begins at a fixup. */
 	if (test_bit(0, map->targets))
 		map->indirect = true;
 

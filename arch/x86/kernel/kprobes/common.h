@@ -3,21 +3,28 @@
  * Declarations that the files of the x86 port share, and the macros for saving registers,
  * which arch/x86/kernel/rethook.c uses in its trampoline.
  *
- * A hit, in the order in which it passes through the files:
+ * The files:
  *
- *	poke.c		text written
- *	trap.c		breakpoints written and hit, handlers called
+ *	poke.c		writing text
+ *	trap.c		writing breakpoints, and handling their hits
  *	blacklist.c	where no breakpoint may be
  *	prepare.c	at registration: is this an instruction, may it be probed?
  *	decode.c	which instructions are refused or emulated
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, and the way out of it
+ *	thunk.c		copies that have to go through a thunk
  *	branches.c	the branches in a function
  *	region.c	may a jump cover the text behind the probe?
- *	opt.c		jumps written, and detours taken
+ *	opt.c		preparing, writing and removing jumps
+ *	place.c		where a detour can be
+ *	emit.c		the contents of a detour
+ *	chain.c		several probes in the region of one jump
+ *	detour.c	maps between the probed code and a detour
+ *	detour_hit.c	hits by a jump: the part that entry.S leaves to C
  *	where.c		the original of an address in a copy or a detour
- *	thunk.c		copies that have to go through a thunk
- *	entry.S		the landing places of copies, detours and diverted returns
+ *	ftrace.c	hits on ftrace sites
+ *	return.c	functions whose return must not be diverted
+ *	entry.S		the entry points for copies, detours and diverted returns
  *
  * The kernel's mitigations of wrong predictions hold for probed code as well:
  *
@@ -237,7 +244,7 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	/* A single byte, which is written once, and only read like this. */
+	/* A plain load of a byte cannot tear; WRITE_ONCE() stores it. */
 	if (likely(!data_race(optinsn->guarded)) || !optinsn->copy_at[at])
 		return 0;
 
@@ -305,14 +312,14 @@ static __always_inline bool detour_is_guarded(struct kprobe *p)
 
 #endif /* CONFIG_OPTPROBES */
 
-/* A handler that was called with @ip may have set an ip in the middle of a jump. */
+/* A handler that was called at @ip may have set another one, in the middle of a jump. */
 static __always_inline void follow_handler(struct pt_regs *regs, unsigned long ip)
 {
 	if (unlikely(regs->ip != ip))
 		kprobe_detour_enter(regs->ip, regs);
 }
 
-/* The instruction of @p may have done so too, if the jump is its own. */
+/* The instruction of @p may also lead there, if the jump is that of @p. */
 static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
 {
 	unsigned long ip = regs->ip;

@@ -3,14 +3,14 @@
  * Copies of probed instructions, and the ways out of them.
  *
  * A slot holds two copies of one instruction. Behind the first is a jump back
- * to the original code: once there, the hit is over. Behind the second is a
- * jump to kprobe_post_entry, which calls the post_handler.
+ * to the original code. Behind the second is a jump to kprobe_post_entry, which
+ * calls the post_handler.
  *
- * The first copy runs with nothing held: the task may be preempted in it, even
- * migrate, and an RCU-tasks grace period keeps the slot until it has left. The
- * second runs with interrupts off and the probe current, so that the hit stays
- * on its CPU and is the only one there between the handlers; an NMI that hits
- * a probe meanwhile runs the first copy of that one.
+ * The first copy runs after the hit has ended: the task may be preempted in it,
+ * even migrate, and an RCU-tasks grace period keeps the slot until it has left.
+ * The second runs with interrupts off and the probe current, so that the hit
+ * stays on its CPU and is the only one there between its handlers: a hit in an
+ * NMI meanwhile counts as missed.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -167,8 +167,8 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
 /*
- * The same for an instruction that comes back only by a fixup, which calls the
- * post_handler. The hit is over.
+ * Leave the trap for the second copy of an instruction whose emulation has failed, so that the
+ * CPU faults there. The hit is over; if the fault has a fixup, that calls the post_handler.
  */
 void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
 {

@@ -14,7 +14,7 @@
 #define CS_PREFIX	0x2e
 #define PUSH_IMM32_SIZE	5
 
-/* How the detour executes an instruction. */
+/* The ways in which a detour executes an instruction. */
 enum region_kind {
 	REGION_PLAIN,		/* copied as it is */
 	REGION_JCC,		/* with a wider displacement */

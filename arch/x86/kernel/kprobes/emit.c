@@ -7,8 +7,8 @@
  * the post way. On 64 bits the detour itself begins and ends struct pt_regs, because
  * there it can restore the stack pointer last, to any value. Behind that are copies of
  * the instructions that the jump covers, and a jump behind the last of them. The copies
- * cannot tell that they run elsewhere: emit_insn() encodes anew what depends on the
- * place. In particular a call pushes the address behind the original, so no task sleeps
+ * cannot tell that they run elsewhere: emit_insn() re-encodes what depends on the
+ * address. In particular a call pushes the address behind the original, so no task sleeps
  * with the address of a detour on its stack. A jump that begins before its probe leads to
  * copies of the instructions before the probe, which end in a jump to the call.
  */

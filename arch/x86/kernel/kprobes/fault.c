@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-/* Unlike arch_kprobe_leave_copy(), whether or not there is a fixup. */
+/* Unlike arch_kprobe_leave_copy(), move a fault whether or not it has a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)
 {
 	kprobe_detour_leave_copy(regs, true);

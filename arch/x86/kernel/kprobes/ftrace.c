@@ -76,7 +76,10 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* Code that runs before the probe is current is not traced; later hits are missed. */
+	/*
+	 * This cannot recurse: code that runs before the probe is current is not traced, and
+	 * later hits are missed.
+	 */
 	guard(preempt_notrace)();
 	if (likely(!kprobe_ftrace_disabled))
 		call_from_site(ip, ops, ftrace_get_regs(fregs));

@@ -22,7 +22,7 @@ unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 	return op->optinsn.lead;
 }
 
-/* Returns 0 as long as no detour has another lead. */
+/* Returns 0 until a jump begins before its probe. */
 unsigned int arch_jump_lead_max(void)
 {
 	/* Pairs with the release in note_lead(). */
@@ -199,7 +199,7 @@ void arch_unguard_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.guarded, false);
 }
 
-/* Tell perf that a jump was written or removed; before or after that the guards are there. */
+/* Tell perf that a jump has replaced the guarded text, or that text the jump. */
 static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
 	void *addr = (void *)jump_addr(&op->kp);

@@ -80,7 +80,7 @@ int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsig
 	return 0;
 }
 
-/* The instruction probed last: the next one may be behind it in its function. */
+/* The instruction probed last: start there if the next one is behind it in its function. */
 static struct {
 	unsigned long serial;
 	unsigned long addr;

@@ -213,7 +213,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		region->calls |= BIT(ri->at);
 }
 
-/* The region has all instructions that start before this, for a jump of @size bytes. */
+/* For a jump of @size bytes, the region has all instructions that start before this offset. */
 static unsigned int region_reach(const struct region *region, unsigned int size)
 {
 	return max(size, region->lead + 1U);

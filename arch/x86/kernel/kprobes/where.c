@@ -3,7 +3,7 @@
  * An address in a copy or a detour stands for one in the probed code. These functions
  * tell which one:
  *
- *	who asks			what			answer
+ *	caller				function		answer
  *	unwinders			arch_kprobe_original_ip	where it would be
  *	  and for the stack there	arch_kprobe_original_sp
  *	  and for a trap's registers	arch_kprobe_regs_ip	behind the last that is done
@@ -83,8 +83,8 @@ NOKPROBE_SYMBOL(arch_kprobe_regs_ip);
  * @ip: an instruction pointer
  *
  * Context: Any, with RCU watching.
- * Return: the address in the probed code that a copy at @ip stands for; @ip
- * itself when it is not in a copy.
+ * Return: the address in the probed code that a copy or a detour at @ip stands
+ * for; @ip itself when it is in neither.
  */
 unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
