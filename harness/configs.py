@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernels we boot: fragments of harness/kconfig/, and what each is there to show."""
+"""The kernels we boot: fragments of harness/kconfig/, and the purpose of each."""
 from dataclasses import dataclass
 
 from .paths import HARNESS
@@ -44,7 +44,7 @@ class Config:
     memory: int = 512       # MiB
     cpus: int = 2
     slow: int = 1           # factor on every time limit
-    # What of guesttest runs.
+    # The parts of guesttest that run.
     parts: tuple = ("kunit", "scripts", "toggle", "selftests")
     quick: tuple = ()       # of the parts, those of ./kp test quick
     racing: tuple = (15,)       # seconds for each of guesttest.RACING, or the first
@@ -62,7 +62,7 @@ class Config:
 
     @property
     def packages(self):
-        """What it takes to build and to boot it."""
+        """The packages that building and booting it needs."""
         return (self.arch.packages + (LLVM if self.llvm else ()) + (DEBIAN_PACKAGES if self.base else ()) +
                 (CLIENTS_PACKAGES if "clients" in self.parts else ()))
 
@@ -72,12 +72,12 @@ class Config:
 
     @property
     def extras(self):
-        """Do its tests take modules and programs?"""
+        """Whether its tests need modules and programs."""
         return self.parts != ("kunit",)
 
     @property
     def clients(self):
-        """Has it a network, and BPF?"""
+        """Whether it has a network, and BPF."""
         return not {"beside", "clients"}.isdisjoint(self.parts)
 
     @property
@@ -87,15 +87,15 @@ class Config:
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
-# Of several sockets the kernel expects clocks of their own; the emulator has one for all. And
-# it expects ticks of a timer within milliseconds, which a busy host may not give.
+# With several sockets the kernel expects a clock in each; the emulator has one for all. It also
+# expects timer ticks within milliseconds, for which a busy host may be too slow.
 CLOCKS = ("tsc=reliable", "no_timer_check")
 
 X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
               ("qemu-system-x86_64", "-cpu", "max"), args=CLOCKS,
               suites=("fprobe_test", "longest-symbol"))
 
-# The kernel knows no AMD processor of 32 bits, which max would be, that is for SMP.
+# The CPU model "max" would be a 32-bit AMD processor, and the kernel supports none with SMP.
 I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
             ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"), args=CLOCKS,
             suites=("fprobe_test", "longest-symbol"), debian="i386",
@@ -122,11 +122,11 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
                  "dynevent/add_remove_uprobe.tc"),
              packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
                        "qemu-system-data"),
-             # While text is written all CPUs wait for that, and translate nothing. In one thread
-             # each of them would wait for a tenth of a second.
+             # While text is written, all CPUs wait and translate nothing. With one thread for
+             # all of them, each would wait for a tenth of a second.
              race_threads="multi",
-             # The firmware sometimes starts a second CPU where the first one started, which
-             # clears what that has in memory.
+             # The firmware sometimes starts the second CPU at the entry of the first one, which
+             # clears the memory that the first one uses.
              boots=3)
 
 # The kernel's own ports, which keep their files. Little is known here of their guests.
@@ -178,9 +178,9 @@ def port(arch, **more):
     return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
 
 
-# Tested when they are named only: 32 bits without preemption, KUnit on our core with the
-# kernel's own ports, where a compiler makes what others do not, fault handlers in the
-# detours of RISC-V, and what Debian configures, which takes three times as long to build.
+# Tested only by name: 32 bits without preemption, KUnit on our core with the kernel's own
+# ports, code that only some compilers generate, fault handlers in the detours of RISC-V, and
+# Debian's configuration, which takes three times as long to build.
 BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
@@ -188,13 +188,13 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(X86_64, "kmsan", memory=2048, slow=6, racing=(15, 10), parts=("kunit", "toggle"),
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
-           # What Debian has for users of probes, in a file system of its own.
+           # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",)),
-           # The other processor counts how deep calls are, as its returns need that.
+           # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle", "scale"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
 
-# Those in which costs are compared with the kernel's own, see bench.py.
+# Kernels for comparing costs with the kernel's own kprobes, see bench.py.
 BENCH = [
     Config(X86_64, "bench-none", options="bench"),
     Config(X86_64, "bench-preempt", options="bench"),

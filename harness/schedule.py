@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is built and what boots when, and what there is no time for."""
+"""The order of builds and boots of a complete test, and what to skip when time runs out."""
 import collections
 import concurrent.futures
 import threading
@@ -8,10 +8,10 @@ import traceback
 
 from . import guesttest, ports, ui
 
-# These come when all else has been done with the kernels that are there.
+# These parts run when all other parts of the kernels built so far are done.
 LAST = ("beside", "sweep", "faults", "selftests")
 LONG = 10 * 60      # seconds that such a part, or a kernel's build, may take
-GRACE = 20          # minutes for what has begun, that a guest which hangs keeps no result from being told
+GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 
 
 def in_turn(guests):
@@ -25,32 +25,32 @@ def in_turn(guests):
 
 
 class Schedule:
-    """Two hands for two CPUs: one builds kernels and compiles ports, the other boots what is
-    built. A guest keeps no two CPUs busy, so when all is built both boot guests."""
+    """Two threads for two CPUs: one builds kernels and compiles ports, the other boots guests.
+    A guest does not keep two CPUs busy, so when everything is built both threads boot guests."""
 
     def __init__(self, source, results, minutes=None, quick=False):
         self.source, self.results, self.minutes, self.quick = source, results, minutes, quick
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
         self.changed = threading.Condition()
-        self.builds = collections.deque()   # of each its label and what to call
+        self.builds = collections.deque()   # label, function and arguments of each
         self.first, self.last = collections.deque(), collections.deque()    # calls of part()
         self.building = True
 
     def is_over(self, need=0):
-        """Is there no more time, or less than the seconds @need?"""
+        """Whether there is no time left, or less than @need seconds."""
         return self.end is not None and self.end - time.monotonic() <= need
 
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
 
     def fail(self, name, error):
-        """Of what is no failure of ours to foresee, tell where it came from."""
+        """Reports a failure; an unexpected exception with its traceback."""
         known = isinstance(error, ui.Failure)
         self.results.fail(name, str(error) if known else "".join(traceback.format_exception(error)))
 
     def attempt(self, name, job, *what):
-        """All that is to be done is done, whatever becomes of it."""
+        """Runs a job; a failure is reported and does not prevent later jobs."""
         try:
             job(*what)
         except Exception as error:
@@ -64,7 +64,7 @@ class Schedule:
             self.attempt(label, guesttest.PARTS[name], config, made, modules, self.results)
 
     def kernel(self, config, made):
-        """Builds, and leaves the parts to whoever has a hand free."""
+        """Builds a kernel, and queues its parts for the next free thread."""
         if self.is_over(LONG):
             self.skip(config.label)
             return
@@ -84,7 +84,7 @@ class Schedule:
         self.results.ok(f"{port.label} builds")
 
     def build(self):
-        """All that is to be built, one after the other."""
+        """Runs all builds, one after the other."""
         while self.builds and not ui.STOP.is_set():
             label, job, *what = self.builds.popleft()
             self.attempt(f"{label} builds", job, *what)
@@ -93,7 +93,7 @@ class Schedule:
             self.changed.notify_all()
 
     def boot(self):
-        """Guests, until none is left and none can come."""
+        """Boots guests until none is queued and no build can queue another."""
         while not ui.STOP.is_set():
             with self.changed:
                 self.changed.wait_for(lambda: self.first or self.last or not self.building)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What does not fit into ./kp test: more of the same, for longer and from other seeds."""
+"""Tests that do not fit into ./kp test: the same for longer, and from other seeds."""
 import os
 
 from . import configs, guesttest, tree, ui
@@ -8,17 +8,17 @@ from .paths import log_file
 from .results import Results
 
 RANDOM = 300        # seconds of random input
-BOOTS = 200         # of each of these, for what fails once in a hundred
+BOOTS = 200         # of each configuration in BOOTED, to find what fails once in a hundred boots
 BOOTED = ("i386:preempt", "x86_64:preempt")
 
 
 def guests():
-    """All kernels that are tested, those by name only as well."""
+    """All kernels that are tested, including those by name only."""
     return [*configs.CONFIGS, *configs.BY_NAME]
 
 
 def line(name, job, results):
-    """One line for one boot, which is one test here."""
+    """Prints one line for a boot, which counts as one test here."""
     own = Results()
     try:
         job(own)
@@ -29,7 +29,7 @@ def line(name, job, results):
 
 
 def jobs(config, made, modules, seconds, seed):
-    """Yields what each boot is called, and a function of Results that does it."""
+    """Yields the name of each boot, and the function of Results that runs it."""
     if config in configs.BY_NAME:
         yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
         if {"sweep", "toggle"}.isdisjoint(config.parts):
@@ -38,7 +38,7 @@ def jobs(config, made, modules, seconds, seed):
         yield (f"torture, seed {seed}",
                lambda own: guesttest.torture(config, made, modules, own, seconds, seed))
     if config.options == "kprobes":
-        # The one of ./kp test is from seed 1.
+        # The sweep of ./kp test uses seed 1.
         yield (f"sweep, seed {seed + 1}",
                lambda own: guesttest.sweep(config, made, modules, own, seed + 1))
         yield (f"every instruction, seed {seed}",
@@ -54,7 +54,7 @@ def jobs(config, made, modules, seconds, seed):
 
 
 def boots(config, made, modules, results):
-    """The same boot again and again; the log of the first that fails stays."""
+    """Repeats the same boot; keeps the log of the first one that fails."""
     for nr in range(1, BOOTS + 1):
         guesttest.boot_with_returns(config, made, modules, results)
         if results.failures:
@@ -63,7 +63,7 @@ def boots(config, made, modules, results):
 
 
 def kunit_py(arch, source, results):
-    """KUnit the kernel's own way, with what the architecture has by default, unlike here."""
+    """Runs KUnit by kunit.py, with the architecture's default configuration instead of ours."""
     argv = ["tools/testing/kunit/kunit.py", "run", "--kunitconfig", "kernel/kprobes", "--arch", arch.name,
             "--build_dir", tree.base() / "build" / f"kunit-{arch.name}", "--jobs", os.cpu_count(),
             "--make_options", f"CC=ccache {arch.cross}gcc"]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A probe on every function entry, a return probe on each, a probe on what comes
-# behind each entry, thousands of random instructions, and every instruction of hundreds of
+# A probe on every function entry, a return probe on each, a probe on the instruction behind
+# each entry, on thousands of random instructions, and on every instruction of hundreds of
 # functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
-# guest works and checks its results. The text is the same afterwards. Argument: a seed; or
-# "refused", to be told what is refused; or "returns", for return probes only, which then stay;
+# guest works and checks its results. The text must be the same afterwards. Argument: a seed; or
+# "refused", to list what is refused; or "returns", for return probes only, which then stay;
 # or "every", for every instruction of the kernel, some functions at a time.
 #
-# Failures C10, M7, M10, M11, X1, X8, R1, R9: what had them dies on the way, or takes for ever.
+# Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for ever.
 . /kp/lib
 
 SEED=${1:-1}
@@ -33,8 +33,8 @@ work()
 	return $status
 }
 
-# Some of what a CPU runs when it comes up it runs before it can take a breakpoint. Under
-# the checkers torture.sh has CPUs go and come.
+# A CPU that comes up runs some functions before it can take a breakpoint. Under the checkers
+# torture.sh takes CPUs offline and online instead.
 CPU=/sys/devices/system/cpu/cpu1/online
 go_and_come()	{ echo 0 >$CPU && echo 1 >$CPU; }
 
@@ -45,8 +45,8 @@ works()		# NAME
 	[ ! -e $CPU ] || [ $STEP != 1 ] || check "$1: a CPU goes and comes" go_and_come
 }
 
-# What puts CPUs to sleep, and what runs while RCU takes them for idle. The time must be
-# enough for all that is hit on the way.
+# The functions that put CPUs to sleep, and those that run while RCU considers CPUs idle. The
+# time must be enough for all hits on the way.
 sleep_and_wake()
 {
 	echo 30 >$SWEEP/wake && echo freeze >/sys/power/state &&
@@ -100,7 +100,7 @@ told()		# NAME: what kp_sweep has said since the last time
 	by_reason </tmp/refusals | tell "$1: refused "
 }
 
-# Of all nine tenths, and nearly all that no documented rule excludes, if the kernel can tell.
+# Nine tenths of all, and nearly all that no documented rule excludes, if the kernel gives reasons.
 accepted()
 {
 	[ $((10 * $(number accepted))) -gt $((9 * $(number tried))) ] || return
@@ -131,8 +131,8 @@ hits()		# NAME: since the last time
 	check "$1: they were hit" hit
 }
 
-# All that kp_sweep has registered while probes were switched off. A second probe at
-# each address comes with a post_handler, so that what ftrace calls is another, too.
+# Arm all that kp_sweep has registered while probes were switched off. Later a second probe at
+# each address has a post_handler, which makes ftrace call another ftrace_ops as well.
 armed()		# NAME WORK: by_both or works
 {
 	check "$1: probes are armed" all 1
@@ -143,7 +143,7 @@ armed()		# NAME WORK: by_both or works
 # No detour of RISC-V calls post_handlers.
 post_by_jump()	{ [ -e $KNOB ] && [ "$(uname -m)" != riscv64 ]; }
 
-# With "jumps" also after those have become jumps that can.
+# With "jumps", repeat this after all probes that can have a jump have one.
 armed_post()	# NAME [jumps]
 {
 	all 0
@@ -211,7 +211,7 @@ load()		# WHAT MORE-PARAMETERS...
 	sweep_all "$@"
 }
 
-# Why it is refused is for this script, not for the console, which is slow.
+# The reasons of refusals are for this script, not for the console, which is slow.
 dmesg -n 7
 echo N >/sys/module/printk/parameters/ignore_loglevel
 reasons +p
@@ -224,7 +224,7 @@ if [ "$SEED" = refused ]; then
 	rmmod kp_sweep
 	exit
 fi
-# The guest goes down with them.
+# The guest shuts down with these return probes.
 if [ "$SEED" = returns ]; then
 	SEED=1
 	load what=entry
@@ -243,7 +243,7 @@ if [ "$SEED" = every ]; then
 fi
 
 works "no probes"
-# Telling reasons changes the text, too.
+# Dynamic debug changes the text, too.
 reasons -p
 insmod /lib/kp/kp_text.ko start="$START" end="$END" || exit 1
 cat /sys/kernel/debug/kp_text >/tmp/before
@@ -275,9 +275,9 @@ armed "instructions" by_both
 armed_post "instructions" jumps
 rmmod kp_sweep
 
-# By jump only: with a breakpoint at every instruction a guest does nothing else but hits. So
-# the first of them are jumps already when the last are registered. On RISC-V neighbours
-# keep one another's jumps away.
+# By jump only: with a breakpoint at every instruction a guest does nothing but handle hits. So
+# the first probes have jumps already when the last are registered. On RISC-V neighbours
+# prevent one another's jumps.
 if post_by_jump; then
 	all 1
 	knob 1

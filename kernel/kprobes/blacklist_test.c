@@ -50,8 +50,8 @@ static void blacklist_symbols(struct kunit *test)
 }
 
 /*
- * What is reached before a hit is known as one. Some of these are symbols inside of a
- * function, at which it ends for kallsyms.
+ * Code that runs before a hit is recognized as one. Some of these are symbols inside of a
+ * function, which ends there for kallsyms.
  */
 static void blacklist_entries(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way of a point to its jump and back: what starts it, what ends it, and that no hit
- * is lost, doubled or late on the way.
+ * A point gets its jump and loses it again: the reasons for both, and that no hit is lost,
+ * doubled or late meanwhile.
  *
  * Each look at a point compares its state, the flags that mirror it, and the text, which
  * decides what the other two have to be.

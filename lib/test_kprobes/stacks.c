@@ -225,7 +225,7 @@ static void drop_probe(void *kp)
 	unregister_kprobe(kp);
 }
 
-/* The end of a followed return is where a handler's wish to preempt is granted. */
+/* If a return handler requests a preemption, that happens at the end of the trampoline. */
 static void stacktrace_preempted(struct kunit *test)
 {
 	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);

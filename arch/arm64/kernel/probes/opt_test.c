@@ -270,7 +270,7 @@ static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags
 	seen.interrupts = !irqs_disabled();
 }
 
-/* As an access to user memory ends; tells whether it was open before. */
+/* Close user memory as at the end of an access; record whether it was open before. */
 static void close_user_memory(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	seen.posts++;

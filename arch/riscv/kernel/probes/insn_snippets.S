@@ -92,8 +92,8 @@ SYM_FUNC_START(insn_test_run)
 SYM_FUNC_END(insn_test_run)
 
 /*
- * The end of a snippet jumps here, into the middle of a function, so that kprobes takes
- * all registers to be read here: they are.
+ * The end of a snippet jumps here, into the middle of a function, so that kprobes assumes
+ * that all registers are read here, which is true.
  */
 SYM_CODE_START(insn_test_exit)
 	nop
@@ -156,7 +156,7 @@ insn_\name:
 	.popsection
 .endm
 
-/* Not probed, and never compressed. Sets t5, which makes it free before, unless it is read. */
+/* Not probed, and never compressed. Writes t5, which is therefore free before, unless read. */
 .macro END name
 .Lend_\name:
 	.option	push

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions that preempt_test.c interrupts. kprobes takes a label for the end of a function,
- * so preempt_test.c addresses instructions by their number.
+ * Functions that preempt_test.c interrupts. A function ends for kprobes at the next label, so
+ * preempt_test.c addresses instructions by their number.
  */
 #include <linux/linkage.h>
 #include <asm/asm.h>

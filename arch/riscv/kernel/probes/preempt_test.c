@@ -214,7 +214,7 @@ static int block(void *data)
 	return 0;
 }
 
-/* Raw, so that lockdep takes interrupts to be on all the time: they are on at return. */
+/* Raw, so that lockdep considers interrupts on all the time: they are on at return. */
 static int visit(void *data)
 {
 	struct visit *v = data;
@@ -284,7 +284,7 @@ static bool visit_fits(void)
 	return cpu_online(0) && cpu_online(BLOCKED_CPU);
 }
 
-/* What was seen of a task that went on too early proves nothing. */
+/* The result of a task that continued too early proves nothing. */
 static void skip_if_late(struct kunit *test, const struct visit *v)
 {
 	if (READ_ONCE(v->late))

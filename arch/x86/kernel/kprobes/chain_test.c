@@ -318,7 +318,7 @@ static int note_guarded(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* When was the detour of a probe guarded? */
+/* Return the number of detours that were guarded before that of probe @n. */
 static unsigned int guarded_at(unsigned int n)
 {
 	unsigned int i;

@@ -4,8 +4,7 @@
  * file has those that 64 and 32 bits have in common.
  *
  * A snippet starts with random registers, flags, stack and memory, and ends
- * where it runs off its end. It may change anything but the direction to its
- * end, under these rules:
+ * where it runs off its end. It may change anything, under these rules:
  *
  *	%rbx	points into the middle of insn_test_mem
  *	PERCPU_REG is the per-CPU offset of insn_test_percpu

@@ -733,7 +733,7 @@ struct standard {
 	struct brief log[MAX_EVENTS / 2];
 };
 
-/* A snippet in the course of all. Bit N of a mask is for its probe N. */
+/* One snippet in all rounds. Bit N of a mask is for its probe N. */
 struct course {
 	struct insn_probe probe[MAX_INSNS];
 	unsigned int nr_probes;

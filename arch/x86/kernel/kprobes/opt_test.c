@@ -483,7 +483,7 @@ static void opt_neighbour_came_first(struct kunit *test)
 	expect_earlier_neighbour(test, in_opt_branch(opt_branch_second), 0);
 }
 
-/* Its instruction is one of those that the jump covers, even if it is disabled. */
+/* A jump covers the instruction of a disabled neighbour, and makes room when it is enabled. */
 static void expect_disabled_neighbour(struct kunit *test, u8 *inner_addr, unsigned int by_branch)
 {
 	struct subject *outer, *inner;
@@ -676,7 +676,7 @@ static void allow_detours(void *unused)
 	optimize_prepare_detour = arch_prepare_optimized_kprobe;
 }
 
-/* A third probe, without a jump, takes away the jump that keeps another one away. */
+/* A third probe, without a jump, removes the jump that prevents another one. */
 static void opt_lead_makes_way(struct kunit *test)
 {
 	struct subject *lead, *plain, *between;

@@ -150,7 +150,7 @@ static void trap_in_nmi(struct kunit *test)
 
 /* -- single steps, which belong to others -- */
 
-/* Failure X4: probes do not single-step, so the flag for steps of branches stays. */
+/* Failure X4: probes do not single-step, so the flag for stepping by branches stays. */
 static void trap_leaves_btf(struct kunit *test)
 {
 	u64 old, now = 0;
