@@ -93,6 +93,11 @@ for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; 
 			continue
 		fi
 	fi
+	# There the firmware waits for all CPUs to obey a fence, also for one that has just left.
+	if [ $what = move_cpu ] && [ "$(uname -m)" = riscv64 ]; then
+		skip "CPUs leave # the firmware hangs when they do"
+		continue
+	fi
 	if [ $what = move_cpu ] && [ ! -e $CPU3 ]; then
 		skip "CPUs leave # they cannot in this kernel"
 		continue
@@ -113,5 +118,5 @@ say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus) tracers $(wc -l </tmp
 check "functions returned to handlers" [ "$(number returns)" -gt 50 ]
 check "the module came and went" came_and_went /tmp/preys /tmp/prey_bad
 [ ! -s /tmp/switches ] || check "functions were traced" [ -s /tmp/traced ]
-[ ! -e $CPU3 ] || check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
+[ ! -e $CPU3 ] || [ "$(uname -m)" = riscv64 ] || check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
 cat /tmp/prey_bad /tmp/cpu_bad | head -n 10 | tell "out: "
