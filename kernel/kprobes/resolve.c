@@ -82,7 +82,8 @@ static int tell_namesake(void *data, unsigned long addr)
 }
 
 static int resolve_symbol(const char *name, unsigned int offset,
-			  typeof(kprobe_lookup_name) *lookup, unsigned long *addr)
+			  kprobe_opcode_t *(*lookup)(const char *name, unsigned int offset),
+			  unsigned long *addr)
 {
 	struct namesakes found = {};
 
@@ -132,7 +133,8 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
  * address, which need not be the one named.
  */
 static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
-		   typeof(kprobe_lookup_name) *lookup, unsigned long *where)
+		   kprobe_opcode_t *(*lookup)(const char *name, unsigned int offset),
+		   unsigned long *where)
 {
 	unsigned long base = (unsigned long)addr;
 	int ret;
