@@ -245,8 +245,8 @@ fi
 works "no probes"
 # Dynamic debug changes the text, too.
 reasons -p
-insmod /lib/kp/kp_text.ko start="$START" end="$END" || exit 1
-cat /sys/kernel/debug/kp_text >/tmp/before
+load_text || exit 1
+cat $TEXT >/tmp/before
 say "seed $SEED"
 reasons +p
 knob 0
@@ -292,8 +292,5 @@ fi
 
 all 1
 knob 1
-cat /sys/kernel/debug/kp_text >/tmp/after
-check "text is what it was" cmp -s /tmp/before /tmp/after
-diff /tmp/before /tmp/after | grep '^+[0-9a-f]' | tell "differs: "
+check_text
 check "no probe is left" [ -z "$(cat $KPROBES/points)" ]
-rmmod kp_text
