@@ -280,15 +280,22 @@ NOKPROBE_SYMBOL(kprobe_hit_pre_handlers);
  */
 static __always_inline bool member_is_called(struct kprobe *kp)
 {
-	return likely(!hlist_unhashed_lockless(&kp->hlist)) ||
+	/*
+	 * A member that comes or goes meanwhile may be called or not. READ_ONCE() would keep the
+	 * compiler from comparing in memory.
+	 */
+	return likely(!data_race(hlist_unhashed(&kp->hlist))) ||
 	       (!kp->pre_handler && !kprobe_disabled(kp));
 }
 
+/* Walk from node to node, which saves computing each member's address twice. */
 void kprobe_hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
+	struct list_head *members = &point_of(p)->members, *node;
 	struct kprobe *kp;
 
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
+	for (node = READ_ONCE(members->next); node != members; node = READ_ONCE(node->next)) {
+		kp = list_entry(node, struct kprobe, list);
 		if (kp->post_handler && member_is_called(kp))
 			call_post_handler(kp, regs, flags);
 	}
