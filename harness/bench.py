@@ -61,6 +61,11 @@ ROWS = [
     ("unregister one, while 50,000 are armed", "leave-49999"),
     ("register a batch of 1,000 on ftrace sites, each", "sites-register-1000"),
     ("unregister it, each", "sites-unregister-1000"),
+    ("functions of the kernel that can be probed", "attach-functions"),
+    ("register a batch of them all, ms", "attach-ms"),
+    ("unregister it, ms", "detach-ms"),
+    ("the same for ftrace alone, ms", "attach-ftrace-ms"),
+    ("and back, ms", "detach-ftrace-ms"),
     ("others meanwhile: longest wait to register", "wait-probe"),
     ("others meanwhile: longest wait to write text", "wait-text"),
     ("others meanwhile: longest wait of an interrupt, ns", "wait-interrupt"),
@@ -99,8 +104,9 @@ def job(config, name, made, modules, order, **machine):
 
 def measure(config, name, made):
     modules = made.kernel()
-    found = job(config, name, made, modules, f"jobs/bench {' '.join(map(str, MANY[name]))}",
-                cpus=1, threads="single", count=True)
+    found = {}
+    for order in (f"jobs/bench {' '.join(map(str, MANY[name]))}", "jobs/attach"):
+        found |= job(config, name, made, modules, order, cpus=1, threads="single", count=True)
     rounds = job(config, name, made, modules, f"jobs/rounds {CALLS}", threads="single")
     return found | {key: value for key, value in rounds.items()
                     if key.startswith(("ipis-", "stops-"))}

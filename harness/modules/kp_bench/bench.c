@@ -645,6 +645,7 @@ static const struct action {
 	{ "register", run_register },
 	{ "each", run_each },
 	{ "leave", run_leave },
+	{ "attach", run_attach },
 	{ "since", run_since },
 	{ "everywhere", run_everywhere },
 	{ "in-turn", run_in_turn },

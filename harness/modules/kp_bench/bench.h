@@ -33,6 +33,9 @@ struct pt_regs;
 /* A pre_handler that counts its hits. */
 int bench_on_pre(struct kprobe *kp, struct pt_regs *regs);
 
+/* Measure probes on all functions of the kernel, see attach.c. */
+void run_attach(unsigned int unused);
+
 /* Measure how long others wait meanwhile, see others.c, instead of anything else. */
 bool is_watched(void);
 void run_watch(unsigned int unused);
