@@ -305,7 +305,7 @@ asmlinkage unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-static void finish_masked(struct kprobe *p, struct pt_regs *regs)
+static noinline void finish_masked(struct kprobe *p, struct pt_regs *regs)
 {
 	bool enabled = begin_masked();
 
@@ -315,7 +315,7 @@ static void finish_masked(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(finish_masked);
 
-static void finish_detour(struct kprobe *p, struct pt_regs *regs, bool masked)
+static __always_inline void finish_detour(struct kprobe *p, struct pt_regs *regs, bool masked)
 {
 	bool watching = rcu_is_watching_curr_cpu();
 
@@ -328,8 +328,6 @@ static void finish_detour(struct kprobe *p, struct pt_regs *regs, bool masked)
 	if (unlikely(!watching))
 		ct_nmi_exit();
 }
-
-NOKPROBE_SYMBOL(finish_detour);
 
 /*
  * The second copy has run, with interrupts masked: call the post_handlers of @p, with
@@ -372,8 +370,12 @@ static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_re
  */
 asmlinkage unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs)
 {
-	return copy_has_run(&detour->op->kp, regs, (unsigned long)detour->behind,
-			    kprobe_vectors_in_use());
+	unsigned long behind = (unsigned long)detour->behind;
+
+	if (unlikely(kprobe_vectors_in_use()))
+		return copy_has_run(&detour->op->kp, regs, behind, true);
+
+	return copy_has_run(&detour->op->kp, regs, behind, false);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_post);
