@@ -57,6 +57,7 @@
 #include "kprobes/request.h"
 #include "kprobes/return.h"
 #include "kprobes/table.h"
+#include "kprobes/wait.h"
 
 /* Serializes changes of points, of their members and of the global switches. */
 DEFINE_MUTEX(kprobe_mutex);
@@ -90,7 +91,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 
 	/* Running hits may have seen the probes that had joined, and their points. */
 	if (kprobe_requests_any_joined(reqs, nr))
-		synchronize_rcu();
+		kprobe_wait_for_hits();
 	kprobe_points_free(&dead);
 	kprobe_requests_restore(reqs, nr);
 
@@ -263,7 +264,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	if (!any)
 		return;
 
-	synchronize_rcu();
+	kprobe_wait_for_hits();
 	probes_restore(kps, num);
 	kprobe_points_free(&dead);
 }

@@ -37,6 +37,7 @@
 
 #include "ftrace.h"
 #include "point.h"
+#include "wait.h"
 
 /**
  * struct ftrace_user - one of the two ftrace_ops
@@ -368,7 +369,7 @@ bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 static void points_switch_ops(struct list_head *kps, struct ftrace_ops *ops)
 {
 	points_set_ops(kps, ops);
-	synchronize_rcu();
+	kprobe_wait_for_hits();
 }
 
 static int points_move(struct list_head *kps, struct ftrace_user *old, struct ftrace_user *new)

@@ -26,6 +26,7 @@
 #include "point.h"
 #include "state.h"
 #include "table.h"
+#include "wait.h"
 
 #define POINT_TABLE_BITS_MIN	6
 
@@ -261,6 +262,7 @@ int kprobe_points_reserve(unsigned int nr)
 			table_insert(table, point);
 	}
 	rcu_assign_pointer(point_table, table);
+	kprobe_settle_cpus();
 	if (old != &no_points)
 		kvfree_rcu(old, rcu);
 
