@@ -34,6 +34,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/trace_recursion.h>
 
 #include "ftrace.h"
 #include "point.h"
@@ -68,8 +69,18 @@ struct site_hit {
 	const struct ftrace_ops *holder;
 };
 
-/* Indexed by interrupt_context_level(): ftrace does not nest the calls of one level. */
-static DEFINE_PER_CPU(struct site_hit [4], site_hits);
+/*
+ * Indexed by interrupt_context_level(), and by whether a second call may be under way there:
+ * ftrace lets one call in a call of the same level through.
+ */
+static DEFINE_PER_CPU(struct site_hit [4][2], site_hits);
+
+static __always_inline struct site_hit *this_site_hit(void)
+{
+	bool nested = trace_recursion_test(TRACE_LIST_START + TRACE_CTX_TRANSITION);
+
+	return &(*this_cpu_ptr(&site_hits))[interrupt_context_level()][nested];
+}
 
 /* Number of the current move, or of the last one. Changed while no site is moving. */
 static unsigned long move_nr;
@@ -86,7 +97,7 @@ static noinline notrace bool moving_site_claims(const struct kprobe_point *point
 						const struct ftrace_ops *ops,
 						const struct ftrace_ops *holder)
 {
-	struct site_hit *hit = this_cpu_ptr(&site_hits[interrupt_context_level()]);
+	struct site_hit *hit = this_site_hit();
 
 	if (ops_called_first(ops))
 		*hit = (struct site_hit){ point, move_nr, holder };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A site that moves between the two ftrace_ops while two tasks hit it.
+ * Sites that move between the two ftrace_ops while two tasks hit them.
  */
 #include <kunit/test.h>
+#include <linux/array_size.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ftrace.h>
@@ -39,6 +40,12 @@ static noinline void moving_target(void)
 	barrier();
 }
 
+/* Called in a call of moving_target(), which ftrace lets through once. */
+static noinline void nested_target(void)
+{
+	barrier();
+}
+
 /* Keep a site in each ftrace_ops, so that ftrace calls the two always in the same order. */
 static noinline void plain_anchor(void)
 {
@@ -64,12 +71,18 @@ static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long fl
 {
 }
 
+static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
 /* Called between the two ftrace_ops: makes it likely that a site moves while a hit is here. */
 static void notrace take_time(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			      struct ftrace_regs *fregs)
 {
 	unsigned int i;
 
+	nested_target();
 	for (i = 0; i < 10000; i++)
 		cpu_relax();
 }
@@ -90,8 +103,19 @@ static struct kprobe hit_probe = {
 	.pre_handler = count_hit,
 };
 
+static struct kprobe nested_probe = {
+	.addr = (kprobe_opcode_t *)nested_target,
+	.pre_handler = ignore_pre,
+};
+
+/* Makes the sites move. */
 static struct kprobe moving_probe = {
 	.addr = (kprobe_opcode_t *)moving_target,
+	.post_handler = ignore_post,
+};
+
+static struct kprobe nested_moving_probe = {
+	.addr = (kprobe_opcode_t *)nested_target,
 	.post_handler = ignore_post,
 };
 
@@ -169,12 +193,13 @@ static void callers_start(struct kunit *test)
 
 static void keep_moving(struct kunit *test)
 {
+	struct kprobe *kps[] = { &moving_probe, &nested_moving_probe };
 	unsigned int i;
 
 	for (i = 0; i < MOVES; i++) {
-		KUNIT_EXPECT_EQ(test, register_kprobe(&moving_probe), 0);
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
 		usleep_range(5000, 10000);
-		unregister_kprobe(&moving_probe);
+		unregister_kprobes(kps, ARRAY_SIZE(kps));
 		usleep_range(5000, 10000);
 	}
 }
@@ -207,6 +232,7 @@ static void ftrace_moving_site(struct kunit *test)
 	tracer_add(test);
 	probe_add(test, o->last);
 	probe_add(test, &hit_probe);
+	probe_add(test, &nested_probe);
 
 	callers_start(test);
 	keep_moving(test);
