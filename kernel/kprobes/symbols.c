@@ -24,68 +24,40 @@
 #include "point.h"
 
 /**
- * struct sorted_symbol - a symbol of the text of a module
- * @offset: its offset in the text
+ * struct keyed_symbol - a symbol of a module
+ * @key: what it is searched by: its offset in the text, or the hash of its name
  * @index: its index in the symbol table
  */
-struct sorted_symbol {
-	u32 offset;
+struct keyed_symbol {
+	u32 key;
 	u32 index;
 };
 
 /**
- * struct named_symbol - a symbol of a module, found by its name
- * @hash: hash of the name
- * @index: its index in the symbol table
+ * struct sorted_symbols - symbols of a module
+ * @mod: the module, NULL if none are sorted
+ * @kallsyms: its symbol table at the time of sorting
+ * @symbols: sorted by key, then by index
+ * @nr: how many there are
  */
-struct named_symbol {
-	u32 hash;
-	u32 index;
+struct sorted_symbols {
+	const struct module *mod;
+	const struct mod_kallsyms *kallsyms;
+	struct keyed_symbol *symbols;
+	unsigned int nr;
 };
 
-/**
- * struct module_symbols - the symbols of a module's text
- * @mod: the module, NULL if no symbols are sorted
- * @kallsyms: its symbol table at the time of sorting
- * @symbols: sorted by address, then by index
- * @nr: how many there are
- */
-static struct module_symbols {
-	const struct module *mod;
-	const struct mod_kallsyms *kallsyms;
-	struct sorted_symbol *symbols;
-	unsigned int nr;
-} sorted;
-
-/**
- * struct module_names - the names of all symbols of a module
- * @mod: the module, NULL if no names are sorted
- * @kallsyms: its symbol table at the time of sorting
- * @names: sorted by hash, then by index
- * @nr: how many there are
- */
-static struct module_names {
-	const struct module *mod;
-	const struct mod_kallsyms *kallsyms;
-	struct named_symbol *names;
-	unsigned int nr;
-} named;
+/* The symbols of the text by offset, and all symbols by name. */
+static struct sorted_symbols by_offset, by_name;
 
 /* The modules asked about last. Only compare these pointers: the modules may be gone. */
 static const struct module *asked, *asked_name;
 
-static void forget_symbols(void)
+static void forget_sorted(struct sorted_symbols *sorted)
 {
-	sorted.mod = NULL;
-	kvfree(sorted.symbols);
-	sorted.symbols = NULL;
-}
-
-static void forget_names(void)
-{
-	named.mod = NULL;
-	kvfree(named.names);
-	named.names = NULL;
+	sorted->mod = NULL;
+	kvfree(sorted->symbols);
+	sorted->symbols = NULL;
 }
 
 /* Forget the sorted symbols: their module may be about to go. */
@@ -94,8 +66,8 @@ void kprobe_symbols_forget(void)
 	lockdep_assert_held(&kprobe_mutex);
 	asked = NULL;
 	asked_name = NULL;
-	forget_symbols();
-	forget_names();
+	forget_sorted(&by_offset);
+	forget_sorted(&by_name);
 }
 
 static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int index)
@@ -124,19 +96,41 @@ static struct module *settled_module(unsigned long addr)
 	       within_module_mem_type(addr, mod, MOD_TEXT) ? mod : NULL;
 }
 
+static struct keyed_symbol *alloc_symbols(unsigned int room)
+{
+	return kvmalloc_array(room, sizeof(struct keyed_symbol), GFP_KERNEL | __GFP_NOWARN);
+}
+
 static int symbol_cmp(const void *a, const void *b)
 {
-	const struct sorted_symbol *l = a, *r = b;
+	const struct keyed_symbol *l = a, *r = b;
 
-	if (l->offset != r->offset)
-		return l->offset < r->offset ? -1 : 1;
+	if (l->key != r->key)
+		return l->key < r->key ? -1 : 1;
 
 	return l->index < r->index ? -1 : 1;
 }
 
+/* Return the number of symbols whose keys are below @key. */
+static unsigned int symbols_below(const struct sorted_symbols *sorted, u32 key)
+{
+	unsigned int low = 0, high = sorted->nr;
+
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (sorted->symbols[mid].key < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	return low;
+}
+
 /* List the symbols in the text of @mod, @room of them at most. */
 static unsigned int list_symbols(const struct module *mod, const struct mod_kallsyms *kallsyms,
-				 struct sorted_symbol *symbols, unsigned int room)
+				 struct keyed_symbol *symbols, unsigned int room)
 {
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
 	unsigned int i, nr = 0;
@@ -146,7 +140,7 @@ static unsigned int list_symbols(const struct module *mod, const struct mod_kall
 		unsigned long offset = kallsyms_symbol_value(&kallsyms->symtab[i]) - start;
 
 		if (offset < mod->mem[MOD_TEXT].size && symbol_counts(kallsyms, i))
-			symbols[nr++] = (struct sorted_symbol){ offset, i };
+			symbols[nr++] = (struct keyed_symbol){ offset, i };
 	}
 
 	return nr;
@@ -166,42 +160,25 @@ static unsigned int count_symbols(unsigned long addr)
 static void sort_symbols(unsigned long addr)
 {
 	unsigned int room = count_symbols(addr);
-	struct sorted_symbol *symbols;
+	struct keyed_symbol *symbols;
 	struct module *mod;
 
-	forget_symbols();
-	symbols = room ? kvmalloc_array(room, sizeof(*symbols), GFP_KERNEL | __GFP_NOWARN) : NULL;
+	forget_sorted(&by_offset);
+	symbols = room ? alloc_symbols(room) : NULL;
 	if (!symbols)
 		return;
 
 	scoped_guard(preempt) {
 		mod = settled_module(addr);
 		if (mod) {
-			sorted.kallsyms = rcu_dereference_sched(mod->kallsyms);
-			sorted.nr = list_symbols(mod, sorted.kallsyms, symbols, room);
+			by_offset.kallsyms = rcu_dereference_sched(mod->kallsyms);
+			by_offset.nr = list_symbols(mod, by_offset.kallsyms, symbols, room);
 		}
 	}
 	if (mod)
-		sort(symbols, sorted.nr, sizeof(*symbols), symbol_cmp, NULL);
-	sorted.mod = mod;
-	sorted.symbols = symbols;
-}
-
-/* Return the number of sorted symbols at or before @offset. */
-static unsigned int symbols_up_to(u32 offset)
-{
-	unsigned int low = 0, high = sorted.nr;
-
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
-
-		if (sorted.symbols[mid].offset <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-
-	return low;
+		sort(symbols, by_offset.nr, sizeof(*symbols), symbol_cmp, NULL);
+	by_offset.mod = mod;
+	by_offset.symbols = symbols;
 }
 
 /* Search the sorted symbols for @addr. Return false if none is at or before it. */
@@ -209,19 +186,19 @@ static bool find_sorted(const struct module *mod, unsigned long addr, struct kpr
 			char *name)
 {
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
-	unsigned int behind = symbols_up_to(addr - start), best;
+	unsigned int behind = symbols_below(&by_offset, addr - start + 1), best;
+	const struct keyed_symbol *symbols = by_offset.symbols;
 
 	if (!behind)
 		return false;
 
 	for (best = behind - 1; best; best--) {
-		if (sorted.symbols[best - 1].offset != sorted.symbols[best].offset)
+		if (symbols[best - 1].key != symbols[best].key)
 			break;
 	}
-	fn->start = start + sorted.symbols[best].offset;
-	fn->end = start + (behind < sorted.nr ? sorted.symbols[behind].offset :
-						mod->mem[MOD_TEXT].size);
-	strscpy(name, symbol_name(sorted.kallsyms, sorted.symbols[best].index), KSYM_NAME_LEN);
+	fn->start = start + symbols[best].key;
+	fn->end = start + (behind < by_offset.nr ? symbols[behind].key : mod->mem[MOD_TEXT].size);
+	strscpy(name, symbol_name(by_offset.kallsyms, symbols[best].index), KSYM_NAME_LEN);
 
 	return true;
 }
@@ -238,22 +215,17 @@ static bool is_asked_again(unsigned long addr)
 }
 
 /*
- * Return @mod, whose symbols are sorted, if it contains @addr. It cannot be freed yet: it
- * was live with kprobe_mutex held, and kprobe_symbols_forget() runs before it goes.
+ * Return the module whose symbols are sorted, if it contains @addr. It cannot be freed yet: it
+ * was live with kprobe_mutex held, and kprobe_symbols_forget() runs before it goes. Preemption
+ * is disabled.
  */
-static const struct module *settled_as_sorted(const struct module *mod,
-					      const struct mod_kallsyms *kallsyms,
-					      unsigned long addr)
+static const struct module *sorted_module(const struct sorted_symbols *sorted, unsigned long addr)
 {
+	const struct module *mod = sorted->mod;
+
 	return mod && within_module_mem_type(addr, mod, MOD_TEXT) &&
 	       mod->state == MODULE_STATE_LIVE &&
-	       rcu_dereference_sched(mod->kallsyms) == kallsyms ? mod : NULL;
-}
-
-/* Return the module that contains @addr, if its symbols are sorted. Preemption is disabled. */
-static const struct module *sorted_module(unsigned long addr)
-{
-	return settled_as_sorted(sorted.mod, sorted.kallsyms, addr);
+	       rcu_dereference_sched(mod->kallsyms) == sorted->kallsyms ? mod : NULL;
 }
 
 /* Return false if the symbols of the module are not sorted. */
@@ -262,7 +234,7 @@ static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *nam
 	const struct module *mod;
 
 	guard(preempt)();
-	mod = sorted_module(addr);
+	mod = sorted_module(&by_offset, addr);
 	if (mod)
 		*found = find_sorted(mod, addr, fn, name);
 
@@ -280,7 +252,7 @@ bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *n
 	if (!is_asked_again(addr))
 		return false;
 	sort_symbols(addr);
-	asked = sorted.mod;
+	asked = by_offset.mod;
 
 	return ask_sorted(addr, fn, name, found);
 }
@@ -290,25 +262,15 @@ static u32 hash_of_name(const char *name)
 	return full_name_hash(NULL, name, strlen(name));
 }
 
-static int name_cmp(const void *a, const void *b)
-{
-	const struct named_symbol *l = a, *r = b;
-
-	if (l->hash != r->hash)
-		return l->hash < r->hash ? -1 : 1;
-
-	return l->index < r->index ? -1 : 1;
-}
-
 /* List the names of all symbols, @room of them at most. */
-static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct named_symbol *names,
+static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct keyed_symbol *symbols,
 			       unsigned int room)
 {
 	unsigned int i, nr = 0;
 
 	for (i = 1; i < kallsyms->num_symtab && nr < room; i++) {
 		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF)
-			names[nr++] = (struct named_symbol){
+			symbols[nr++] = (struct keyed_symbol){
 				hash_of_name(symbol_name(kallsyms, i)), i };
 	}
 
@@ -321,35 +283,30 @@ static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct named
  */
 static void sort_names(const struct module *mod)
 {
-	struct named_symbol *names;
+	struct keyed_symbol *symbols;
 	unsigned int room;
 
-	forget_names();
+	forget_sorted(&by_name);
 	scoped_guard(preempt)
 		room = rcu_dereference_sched(mod->kallsyms)->num_symtab;
-	names = kvmalloc_array(room, sizeof(*names), GFP_KERNEL | __GFP_NOWARN);
-	if (!names)
+	symbols = alloc_symbols(room);
+	if (!symbols)
 		return;
 
 	scoped_guard(preempt) {
-		named.kallsyms = rcu_dereference_sched(mod->kallsyms);
-		named.nr = list_names(named.kallsyms, names, room);
+		by_name.kallsyms = rcu_dereference_sched(mod->kallsyms);
+		by_name.nr = list_names(by_name.kallsyms, symbols, room);
 	}
-	sort(names, named.nr, sizeof(*names), name_cmp, NULL);
-	named.mod = mod;
-	named.names = names;
+	sort(symbols, by_name.nr, sizeof(*symbols), symbol_cmp, NULL);
+	by_name.mod = mod;
+	by_name.symbols = symbols;
 }
 
 /* Are the names of @mod sorted? Preemption is disabled. */
 static bool has_names(const struct module *mod)
 {
-	return mod && mod == named.mod && rcu_dereference_sched(mod->kallsyms) == named.kallsyms;
-}
-
-/* Return the module that contains @addr, if its names are sorted. Preemption is disabled. */
-static const struct module *named_module(unsigned long addr)
-{
-	return settled_as_sorted(named.mod, named.kallsyms, addr);
+	return mod && mod == by_name.mod &&
+	       rcu_dereference_sched(mod->kallsyms) == by_name.kallsyms;
 }
 
 /* Should the names of @mod, which is settled or NULL, be sorted? Preemption is disabled. */
@@ -363,33 +320,17 @@ static bool wants_names(const struct module *mod)
 	return mod && mod == before && !has_names(mod);
 }
 
-/* Return the index of the first sorted name whose hash is not below @hash. */
-static unsigned int first_named(u32 hash)
-{
-	unsigned int low = 0, high = named.nr;
-
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
-
-		if (named.names[mid].hash < hash)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-
-	return low;
-}
-
 /* Return the address of symbol number @n with the name @name, 0 if there are fewer. */
 static unsigned long nth_sorted(const char *name, unsigned int n)
 {
-	const struct mod_kallsyms *kallsyms = named.kallsyms;
+	const struct mod_kallsyms *kallsyms = by_name.kallsyms;
+	const struct keyed_symbol *symbols = by_name.symbols;
 	u32 hash = hash_of_name(name);
 	unsigned int i;
 
-	for (i = first_named(hash); i < named.nr && named.names[i].hash == hash; i++) {
-		if (!strcmp(symbol_name(kallsyms, named.names[i].index), name) && !n--)
-			return kallsyms_symbol_value(&kallsyms->symtab[named.names[i].index]);
+	for (i = symbols_below(&by_name, hash); i < by_name.nr && symbols[i].key == hash; i++) {
+		if (!strcmp(symbol_name(kallsyms, symbols[i].index), name) && !n--)
+			return kallsyms_symbol_value(&kallsyms->symtab[symbols[i].index]);
 	}
 
 	return 0;
@@ -420,14 +361,14 @@ unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, uns
 	bool wanted;
 
 	scoped_guard(preempt) {
-		mod = named_module(addr) ?: settled_module(addr);
+		mod = sorted_module(&by_name, addr) ?: settled_module(addr);
 		wanted = wants_names(mod);
 	}
 	if (wanted)
 		sort_names(mod);
 
 	guard(preempt)();
-	if (named_module(addr))
+	if (sorted_module(&by_name, addr))
 		return nth_sorted(name, n);
 	mod = __module_text_address(addr);
 
