@@ -358,6 +358,8 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 static inline void kprobe_ftrace_kill(void) { }
 #endif
 
+int arch_trampoline_kprobe(struct kprobe *p);
+
 #ifdef CONFIG_KRETPROBES
 
 /* kernel/kprobes/return.c */
@@ -365,8 +367,6 @@ int register_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobe(struct kretprobe *rp);
 void unregister_kretprobes(struct kretprobe **rps, int num);
-
-int arch_trampoline_kprobe(struct kprobe *p);
 
 /* A port that blacklists functions defines the array; the others define the size as 0. */
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
@@ -401,9 +401,9 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 
 /**
  * get_kretprobe_retaddr() - where a followed call returns to
- * @ri: the followed call, as handed to a handler
+ * @ri: the followed call, as handed to the return handler
  *
- * Context: Any.
+ * Context: Any, but not in an entry_handler, which runs before the address is noted.
  * Return: the real address, whatever the return address on the stack says now.
  */
 static __always_inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
@@ -496,6 +496,12 @@ static inline int disable_kretprobe(struct kretprobe *probe)
  */
 #ifndef arch_kprobe_leave_copy
 static inline void arch_kprobe_leave_copy(struct pt_regs *regs) { }
+#elif defined(CONFIG_KPROBES)
+/*
+ * Nothing is left to do: a fault in a copy has been moved to the original, and for one in a
+ * handler the exception table has the fixup, if any.
+ */
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 #endif
 
 #ifdef CONFIG_KPROBES_FAULT_HANDLER

@@ -133,39 +133,32 @@ bool kprobe_hit_put_aside(struct kprobe *p)
 
 NOKPROBE_SYMBOL(kprobe_hit_put_aside);
 
-/**
- * kprobe_hit_interrupt() - begin a hit although another is under way on this CPU
- * @p: the probe that get_kprobe() found
- * @trap_count: what the exception that brought the hit has added to preempt_count()
- *
- * A hit in code that has interrupted the other hit is handled like any other, unless both
- * are at one address. The other hit is put aside until kprobe_hit_resume(). An NMI may do
- * the same at any moment.
- *
- * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
- * Return: true when @p is current now; false when the hit comes from a handler, or
- * while handlers of the same address run.
+/*
+ * A hit in code that has interrupted another hit is handled like any other, unless both are at
+ * one address: the other is put aside until kprobe_hit_resume(). An NMI may do the same at any
+ * moment.
  */
-bool kprobe_hit_interrupt(struct kprobe *p, unsigned int trap_count)
+static bool hit_interrupts(struct kprobe *p, unsigned int trap_count)
 {
 	return hit_was_interrupted(preempt_count() - trap_count) && !hit_is_under_way(p) &&
 	       kprobe_hit_put_aside(p);
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_interrupt);
+NOKPROBE_SYMBOL(hit_interrupts);
 
 /**
  * kprobe_hit_nested() - begin a hit while another is under way, or count it as missed
  * @p: the probe that get_kprobe() found
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
- * Context: As kprobe_hit_interrupt().
- * Return: as kprobe_hit_interrupt(). When false, the caller calls no handler and leaves
+ * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
+ * Return: true when @p is current now; false when the hit comes from a handler, or
+ * while handlers of the same address run. Then the caller calls no handler and leaves
  * the state of the other hit alone: it only executes the instruction.
  */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
 {
-	if (kprobe_hit_interrupt(p, trap_count))
+	if (hit_interrupts(p, trap_count))
 		return true;
 
 	kprobes_inc_nmissed_count(p);
@@ -178,7 +171,7 @@ NOKPROBE_SYMBOL(kprobe_hit_nested);
 /**
  * kprobe_hit_resume() - end a hit that has put another aside
  *
- * Context: As kprobe_hit_interrupt().
+ * Context: As kprobe_hit_nested().
  */
 void kprobe_hit_resume(void)
 {
@@ -213,7 +206,7 @@ void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int tr
 	guard(irqsave)();
 	if (!kprobe_running())
 		hit_begin(p);
-	else if (!kprobe_hit_interrupt(p, trap_count))
+	else if (!hit_interrupts(p, trap_count))
 		return;
 	hit_finish(p, regs, true);
 }

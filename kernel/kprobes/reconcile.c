@@ -5,7 +5,6 @@
  */
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
-#include <linux/memory.h>
 #include <linux/sched.h>
 
 #include "arm.h"

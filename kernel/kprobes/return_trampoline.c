@@ -11,7 +11,6 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/bug.h>
-#include <linux/kallsyms.h>
 #include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>

@@ -34,6 +34,12 @@ void kprobe_want_jumps(bool may)
 	may_jump = may;
 }
 
+/* Only some of the kernel's own ports have a probe on the trampoline. */
+int __weak arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}
+
 static bool point_ignores_all_off(struct kprobe_point *point)
 {
 	/* Some ports read the probed text here, so do not ask when that is gone. */

@@ -45,7 +45,7 @@ struct optimized_kprobe;
 /* The port refuses to probe BRK and other trapping instructions. */
 #define ARCH_KPROBES_REFUSE_TRAPS	1
 
-/* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
+/* A hit that interrupts another is handled, see kprobe_hit_nested(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* The core compares only the context bits of preempt_count(). */
@@ -110,15 +110,6 @@ struct kprobe_ctlblk {
 extern const int kretprobe_blacklist_size;
 
 void arch_remove_kprobe(struct kprobe *p);
-
-/*
- * A fault in a handler needs nothing here: the exception table has its fixup, if any.
- * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
- */
-static inline int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
-{
-	return 0;
-}
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);

@@ -108,7 +108,6 @@ bool kprobe_is_before_function(unsigned long addr);
 extern long copy_reach;
 
 int kprobe_prepare_copy(struct kprobe *p);
-void kprobe_remove_copy(struct kprobe *p);
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_leave_post_copy(struct pt_regs *regs);

@@ -23,7 +23,6 @@
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/init.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/mm.h>
@@ -229,7 +228,7 @@ int kprobe_prepare_copy(struct kprobe *p)
 	return 0;
 }
 
-void kprobe_remove_copy(struct kprobe *p)
+void arch_remove_kprobe(struct kprobe *p)
 {
 	if (!p->ainsn.api.insn)
 		return;

@@ -230,8 +230,3 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	return kprobe_prepare_copy(p);
 }
-
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_remove_copy(p);
-}

@@ -110,11 +110,3 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 }
 
 NOKPROBE_SYMBOL(kretprobe_brk_handler);
-
-/* The trampoline has no probe. */
-int arch_trampoline_kprobe(struct kprobe *p)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(arch_trampoline_kprobe);

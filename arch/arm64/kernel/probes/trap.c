@@ -10,19 +10,13 @@
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/ftrace.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
-#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
-#include <linux/rcupdate.h>
 #include <linux/stop_machine.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/barrier.h>
 #include <asm/debug-monitors.h>

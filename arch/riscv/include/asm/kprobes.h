@@ -37,7 +37,7 @@ struct kprobe;
 /* The port refuses to probe EBREAK and other trapping instructions. */
 #define ARCH_KPROBES_REFUSE_TRAPS	1
 
-/* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
+/* A hit that interrupts another is handled, see kprobe_hit_nested(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* The core compares only the context bits of preempt_count(). */
@@ -127,15 +127,6 @@ void arch_remove_kprobe(struct kprobe *p);
 
 bool kprobe_breakpoint_handler(struct pt_regs *regs);
 bool kprobe_single_step_handler(struct pt_regs *regs);
-
-/*
- * A fault in a handler needs nothing here: the exception table has its fixup, if any.
- * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
- */
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);

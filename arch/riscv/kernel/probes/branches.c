@@ -16,7 +16,6 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/module.h>
-#include <linux/string.h>
 #include <asm/extable.h>
 #include <asm/sections.h>
 

@@ -59,7 +59,6 @@ probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
 
 /* copy.c */
 int kprobe_prepare_copy(struct kprobe *p);
-void kprobe_remove_copy(struct kprobe *p);
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool aside);
@@ -72,7 +71,6 @@ bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 /* A set of registers has bit N for register N, but for x0. */
 #define REG_RA		BIT(1)
-#define REG_T0		BIT(5)
 #define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
 #define A_REGS		GENMASK(17, 10)
 

@@ -20,10 +20,8 @@
 
 #include <linux/build_bug.h>
 #include <linux/cleanup.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/csr.h>
@@ -90,7 +88,7 @@ int kprobe_prepare_copy(struct kprobe *p)
 	return 0;
 }
 
-void kprobe_remove_copy(struct kprobe *p)
+void arch_remove_kprobe(struct kprobe *p)
 {
 	if (!p->ainsn.api.insn)
 		return;

@@ -6,7 +6,6 @@
 #include <linux/array_size.h>
 #include <linux/bits.h>
 #include <linux/kprobes.h>
-#include <asm/bug.h>
 #include <asm/csr.h>
 #include <asm/insn.h>
 

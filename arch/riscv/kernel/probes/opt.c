@@ -19,7 +19,6 @@
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/set_memory.h>

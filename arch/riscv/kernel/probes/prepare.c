@@ -188,8 +188,3 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	return p->ainsn.api.handler ? 0 : kprobe_prepare_copy(p);
 }
-
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_remove_copy(p);
-}

@@ -84,11 +84,3 @@ __visible unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kretprobe_trampoline_return);
-
-/* The trampoline has no probe. */
-int arch_trampoline_kprobe(struct kprobe *p)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(arch_trampoline_kprobe);

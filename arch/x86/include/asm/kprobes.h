@@ -72,7 +72,7 @@ typedef u8 kprobe_opcode_t;
 /* The return address is on the stack, below the arguments. */
 #define JPROBE_STACK_OFFSET	sizeof(long)
 
-/* A hit that interrupts another is handled, see kprobe_hit_interrupt(). */
+/* A hit that interrupts another is handled, see kprobe_hit_nested(). */
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* preempt_count(); only its context bits are used. */
@@ -216,15 +216,6 @@ extern const int kretprobe_blacklist_size;
 void arch_remove_kprobe(struct kprobe *p);
 
 int kprobe_int3_handler(struct pt_regs *regs);
-
-/*
- * A fault in a handler needs nothing here: the exception table has its fixup, if any.
- * arch_kprobe_leave_copy() has moved a fault in a copy to the original address.
- */
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
 
 void __kretprobe_trampoline(void);
 

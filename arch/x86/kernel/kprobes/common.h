@@ -169,7 +169,6 @@ static __always_inline bool post_takes_copy(const struct kprobe *p)
 bool kprobe_fits_rel32(long distance);
 int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
 int kprobe_prepare_copy(struct kprobe *p, struct insn *insn);
-void kprobe_remove_copy(struct kprobe *p);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);

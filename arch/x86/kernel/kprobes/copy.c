@@ -14,8 +14,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/build_bug.h>
-#include <linux/cleanup.h>
 #include <linux/context_tracking_state.h>
 #include <linux/entry-common.h>
 #include <linux/execmem.h>
@@ -23,7 +21,6 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
@@ -148,7 +145,7 @@ int kprobe_prepare_copy(struct kprobe *p, struct insn *insn)
 	return 0;
 }
 
-void kprobe_remove_copy(struct kprobe *p)
+void arch_remove_kprobe(struct kprobe *p)
 {
 	if (!p->ainsn.insn)
 		return;

@@ -10,7 +10,6 @@
  * decoded into struct arch_specific_insn when the probe was prepared.
  */
 #include <linux/kprobes.h>
-#include <linux/stddef.h>
 #include <linux/uaccess.h>
 #include <asm/msr.h>
 

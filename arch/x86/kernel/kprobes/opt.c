@@ -8,7 +8,6 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 

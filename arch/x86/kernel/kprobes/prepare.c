@@ -194,11 +194,6 @@ int arch_prepare_kprobe(struct kprobe *p)
 	return kprobe_prepare_copy(p, &insn);
 }
 
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_remove_copy(p);
-}
-
 static bool starts_with_endbr(unsigned long func)
 {
 	u32 insn;

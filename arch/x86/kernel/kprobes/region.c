@@ -47,19 +47,15 @@
 #include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/extable.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
-#include <asm/sections.h>
 
 #include "detour.h"
 

@@ -15,11 +15,3 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
-
-/* The trampoline is not a probe. */
-int arch_trampoline_kprobe(struct kprobe *p)
-{
-	return 0;
-}
-
-NOKPROBE_SYMBOL(arch_trampoline_kprobe);

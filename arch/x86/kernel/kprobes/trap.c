@@ -11,7 +11,6 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
-#include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>

@@ -6,7 +6,6 @@
 #include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/kprobes.h>
-#include <linux/sched.h>
 #include <asm/apic.h>
 #include <asm/cpufeature.h>
 #include <asm/irqflags.h>

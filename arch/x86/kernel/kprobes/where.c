@@ -22,7 +22,6 @@
  * which is a new hit.
  */
 #include <linux/kprobes.h>
-#include <linux/mm.h>
 #include <linux/preempt.h>
 
 #include "common.h"
