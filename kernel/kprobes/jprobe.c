@@ -68,10 +68,8 @@ static int jprobe_check(struct jprobe *jp)
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not change the handler of a registered probe. */
-	if (kprobe_is_registered(&jp->kp)) {
-		pr_debug("%pS: already registered\n", jp->kp.addr);
+	if (kprobe_is_registered(&jp->kp))
 		return -EINVAL;
-	}
 	req.kp = &jp->kp;
 	ret = kprobe_resolve_address(&req);
 	ret = ret ?: kprobe_resolve_place(&req);

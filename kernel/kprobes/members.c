@@ -3,6 +3,8 @@
  * The members of a point: the users' probes at its address, and which of them a
  * hit calls.
  */
+#define pr_fmt(fmt) "kprobes: " fmt
+
 #include <linux/kprobes.h>
 #include <linux/rculist.h>
 #include <linux/uaccess.h>
@@ -49,15 +51,21 @@ struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 	return kprobe_table_has(point, (unsigned long)addr) ? point : NULL;
 }
 
-/* The owner of a registered probe may have changed its address: restore it. */
+/*
+ * For those who are about to register @kp. The owner of a registered probe may have changed
+ * its address: restore it.
+ */
 bool kprobe_is_registered(struct kprobe *kp)
 {
 	struct kprobe_point *point = kprobe_point_find_member(kp);
 
-	if (point)
-		kp->addr = point->op.kp.addr;
+	if (!point)
+		return false;
 
-	return point;
+	kp->addr = point->op.kp.addr;
+	pr_debug("%pS: already registered\n", kp->addr);
+
+	return true;
 }
 
 bool kprobe_is_leaving(const struct kprobe *kp)
@@ -197,7 +205,7 @@ static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 		hlist_del_init_rcu(&kp->hlist);
 		point_update_callee(point);
 	}
-	/* Only now: a hit that calls a member's pre_handler must call its post_handler. */
+	/* Only now, so that a hit that begins meanwhile calls both handlers or none. */
 	point_count_member(point, kp, -1);
 }
 

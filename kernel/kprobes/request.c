@@ -111,10 +111,8 @@ static int request_resolve(struct probe_request *req)
 		pr_debug("a probe is NULL\n");
 		return -EINVAL;
 	}
-	if (kprobe_is_registered(req->kp)) {
-		pr_debug("%pS: already registered\n", req->kp->addr);
+	if (kprobe_is_registered(req->kp))
 		return -EINVAL;
-	}
 
 	do {
 		before = req->addr;
@@ -157,10 +155,9 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 {
 	int ret;
 
-	if (kprobe_is_registered(req->kp)) {
-		pr_debug("%pS: twice in one array\n", req->kp->addr);
+	/* Or is it twice in the array? */
+	if (kprobe_is_registered(req->kp))
 		return -EINVAL;
-	}
 	ret = kprobe_resolve_place(req);
 	/* Another module may have been loaded here since register_kretprobe() checked this. */
 	if (!ret && return_is_probe(req->kp) && !req->on_entry)

@@ -81,10 +81,8 @@ static int return_check(struct kretprobe *rp)
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not set up a registered probe again: hits use its pool. */
-	if (kprobe_is_registered(&rp->kp)) {
-		pr_debug("%pS: already registered\n", rp->kp.addr);
+	if (kprobe_is_registered(&rp->kp))
 		return -EINVAL;
-	}
 	req.kp = &rp->kp;
 	ret = kprobe_resolve_address(&req);
 	ret = ret ?: kprobe_resolve_place(&req);
