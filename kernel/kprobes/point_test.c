@@ -4,8 +4,6 @@
  * its text changes the state, the flags and the table entry of a point.
  */
 #include <kunit/test.h>
-#include <linux/delay.h>
-#include <linux/err.h>
 
 #include "detour.h"
 #include "fault.h"

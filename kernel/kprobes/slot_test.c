@@ -77,11 +77,11 @@ static void slot_dirty(struct kunit *test)
 	free_insn_slot(next, 0);
 }
 
-/* Dirty slots become free by themselves, and pages that are empty then are freed. */
-static void slot_reclaim(struct kunit *test)
+/* Return NR_SLOTS slots that have been in use and are dirty now. */
+static kprobe_opcode_t **take_and_free_slots(struct kunit *test)
 {
 	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
-	unsigned int i, pages = kprobe_slot_pages_in_use();
+	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, slots);
 	for (i = 0; i < NR_SLOTS; i++) {
@@ -90,6 +90,14 @@ static void slot_reclaim(struct kunit *test)
 	}
 	for (i = 0; i < NR_SLOTS; i++)
 		free_insn_slot(slots[i], 1);
+
+	return slots;
+}
+
+/* Dirty slots become free by themselves, and pages that are empty then are freed. */
+static void slot_reclaim(struct kunit *test)
+{
+	unsigned int i, pages = kprobe_slot_pages_in_use();
 
 	for (i = 0; i < 600 && kprobe_slot_pages_in_use() > max(pages, 1U); i++)
 		msleep(100);
@@ -212,16 +220,8 @@ static void slot_kallsyms(struct kunit *test)
 /* An address in a freed page is not recognised any more. */
 static void slot_page_forgotten(struct kunit *test)
 {
-	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	kprobe_opcode_t **slots = take_and_free_slots(test);
 	unsigned int i, tries, known = NR_SLOTS;
-
-	KUNIT_ASSERT_NOT_NULL(test, slots);
-	for (i = 0; i < NR_SLOTS; i++) {
-		slots[i] = get_insn_slot();
-		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
-	}
-	for (i = 0; i < NR_SLOTS; i++)
-		free_insn_slot(slots[i], 1);
 
 	for (tries = 0; tries < 600 && known == NR_SLOTS; tries++) {
 		msleep(100);

@@ -6,7 +6,6 @@
  * calls, refused.c refusals, and sites.c ftrace sites with other users.
  */
 #include <linux/delay.h>
-#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include "targets.h"

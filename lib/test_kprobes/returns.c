@@ -600,30 +600,30 @@ static void kretprobe_not_at_entry(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, w->rp.kp.addr, (kprobe_opcode_t *)kprobes_test_return_place);
 }
 
-/* Failure M7: __switch_to() returns in another task than the one that called it. */
-static void kretprobe_on_switch_to(struct kunit *test)
+static void expect_return_refused(struct kunit *test, const char *symbol)
 {
 	struct return_watch *w = new_return_watch(test, PLAIN);
 
-	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_RISCV))
-		kunit_skip(test, "another architecture's rule");
 	w->rp.kp.addr = NULL;
-	w->rp.kp.symbol_name = "__switch_to";
+	w->rp.kp.symbol_name = symbol;
 	KUNIT_EXPECT_EQ(test, -EINVAL, add_return(test, w));
 	KUNIT_EXPECT_NULL(test, w->rp.kp.addr);
+}
+
+/* Failure M7: __switch_to() returns in another task than the one that called it. */
+static void kretprobe_on_switch_to(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_RISCV))
+		kunit_skip(test, "another architecture's rule");
+	expect_return_refused(test, "__switch_to");
 }
 
 /* ret_from_fork() is not called but returned to, with the new task's registers on its stack. */
 static void kretprobe_on_ret_from_fork(struct kunit *test)
 {
-	struct return_watch *w = new_return_watch(test, PLAIN);
-
 	if (!IS_ENABLED(CONFIG_X86))
 		kunit_skip(test, "another architecture's rule");
-	w->rp.kp.addr = NULL;
-	w->rp.kp.symbol_name = "ret_from_fork_asm";
-	KUNIT_EXPECT_EQ(test, -EINVAL, add_return(test, w));
-	KUNIT_EXPECT_NULL(test, w->rp.kp.addr);
+	expect_return_refused(test, "ret_from_fork_asm");
 }
 
 static void kretprobe_twice(struct kunit *test)

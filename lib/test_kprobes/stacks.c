@@ -220,11 +220,6 @@ static int trace_preempted(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void drop_probe(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 /* If a return handler requests a preemption, that happens at the end of the trampoline. */
 static void stacktrace_preempted(struct kunit *test)
 {
@@ -237,7 +232,7 @@ static void stacktrace_preempted(struct kunit *test)
 	kp->symbol_name = "__schedule";
 	kp->pre_handler = trace_preempted;
 	KUNIT_ASSERT_EQ(test, 0, register_kprobe(kp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_probe, kp));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_kprobe, kp));
 
 	learn_frames(test);
 	probe_frame(test, 0);
