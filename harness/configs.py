@@ -83,7 +83,8 @@ class Config:
     @property
     def fragments(self):
         clients = ["kprobes-clients"] if self.clients else []
-        names = ["guest", self.options, *clients, self.arch.name, f"{self.arch.name}-{self.name}"]
+        core = ["kprobes-core"] if self.options == "kprobes" else []
+        names = ["guest", *core, self.options, *clients, self.arch.name, f"{self.arch.name}-{self.name}"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 

@@ -12,7 +12,6 @@
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
