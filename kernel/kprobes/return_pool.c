@@ -20,8 +20,8 @@
  * A hit must not search for long, because it runs with interrupts off. It looks at the
  * newest %CHUNKS_TRIED chunks, which have nearly all the instances, and then at the spare
  * instances of %SPARES_TRIED other CPUs, or of all CPUs if there are fewer instances than
- * that. So a call may be counted as missed although an instance is left elsewhere, but not
- * while the only ones left are spares of a small pool.
+ * that. So a call may be counted as missed although an instance is left somewhere; but in a
+ * small pool no spare instance is overlooked.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
