@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# All CPUs call functions while probes in them change, and while jumps, and all probes, are
-# switched on and off. Arguments: seconds, and a seed.
+# All CPUs call functions while probes at each of their instructions change, and while jumps,
+# and all probes, are switched on and off. Arguments: seconds, and a seed.
 . /kp/racing
 
-begin kp_toggle "$@"
+begin dense=1 "$@"
 
-ours()		{ grep ' kp_toggle:' $KPROBES/points | tee -a /tmp/looked_at; }
+ours()		{ grep ' kp_torture:' $KPROBES/points | tee -a /tmp/looked_at; }
 
 # Some changes come during a grace period, and others later: if all came that fast there
 # might never be a jump.
@@ -38,7 +38,7 @@ switch_all()
 
 store()		# makes the kernel store to memory that the process has not touched yet
 {
-	dd if=/sys/kernel/debug/kp_toggle of=/dev/null bs=512k count=1 2>/dev/null
+	dd if=/sys/kernel/debug/kp_torture of=/dev/null bs=512k count=1 2>/dev/null
 	a_while 100
 }
 

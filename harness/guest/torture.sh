@@ -8,7 +8,7 @@
 # hangs.
 . /kp/racing
 
-begin kp_torture "$@"
+begin dense=0 "$@"
 
 CPU3=/sys/devices/system/cpu/cpu3/online
 

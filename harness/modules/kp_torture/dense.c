@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions that kp_toggle probes: compiled ones here, and assembly code with instructions
- * that compilers emit rarely in targets_x86_64.S.
+ * Functions that kp_torture probes at each instruction: compiled ones here, and assembly code
+ * with instructions that compilers emit rarely in dense_x86_64.S.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -82,11 +82,11 @@ static noinline notrace unsigned long kp_target_calls(unsigned long n, unsigned 
 
 #define TARGET(name)	{ #name, kp_target_##name }
 
-const struct target_function target_functions[] = {
+const struct target_function dense_functions[] = {
 	TARGET(switch),
 	TARGET(crc),
 	TARGET(calls),
-	TARGET(leaf),
+	{ "leaf", kp_target_leaf, .shared = true },
 #ifdef CONFIG_X86_64
 	TARGET(short),
 	TARGET(branch),
@@ -100,4 +100,4 @@ const struct target_function target_functions[] = {
 #endif
 };
 
-const unsigned int nr_target_functions = ARRAY_SIZE(target_functions);
+const unsigned int nr_dense_functions = ARRAY_SIZE(dense_functions);

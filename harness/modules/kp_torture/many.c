@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions that kp_torture probes: ten shapes, and of each shape ten functions that ftrace
- * can trace and ten that it cannot, which differ by a constant.
+ * Many functions that kp_torture probes: ten shapes, and of each shape ten functions that
+ * ftrace can trace and ten that it cannot, which differ by a constant.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -202,8 +202,8 @@ static attributes unsigned long kp_##shape##_##k(unsigned long n, unsigned long 
 
 ALL_TARGETS(DEFINE_TARGET)
 
-const struct target_function target_functions[] = {
+const struct target_function many_functions[] = {
 	ALL_TARGETS(LIST_TARGET)
 };
 
-const unsigned int nr_target_functions = ARRAY_SIZE(target_functions);
+const unsigned int nr_many_functions = ARRAY_SIZE(many_functions);

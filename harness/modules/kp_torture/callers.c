@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The threads that call the functions, one for each CPU, and the handlers of the probes that
+ * they hit. A caller looks at each probe of a function before and after a call: one that did
+ * not change meanwhile must have been hit exactly as often as it was when nothing changed.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+
+#include "torture.h"
+
+struct caller callers[MAX_CALLERS];
+
+/* --- handlers --- */
+
+static struct caller *current_caller(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++) {
+		if (READ_ONCE(callers[i].task) == current)
+			return &callers[i];
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(current_caller);
+
+/*
+ * Return the caller that hit @probe, or NULL for any other task. Some handlers linger, so that
+ * unregistering has to wait for them.
+ */
+static struct caller *handler_begins(struct probe *probe, const char *which)
+{
+	struct caller *caller = current_caller();
+	const struct target_function *function = probe->target->function;
+	bool live = READ_ONCE(probe->live);
+	unsigned int i;
+
+	for (i = 0; live && i < probe->linger; i++)
+		cpu_relax();
+	if (!READ_ONCE(probe->live))
+		complain(BAD_LATE, "%s handler %s %s", which, live ? "stays on at" : "comes to",
+			 function->name);
+	if (!caller || probe->target == caller->target || function->shared)
+		return caller;
+	complain(BAD_COUNT, "%s handler of %s runs in %s", which, function->name,
+		 caller->target->function->name);
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(handler_begins);
+
+static __always_inline struct tally *tally_of(const struct caller *caller,
+					      const struct probe *probe)
+{
+	return &caller->tallies[probe - probes];
+}
+
+/*
+ * Where there are jumps, tell a breakpoint from one: it runs as an NMI, or at least with
+ * interrupts off, while a jump leaves interrupts as in the probed code.
+ */
+static __always_inline bool hit_is_trap(struct pt_regs *regs)
+{
+#ifdef CONFIG_ARM64
+	if (irqs_disabled() && interrupts_enabled(regs))
+		return true;
+#endif
+	return in_nmi() || !IS_ENABLED(CONFIG_OPTPROBES);
+}
+
+int on_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct caller *caller = handler_begins(probe_of(kp), "pre");
+
+	if (!caller)
+		return 0;
+	tally_of(caller, probe_of(kp))->hits++;
+	if (hit_is_trap(regs))
+		caller->traps++;
+	else
+		caller->jumps++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_pre);
+
+void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct caller *caller = handler_begins(probe_of(kp), "post");
+
+	if (caller)
+		tally_of(caller, probe_of(kp))->posts++;
+}
+
+NOKPROBE_SYMBOL(on_post);
+
+int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct probe *probe = container_of(get_kretprobe(ri), struct probe, rp);
+	struct caller *caller = handler_begins(probe, "entry");
+	struct mark *mark = (struct mark *)ri->data;
+
+	if (caller)
+		tally_of(caller, probe)->hits++;
+	mark->probe = probe;
+	mark->n = regs_get_kernel_argument(regs, 0);
+	return mark->n == probe->skip;
+}
+
+NOKPROBE_SYMBOL(on_entry);
+
+int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct mark *mark = (struct mark *)ri->data;
+	struct kretprobe *rp = get_kretprobe(ri);
+	struct probe *probe = mark->probe;
+	struct target *target = probe->target;
+	struct caller *caller;
+
+	/* get_kretprobe() is NULL once the probe has been unregistered. */
+	if ((rp && rp != &probe->rp) || (mark->n >= NR_INPUTS && !target->function->shared)) {
+		complain(BAD_RESULT, "data of another call");
+		return 0;
+	}
+	caller = handler_begins(probe, "return");
+	if (caller) {
+		caller->returns++;
+		tally_of(caller, probe)->posts++;
+	}
+	if (mark->n < NR_INPUTS && regs_return_value(regs) != target->results[mark->n])
+		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx, for its return handler",
+			 target->function->name, mark->n, regs_return_value(regs),
+			 target->results[mark->n]);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_return);
+
+/* --- calls --- */
+
+/* Call @target with @n, with a look at its probes before. */
+void call_target(struct caller *caller, struct target *target, unsigned long n)
+{
+	unsigned long result;
+	unsigned int i;
+
+	caller->target = target;
+	caller->all = read_version(&all);
+	for (i = 0; i < target->nr_probes; i++) {
+		struct probe *probe = &target->probes[i];
+
+		caller->before[i].version = read_version(&probe->version);
+		caller->before[i].tally = *tally_of(caller, probe);
+	}
+	result = target->function->fn(n, caller->mem);
+	if (result != target->results[n])
+		complain(BAD_RESULT, "%s(%lu) is %lx, not %lx", target->function->name, n,
+			 result, target->results[n]);
+}
+
+/* Return the hits of probe number @i of @target in the call before. */
+struct tally tally_since(const struct caller *caller, const struct target *target,
+			 unsigned int i)
+{
+	const struct tally *now = tally_of(caller, &target->probes[i]);
+	const struct tally *before = &caller->before[i].tally;
+
+	return (struct tally){ now->hits - before->hits, now->posts - before->posts };
+}
+
+static void check_probe(struct caller *caller, unsigned int i, unsigned long n)
+{
+	struct probe *probe = &caller->target->probes[i];
+	struct snapshot *before = &caller->before[i];
+	struct tally wanted = {}, seen = tally_since(caller, caller->target, i);
+
+	if (has_changed(&probe->version, &before->version))
+		return;
+	if (before->version.on && caller->all.on)
+		wanted = probe->wanted[n];
+	caller->checks++;
+	if (seen.hits != wanted.hits || seen.posts != wanted.posts)
+		complain(BAD_COUNT, "%pS, n %lu: %u hits, not %u; %u after, not %u", probe->addr,
+			 n, seen.hits, wanted.hits, seen.posts, wanted.posts);
+}
+
+static void call_and_check(struct caller *caller, struct target *target, unsigned long n)
+{
+	unsigned int i;
+
+	call_target(caller, target, n);
+	/* Pairs with the barrier in change_begin(). */
+	smp_mb();
+	if (target->varies || has_changed(&all, &caller->all))
+		return;
+	for (i = 0; i < target->nr_probes; i++)
+		check_probe(caller, i, n);
+}
+
+/* --- threads --- */
+
+/* Move in turn, also because a CPU that went offline has moved its callers to others. */
+static void move_on(struct caller *caller)
+{
+	unsigned int turn = caller - callers + caller->calls / 4096;
+	unsigned int cpu = cpumask_nth(turn % num_online_cpus(), cpu_online_mask);
+
+	if (cpu < nr_cpu_ids)
+		set_cpus_allowed_ptr(current, cpumask_of(cpu));
+}
+
+static int caller_thread(void *data)
+{
+	struct caller *caller = data;
+
+	while (!time_is_up()) {
+		u32 random = prandom_u32_state(&caller->rnd);
+
+		if (!(caller->calls % 4096))
+			move_on(caller);
+		caller->calls++;
+		call_and_check(caller, &targets[(random >> 8) % nr_targets], random % NR_INPUTS);
+		/* RCU-tasks grace periods wait for each caller. */
+		if (!(caller->calls % 32))
+			cond_resched_tasks_rcu_qs();
+	}
+	wait_for_stop();
+	return 0;
+}
+
+int start_callers(void)
+{
+	unsigned int i, nr = min(num_online_cpus(), MAX_CALLERS);
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		prandom_seed_state(&callers[i].rnd, seed + i);
+		err = run_thread(&callers[i].task,
+				 kthread_create(caller_thread, &callers[i], "kp_caller/%u", i));
+	}
+	return err;
+}
+
+void stop_callers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++)
+		stop_thread(&callers[i].task);
+}
+
+void report_callers(void)
+{
+	struct caller *caller, *sum = &callers[0];
+
+	for (caller = sum + 1; caller < callers + MAX_CALLERS; caller++) {
+		sum->calls += caller->calls;
+		sum->checks += caller->checks;
+		sum->jumps += caller->jumps;
+		sum->traps += caller->traps;
+		sum->returns += caller->returns;
+	}
+	pr_info("calls %lu checks %lu jumps %lu traps %lu returns %lu\n", sum->calls, sum->checks,
+		sum->jumps, sum->traps, sum->returns);
+}

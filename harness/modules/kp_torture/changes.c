@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads that register, remove, enable and disable probes, each several at once. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+
+#include "torture.h"
+
+#define MAX_DISTURBERS	12
+
+struct disturber {
+	struct task_struct *task;
+	struct rnd_state rnd;
+	struct kprobe *kps[MAX_PROBES + 1];	/* which it has taken */
+	unsigned int nr;
+	struct probe prey;
+};
+
+static struct disturber disturbers[MAX_DISTURBERS];
+static struct task_struct *flipper;
+static atomic_t nr_in[2];		/* plain ones, and return probes */
+static atomic_t nr_registered, nr_batches, nr_refused, nr_switched, nr_flips;
+
+/* --- the states of a probe that this task may change --- */
+
+static bool is_return(const struct probe *probe)
+{
+	return probe->kind == RETURN;
+}
+
+/* Fill in the probe; nobody may have written to it since it was removed. */
+void probe_fill(struct probe *probe, bool on)
+{
+	struct kretprobe *rp = &probe->rp;
+
+	change_begin(&probe->version);
+	if (memcmp(rp, &probe->left, sizeof(*rp)))
+		complain(BAD_LATE, "a probe that was unregistered has been written to");
+	memset(rp, 0, sizeof(*rp));
+	INIT_LIST_HEAD(&rp->kp.list);
+	rp->kp.addr = probe->addr;
+	rp->kp.symbol_name = probe->symbol;
+	rp->kp.flags = on ? 0 : KPROBE_FLAG_DISABLED;
+	if (is_return(probe)) {
+		rp->entry_handler = on_entry;
+		rp->handler = on_return;
+		rp->data_size = sizeof(struct mark);
+		/* No call must be missed, even if all callers are at the largest depth. */
+		rp->maxactive = MAX_CALLERS * NR_INPUTS;
+	} else {
+		rp->kp.pre_handler = on_pre;
+		rp->kp.post_handler = probe->kind == POST ? on_post : NULL;
+	}
+	memcpy(&probe->left, rp, sizeof(*rp));
+	WRITE_ONCE(probe->live, true);
+}
+
+static void probe_is(struct probe *probe, enum state state, bool on)
+{
+	change_end(&probe->version, on);
+	/* Pairs with take_some(). */
+	atomic_set_release(&probe->state, state);
+}
+
+void probe_came(struct probe *probe)
+{
+	atomic_inc(&nr_in[is_return(probe)]);
+	probe_is(probe, IN, !(READ_ONCE(probe->rp.kp.flags) & KPROBE_FLAG_DISABLED));
+}
+
+void probe_was_refused(struct probe *probe)
+{
+	if (memcmp(&probe->rp, &probe->left, sizeof(probe->rp)))
+		complain(BAD_ERROR, "a probe that was refused is not what it was");
+	WRITE_ONCE(probe->live, false);
+	probe_is(probe, OUT, false);
+}
+
+void probe_goes(struct probe *probe)
+{
+	change_begin(&probe->version);
+}
+
+void probe_went(struct probe *probe)
+{
+	struct kretprobe *rp = &probe->rp;
+
+	if (rp->kp.nmissed || rp->nmissed)
+		complain(BAD_MISSED, "%pS: %lu, %d returns", rp->kp.addr, rp->kp.nmissed,
+			 rp->nmissed);
+	WRITE_ONCE(probe->live, false);
+	memcpy(&probe->left, rp, sizeof(*rp));
+	atomic_dec(&nr_in[is_return(probe)]);
+	probe_is(probe, OUT, false);
+}
+
+/* --- several probes --- */
+
+/* An array of return probes is one of kprobes, too: these are their first members. */
+static int call_register(struct kprobe **kps, unsigned int nr, bool returns)
+{
+	struct kretprobe **rps = (struct kretprobe **)kps;
+
+	if (returns)
+		return nr == 1 ? register_kretprobe(rps[0]) : register_kretprobes(rps, nr);
+	return nr == 1 ? register_kprobe(kps[0]) : register_kprobes(kps, nr);
+}
+
+static void call_unregister(struct kprobe **kps, unsigned int nr, bool returns)
+{
+	struct kretprobe **rps = (struct kretprobe **)kps;
+
+	if (returns && nr == 1)
+		unregister_kretprobe(rps[0]);
+	else if (returns)
+		unregister_kretprobes(rps, nr);
+	else if (nr == 1)
+		unregister_kprobe(kps[0]);
+	else
+		unregister_kprobes(kps, nr);
+}
+
+/* Register probes of one kind, some of them disabled if there is @rnd. */
+int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		probe_fill(probe_of(kps[i]), !rnd || !one_in(rnd, 4));
+	err = call_register(kps, nr, returns);
+	if (err)
+		complain(BAD_ERROR, "%u probes, the first at %pS: %d", nr, kps[0]->addr, err);
+	for (i = 0; i < nr; i++) {
+		if (err)
+			probe_was_refused(probe_of(kps[i]));
+		else
+			probe_came(probe_of(kps[i]));
+	}
+	return err;
+}
+
+void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		probe_goes(probe_of(kps[i]));
+	call_unregister(kps, nr, returns);
+	for (i = 0; i < nr; i++)
+		probe_went(probe_of(kps[i]));
+}
+
+/* --- changes at random --- */
+
+/*
+ * Take probes of one kind that are in or out, of @focus or of all functions. If they are dense
+ * these are often neighbours, which prevent each other's jumps. Nobody else changes them until
+ * they have another state.
+ */
+static void take_some(struct disturber *d, struct target *focus, bool returns, enum state state,
+		      unsigned int max)
+{
+	struct probe *probe, *first = focus ? focus->probes : probes;
+	unsigned int nr = focus ? focus->nr_probes : nr_probes;
+	unsigned int i, from = pick(&d->rnd, nr);
+	unsigned int step = dense && one_in(&d->rnd, 2) ? 1 : 1 + pick(&d->rnd, nr);
+
+	d->nr = 0;
+	for (i = 0; i < nr && d->nr < max; i++) {
+		probe = &first[(from + i * step) % nr];
+		if (is_return(probe) != returns || atomic_read(&probe->state) != state)
+			continue;
+		if (!one_in(&d->rnd, 3) &&
+		    atomic_cmpxchg(&probe->state, state, CHANGING) == state)
+			d->kps[d->nr++] = &probe->rp.kp;
+	}
+}
+
+static struct target *pick_target(struct disturber *d)
+{
+	struct target *target;
+
+	do {
+		target = &targets[pick(&d->rnd, nr_targets)];
+	} while (!target->nr_probes);
+	return target;
+}
+
+static void register_some(struct disturber *d, struct target *focus, bool returns,
+			  unsigned int max)
+{
+	take_some(d, focus, returns, OUT, max);
+	if (!d->nr)
+		return;
+	register_batch(d->kps, d->nr, returns, &d->rnd);
+	atomic_add(d->nr, &nr_registered);
+	atomic_inc(&nr_batches);
+}
+
+static void unregister_some(struct disturber *d, struct target *focus, bool returns,
+			    unsigned int max)
+{
+	take_some(d, focus, returns, IN, max);
+	if (d->nr)
+		unregister_batch(d->kps, d->nr, returns);
+}
+
+/* Rather register if few are, and remove if many are: jumps need room between probes. */
+static void change_some(struct disturber *d, struct target *focus, bool returns)
+{
+	unsigned int max = one_in(&d->rnd, 2) ? 1 : 2 + pick(&d->rnd, dense ? 5 : 49);
+	unsigned int usual = dense ? nr_probes / 4 : 3 * nr_targets;
+
+	if (returns)
+		usual = nr_targets;
+	if (pick(&d->rnd, 2 * usual) >= atomic_read(&nr_in[returns]))
+		register_some(d, focus, returns, max);
+	else
+		unregister_some(d, focus, returns, max);
+}
+
+/* A batch with one bad probe at a random position must register none. */
+static void register_refused(struct disturber *d, struct target *focus, bool returns)
+{
+	struct kretprobe bad = { .kp.symbol_name = "kp_no_such_function", .handler = on_return };
+	unsigned int i, at;
+	int err;
+
+	take_some(d, focus, returns, OUT, 8);
+	for (i = 0; i < d->nr; i++)
+		probe_fill(probe_of(d->kps[i]), !one_in(&d->rnd, 4));
+	at = pick(&d->rnd, d->nr + 1);
+	d->kps[d->nr] = d->kps[at];
+	d->kps[at] = &bad.kp;
+	err = call_register(d->kps, d->nr + 1, returns);
+	if (err != -ENOENT)
+		complain(BAD_ERROR, "a probe on nothing: %d", err);
+	for (i = 0; i <= d->nr; i++) {
+		if (i != at)
+			probe_was_refused(probe_of(d->kps[i]));
+	}
+	atomic_inc(&nr_refused);
+}
+
+static void switch_one(struct disturber *d, struct target *focus, bool returns)
+{
+	struct probe *probe;
+	bool on;
+	int err;
+
+	take_some(d, focus, returns, IN, 1);
+	if (!d->nr)
+		return;
+	probe = probe_of(d->kps[0]);
+	on = !probe->version.on;
+	change_begin(&probe->version);
+	err = on ? enable_kprobe(&probe->rp.kp) : disable_kprobe(&probe->rp.kp);
+	if (err)
+		complain(BAD_ERROR, "%pS, %s: %d", probe->rp.kp.addr, on ? "on" : "off", err);
+	probe_is(probe, IN, err ? !on : on);
+	atomic_inc(&nr_switched);
+}
+
+static void disturb_once(struct disturber *d)
+{
+	struct target *focus = one_in(&d->rnd, 2) ? pick_target(d) : NULL;
+	bool returns = one_in(&d->rnd, 4);
+
+	switch (pick(&d->rnd, 15)) {
+	case 0 ... 7:
+		change_some(d, focus, returns);
+		break;
+	case 8 ... 9:
+		switch_one(d, focus, returns);
+		break;
+	case 10 ... 11:
+		register_refused(d, focus, returns);
+		break;
+	case 12:
+		/* Leave few in one function, to make room for jumps between them. */
+		unregister_some(d, pick_target(d), false, MAX_PROBES);
+		break;
+	default:
+		disturb_prey(&d->prey, &d->rnd);
+	}
+}
+
+/* --- threads --- */
+
+static int disturber_thread(void *data)
+{
+	struct disturber *d = data;
+
+	while (!time_is_up()) {
+		disturb_once(d);
+		if (one_in(&d->rnd, 3))
+			msleep(pick(&d->rnd, 40));
+	}
+	wait_for_stop();
+	return 0;
+}
+
+static int flipper_thread(void *data)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, seed + 2000);
+	while (!time_is_up()) {
+		targets_flip(one_in(&rnd, 2), one_in(&rnd, 2));
+		atomic_inc(&nr_flips);
+		msleep(pick(&rnd, 100));
+	}
+	wait_for_stop();
+	return 0;
+}
+
+int start_disturbers(void)
+{
+	/* Each waits for grace periods most of the time. */
+	unsigned int i, nr = dense ? 4 : MAX_DISTURBERS;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		prandom_seed_state(&disturbers[i].rnd, seed + 1000 + i);
+		err = run_thread(&disturbers[i].task,
+				 kthread_create(disturber_thread, &disturbers[i],
+						"kp_disturber/%u", i));
+	}
+	if (err || dense)
+		return err;
+	return run_thread(&flipper, kthread_create(flipper_thread, NULL, "kp_flipper/0"));
+}
+
+void stop_disturbers(void)
+{
+	unsigned int i;
+
+	stop_thread(&flipper);
+	for (i = 0; i < MAX_DISTURBERS; i++)
+		stop_thread(&disturbers[i].task);
+}
+
+/* After they have been stopped. */
+void unregister_all(void)
+{
+	struct disturber *d;
+
+	for (d = disturbers; d < disturbers + MAX_DISTURBERS; d++) {
+		if (atomic_read(&d->prey.state) == IN)
+			disturb_prey(&d->prey, &d->rnd);
+	}
+	d = disturbers;
+	while (atomic_read(&nr_in[0]) + atomic_read(&nr_in[1])) {
+		unregister_some(d, NULL, false, MAX_PROBES);
+		unregister_some(d, NULL, true, MAX_PROBES);
+	}
+	targets_flip(false, false);
+}
+
+void report_changes(void)
+{
+	pr_info("registered %d batches %d refused %d switched %d flips %d prey %u\n",
+		atomic_read(&nr_registered), atomic_read(&nr_batches), atomic_read(&nr_refused),
+		atomic_read(&nr_switched), atomic_read(&nr_flips), probes_in_prey());
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes in the module kp_prey, which a script loads and unloads meanwhile. The one on its
+ * init function exists before that runs, until its text has been freed.
+ */
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+#include "torture.h"
+
+#define PREY_CALLS	3	/* CALLS of kp_prey, of each of its functions */
+
+static atomic_t nr_prey;
+
+static const struct target_function prey_function = { .name = PREY };
+static struct target prey = { .function = &prey_function };
+
+/* Change a probe that belongs to one disturber. */
+void disturb_prey(struct probe *probe, struct rnd_state *rnd)
+{
+	static const char * const symbols[] = {
+		PREY ":kp_prey_traced", PREY ":kp_prey_plain", "kp_prey_at_init",
+	};
+	int err;
+
+	if (atomic_read(&probe->state) == IN) {
+		probe_goes(probe);
+		unregister_kprobe(&probe->rp.kp);
+		probe_went(probe);
+		return;
+	}
+	probe->target = &prey;
+	probe->symbol = symbols[pick(rnd, ARRAY_SIZE(symbols))];
+	probe->kind = one_in(rnd, 2) ? POST : PLAIN;
+	probe_fill(probe, true);
+	err = register_kprobe(&probe->rp.kp);
+	if (err && err != -ENOENT)
+		complain(BAD_ERROR, "%s: %d", probe->symbol, err);
+	if (err)
+		probe_was_refused(probe);
+	else
+		probe_came(probe);
+	atomic_add(!err, &nr_prey);
+}
+
+/* --- its init function --- */
+
+static unsigned int init_hits;
+static struct version init_all;
+
+static int on_init(struct kprobe *kp, struct pt_regs *regs)
+{
+	init_hits++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(on_init);
+
+static struct kprobe init_probe;
+
+static void prey_is_coming(void)
+{
+	int err;
+
+	init_hits = 0;
+	init_all = read_version(&all);
+	init_probe = (struct kprobe){ .symbol_name = "kp_prey_at_init", .pre_handler = on_init };
+	err = register_kprobe(&init_probe);
+	if (err)
+		complain(BAD_ERROR, "%s: %d", init_probe.symbol_name, err);
+}
+
+static void prey_has_come(void)
+{
+	unsigned int wanted = init_all.on ? PREY_CALLS : 0;
+
+	if (!kprobe_gone(&init_probe))
+		complain(BAD_ERROR, "a probe in text that was freed is not gone");
+	if (init_hits != wanted && !has_changed(&all, &init_all))
+		complain(BAD_COUNT, "in __init: %u hits, not %u", init_hits, wanted);
+	unregister_kprobe(&init_probe);
+}
+
+static int prey_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+
+	if (strcmp(mod->name, PREY))
+		return NOTIFY_DONE;
+	if (event == MODULE_STATE_COMING)
+		prey_is_coming();
+	else if (event == MODULE_STATE_LIVE)
+		prey_has_come();
+	else if (event == MODULE_STATE_GOING)
+		unregister_kprobe(&init_probe);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block prey_nb = { .notifier_call = prey_event };
+
+int watch_prey(void)
+{
+	return register_module_notifier(&prey_nb);
+}
+
+void unwatch_prey(void)
+{
+	unregister_module_notifier(&prey_nb);
+}
+
+unsigned int probes_in_prey(void)
+{
+	return atomic_read(&nr_prey);
+}

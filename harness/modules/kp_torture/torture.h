@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KP_TORTURE_H
+#define _KP_TORTURE_H
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/kprobes.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/sched.h>
+
+#include "targets.h"
+
+#define MAX_CALLERS	8
+#define MAX_SPOTS	64	/* in one function, the addresses that have probes */
+#define FEW_SPOTS	12	/* in one of many functions */
+#define NR_RETURNS	3	/* return probes of one function */
+#define MAX_PROBES	(2 * MAX_SPOTS + NR_RETURNS)
+#define MAX_TEXT	512
+#define PREY		"kp_prey"
+
+/* --- versions --- */
+
+/* The count is odd while a change is in progress. Callers compare it before and after a call. */
+struct version {
+	unsigned int count;
+	bool on;
+};
+
+static inline void change_begin(struct version *version)
+{
+	WRITE_ONCE(version->count, version->count + 1);
+	/* A caller that sees any effect of the change must see the odd count. */
+	smp_mb();
+}
+
+static inline void change_end(struct version *version, bool on)
+{
+	WRITE_ONCE(version->on, on);
+	/* Pairs with read_version(). */
+	smp_store_release(&version->count, version->count + 1);
+}
+
+static inline struct version read_version(const struct version *version)
+{
+	struct version seen;
+
+	/* Pairs with change_end(). */
+	seen.count = smp_load_acquire(&version->count);
+	seen.on = READ_ONCE(version->on);
+	return seen;
+}
+
+static inline bool has_changed(const struct version *version, const struct version *seen)
+{
+	return seen->count & 1 || READ_ONCE(version->count) != seen->count;
+}
+
+/* --- what is probed and called --- */
+
+/* Data that an entry handler passes to the return handler. */
+struct mark {
+	struct probe *probe;
+	unsigned long n;
+};
+
+/* Hits of one probe. */
+struct tally {
+	unsigned int hits;
+	unsigned int posts;		/* of its post_handler or return handler */
+};
+
+enum kind { PLAIN, POST, RETURN };	/* POST is with a post_handler */
+enum state { OUT, IN, CHANGING };	/* only one task changes a probe at a time */
+
+struct probe {
+	struct kretprobe rp;		/* other kinds use only its kprobe */
+	struct kretprobe left;		/* copy of rp when it was unregistered */
+	struct target *target;
+	void *addr;
+	const char *symbol;		/* in the prey instead of an address */
+	enum kind kind;
+	unsigned int linger;		/* rounds of its handlers */
+	unsigned long skip;		/* an input that its entry handler does not follow */
+	struct tally wanted[NR_INPUTS];	/* in a call with this input */
+	atomic_t state;
+	struct version version;
+	bool live;			/* a handler may run */
+};
+
+struct target {
+	const struct target_function *function;
+	unsigned long results[NR_INPUTS];
+	struct probe *probes;
+	unsigned int nr_probes;
+	bool varies;			/* the number of hits depends on a static key */
+	unsigned int len;
+	u8 text[MAX_TEXT];
+};
+
+struct snapshot {
+	struct version version;
+	struct tally tally;
+};
+
+/* Counters need no lock: only the task itself counts its hits. */
+struct caller {
+	struct task_struct *task;
+	struct rnd_state rnd;
+	unsigned long mem[4];
+	struct target *target;		/* which it calls */
+	struct tally *tallies;		/* of its hits, in the order of probes[] */
+	struct version all;		/* these two from before the call */
+	struct snapshot before[MAX_PROBES];
+	unsigned long calls, checks, jumps, traps, returns;
+};
+
+/* --- torture.c --- */
+
+enum fault {
+	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT, NR_FAULTS
+};
+
+extern bool dense;
+extern ulong seed;
+extern struct version all;
+extern unsigned int nr_targets, nr_probes;
+extern struct target *targets;
+extern struct probe *probes;
+
+__printf(2, 3)
+void complain(enum fault fault, const char *fmt, ...);
+
+int run_thread(struct task_struct **where, struct task_struct *task);
+void stop_thread(struct task_struct **task);
+bool time_is_up(void);
+void wait_for_stop(void);
+
+static inline unsigned int max_spots(void)
+{
+	return dense ? MAX_SPOTS : FEW_SPOTS;
+}
+
+static inline unsigned int pick(struct rnd_state *rnd, unsigned int below)
+{
+	return prandom_u32_state(rnd) % below;
+}
+
+static inline bool one_in(struct rnd_state *rnd, unsigned int n)
+{
+	return !pick(rnd, n);
+}
+
+/* --- prepare.c --- */
+
+int prepare_targets(void);
+void check_texts(void);
+
+/* --- callers.c --- */
+
+extern struct caller callers[MAX_CALLERS];
+
+int on_pre(struct kprobe *kp, struct pt_regs *regs);
+void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
+int on_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+struct tally tally_since(const struct caller *caller, const struct target *target,
+			 unsigned int i);
+void call_target(struct caller *caller, struct target *target, unsigned long n);
+int start_callers(void);
+void stop_callers(void);
+void report_callers(void);
+
+/* --- changes.c --- */
+
+static __always_inline struct probe *probe_of(struct kprobe *kp)
+{
+	return container_of(kp, struct probe, rp.kp);
+}
+
+void probe_fill(struct probe *probe, bool on);
+void probe_came(struct probe *probe);
+void probe_was_refused(struct probe *probe);
+void probe_goes(struct probe *probe);
+void probe_went(struct probe *probe);
+int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd);
+void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns);
+
+int start_disturbers(void);
+void stop_disturbers(void);
+void unregister_all(void);
+void report_changes(void);
+
+/* --- prey.c --- */
+
+void disturb_prey(struct probe *probe, struct rnd_state *rnd);
+int watch_prey(void);
+void unwatch_prey(void);
+unsigned int probes_in_prey(void);
+
+#endif
