@@ -9,6 +9,9 @@
 /* Bytes of stack with which a snippet starts. */
 #define INSN_TEST_STACK		256
 
+/* Words of per-CPU memory. */
+#define INSN_TEST_PERCPU	8
+
 #ifdef CONFIG_X86_64
 #define INSN_TEST_GPRS		16
 #define INSN_TEST_WORD		8
@@ -52,6 +55,7 @@ struct machine {
 	unsigned long unused;
 	u8 xmm[4][16];
 	u8 stack[INSN_TEST_STACK];
+	u64 percpu[INSN_TEST_PERCPU];
 };
 
 extern struct snippet insn_snippets[], insn_snippets_end[];
