@@ -2,28 +2,17 @@
 /*
  * Test that a probe does not change what the probed code does.
  *
- * Each snippet of insn_snippets.S runs from random states, first without probes and
- * then with a probe on every one of its instructions. The results must be the same:
- * registers, flags, stack and memory. The handlers keep a log, which must follow the
- * path through the snippet without gaps: each instruction calls its pre_handler, the
- * pc in its post_handler is that of the next pre_handler, and no register changes
- * between those two calls. All of this is done with breakpoints first, and then with
- * jumps.
- *
- * The states depend on the snippet and on the seed, which the kernel parameter
- * insn_test.seed sets, so that a failed run can be repeated.
+ * insn_engine_test.h runs the snippets of insn_snippets.S with a probe on every one of their
+ * instructions: with breakpoints first, and then with jumps.
  */
 #define pr_fmt(fmt) "kprobes_arm64_insn: " fmt
 
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
-#include <linux/jhash.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/moduleparam.h>
 #include <linux/prandom.h>
-#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -38,131 +27,50 @@
 
 #include "common.h"
 #include "insn_test.h"
-
-#define NR_STATES	32
-#define MAX_INSNS	64
-#define MAX_EVENTS	256
-#define MEM_WORDS	128
+#include "../../../../kernel/kprobes/insn_engine_test.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */
 #define GPR_START	17
 #define GPR_PLATFORM	18
 #define GPR_MEM		19
 #define GPR_SMALL	20
+#define GPR_SP		31
 
 #define PSR_NZCV	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
-static_assert(offsetof(struct machine, sp) == MACHINE_SP);
+static_assert(offsetof(struct machine, gpr[GPR_SP]) == MACHINE_SP);
 static_assert(offsetof(struct machine, flags) == MACHINE_FLAGS);
 static_assert(offsetof(struct machine, vreg) == MACHINE_VREG);
 static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
 
-static unsigned int seed = 20240917;
-module_param(seed, uint, 0444);
-MODULE_PARM_DESC(seed, "where the random states start from");
-
-/* The memory that the snippets work on. */
-u64 insn_test_mem[MEM_WORDS] __aligned(16);
-
-/* The state that a run starts from, and the one that it leaves. */
-struct world {
-	struct machine machine;
-	u64 mem[MEM_WORDS];
-};
-
-/* Results of the first run from a state. */
-struct result {
-	struct world after;
-	unsigned int nr_hits;	/* known after the run with both handlers */
-	u32 way;		/* digest of the log of pre_handlers */
-};
-
-/* One call of a handler. */
-struct event {
-	unsigned int index;
-	bool post;
-	unsigned long pc;
-	unsigned long gpr[INSN_TEST_GPRS];
-	unsigned long sp;
-	unsigned long flags;
-};
-
-/* Needs no lock: one test at a time does one run at a time, on one CPU. */
 static struct {
-	const struct snippet *snippet;
-	struct kprobe probe[MAX_INSNS];
-	struct kprobe *array[MAX_INSNS];
-	unsigned int nr_probes;
-	bool jump;		/* probes should have jumps where possible */
-	unsigned int nr_jumps;	/* how many of all there have been are */
+	bool wanted;		/* probes should have jumps where possible */
+	unsigned int nr;	/* how many of all there have been are */
 	unsigned int nr_tried;
-	struct event event[MAX_EVENTS];
-	unsigned int nr_events;
-	const char *unfit;	/* what a handler must not see */
-	struct world world;
-	struct world before;
-	struct result result[NR_STATES];
-} lab;
+} jumps;
 
-/* -- the handlers and their log -- */
+/* -- what the handlers log -- */
 
 /* A snippet that masks interrupts does not tell lockdep, but a breakpoint's trap does. */
 static void check_context(void)
 {
 	if (IS_ENABLED(CONFIG_KERNEL_MODE_NEON) && may_use_simd())
 		lab.unfit = "a handler may use the vector registers of the snippet";
-	if (!lab.jump && irqs_disabled() && lockdep_hardirqs_enabled())
+	if (!jumps.wanted && irqs_disabled() && lockdep_hardirqs_enabled())
 		lab.unfit = "a handler has interrupts off, and lockdep takes them for on";
 }
 
-static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
+static void log_regs(struct event *e, struct pt_regs *regs)
 {
-	struct event *e;
-
 	check_context();
-	if (lab.nr_events == MAX_EVENTS)
-		return;
-
-	e = &lab.event[lab.nr_events++];
-	e->index = kp - lab.probe;
-	e->post = post;
-	e->pc = regs->pc;
-	e->sp = regs->sp;
 	e->flags = regs->pstate & (PSR_NZCV | DAIF_MASK);
-	memcpy(e->gpr, regs->regs, sizeof(e->gpr));
+	/* The stack pointer follows the other registers. */
+	memcpy(e->gpr, regs, sizeof(e->gpr));
 }
 
-static int log_pre(struct kprobe *kp, struct pt_regs *regs)
+static unsigned long kept_flags(unsigned long flags)
 {
-	log_event(kp, regs, false);
-	return 0;
-}
-
-static void log_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	log_event(kp, regs, true);
-}
-
-static unsigned long event_addr(const struct event *e)
-{
-	return (unsigned long)lab.probe[e->index].addr;
-}
-
-static bool same_regs(const struct event *a, const struct event *b)
-{
-	return a->flags == b->flags && a->sp == b->sp && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
-}
-
-/* Leave out registers that differ from run to run. */
-static u32 digest_event(const struct event *e, u32 digest)
-{
-	digest = jhash(&e->index, sizeof(e->index), digest);
-	if (lab.snippet->needs & SNIPPET_VOLATILE)
-		return digest;
-
-	digest = jhash(e->gpr, sizeof(e->gpr), digest);
-	digest = jhash(&e->sp, sizeof(e->sp), digest);
-	return jhash(&e->flags, sizeof(e->flags), digest);
+	return flags;
 }
 
 /* -- the probes -- */
@@ -171,25 +79,14 @@ static u32 digest_event(const struct event *e, u32 digest)
 static void place_probes(struct kunit *test, bool post, unsigned int first, unsigned int stride)
 {
 	unsigned int i, nr = lab.snippet->size / AARCH64_INSN_SIZE;
-	struct kprobe *kp;
 
 	KUNIT_ASSERT_LE(test, nr, MAX_INSNS);
 	lab.nr_probes = 0;
 	for (i = first; i < nr; i += stride) {
 		if (i < BITS_PER_LONG && lab.snippet->refused & BIT(i))
 			continue;
-		kp = &lab.probe[lab.nr_probes];
-		memset(kp, 0, sizeof(*kp));
-		kp->addr = (kprobe_opcode_t *)lab.snippet->start + i;
-		kp->pre_handler = log_pre;
-		kp->post_handler = post ? log_post : NULL;
-		lab.array[lab.nr_probes++] = kp;
+		place_probe(lab.snippet->start + i, post);
 	}
-}
-
-static void remove_probes(void *unused)
-{
-	unregister_kprobes(lab.array, lab.nr_probes);
 }
 
 /* No probe gets a jump while the reach of branches is zero. */
@@ -208,24 +105,22 @@ static void count_jump(struct kunit *test, kprobe_opcode_t *addr)
 {
 	bool jump = get_kprobe(addr)->flags & KPROBE_FLAG_OPTIMIZED;
 
-	lab.nr_tried += lab.jump;
-	lab.nr_jumps += jump;
+	jumps.nr_tried += jumps.wanted;
+	jumps.nr += jump;
 	KUNIT_EXPECT_EQ_MSG(test, jump, *addr != BRK64_OPCODE_KPROBES, "%pS", addr);
-	if (!lab.jump)
+	if (!jumps.wanted)
 		KUNIT_EXPECT_FALSE_MSG(test, jump, "%pS", addr);
 	else if (!jump)
 		kunit_info(test, "no jump in place of %08x\n", get_kprobe(addr)->opcode);
 }
 
-static void register_placed(struct kunit *test)
+static void add_placed(struct kunit *test)
 {
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
-	forbid_jumps(!lab.jump);
-	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
-			    "the probes of %s", lab.snippet->name);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
+	forbid_jumps(!jumps.wanted);
+	register_placed(test);
 
 	/* The optimizer decides which of them get a jump. */
 	wait_for_kprobe_optimizer();
@@ -237,21 +132,14 @@ static void register_placed(struct kunit *test)
 static void add_probes(struct kunit *test, bool post)
 {
 	place_probes(test, post, 0, 1);
-	register_placed(test);
+	add_placed(test);
 }
 
 /* -- a run -- */
 
 /* Go through all 16 combinations of NZCV, with interrupts on and off. */
-static void make_world(unsigned int state)
+static void set_machine(struct machine *m, unsigned int state)
 {
-	struct machine *m = &lab.world.machine;
-	struct rnd_state rnd;
-
-	prandom_seed_state(&rnd, (u64)seed * 1000003 + (lab.snippet - insn_snippets) * 1000 +
-			   state);
-	prandom_bytes_state(&rnd, lab.world.mem, sizeof(lab.world.mem));
-	prandom_bytes_state(&rnd, m, sizeof(*m));
 	m->gpr[GPR_START] = (unsigned long)lab.snippet->start;
 	m->gpr[GPR_MEM] = (unsigned long)&insn_test_mem[MEM_WORDS / 2];
 	m->gpr[GPR_SMALL] &= 7;
@@ -261,17 +149,9 @@ static void make_world(unsigned int state)
 		m->flags |= PSR_I_BIT;
 }
 
-/*
- * Run lab.world and store the result there. Always called from the same place of the
- * same function, so that the stack of the snippet is at the same address each time.
- */
-static noinline void run_world(void)
+static void run_snippet(void)
 {
-	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
-	lab.nr_events = 0;
-	lab.unfit = NULL;
 	insn_test_run(&lab.world.machine);
-	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
 
 /*
@@ -292,201 +172,77 @@ static noinline void run_in_task(void)
 	kernel_neon_end();
 }
 
-/* -- the checks: each returns a description of the error, or NULL -- */
-
-static const char *differing_reg(const unsigned long *want, const unsigned long *have)
+static noinline void run_nested(unsigned int state)
 {
-	static char text[64];
-	unsigned int i;
-
-	for (i = 0; i < INSN_TEST_GPRS; i++) {
-		if (want[i] == have[i])
-			continue;
-		snprintf(text, sizeof(text), "x%u is %lx, not %lx", i, have[i], want[i]);
-		return text;
-	}
-	return NULL;
+	make_world(state);
+	kernel_neon_begin();
+	hit_me();
+	kernel_neon_end();
 }
 
-static const char *check_after(const struct world *a, const struct world *b)
-{
-	const char *reg = differing_reg(a->machine.gpr, b->machine.gpr);
+/* -- the checks -- */
 
-	if (reg && !(lab.snippet->needs & SNIPPET_VOLATILE))
-		return reg;
-	if (a->machine.sp != b->machine.sp)
-		return "stack pointer";
-	if (a->machine.flags != b->machine.flags)
-		return "flags";
-	if (memcmp(a->machine.vreg, b->machine.vreg, sizeof(a->machine.vreg)))
-		return "vector registers";
-	if (memcmp(a->machine.stack, b->machine.stack, sizeof(a->machine.stack)))
-		return "stack";
-	if (memcmp(a->mem, b->mem, sizeof(a->mem)))
-		return "memory";
-	return NULL;
+static const char *reg_name(unsigned int nr)
+{
+	static char name[8];
+
+	if (nr == GPR_SP)
+		return "sp";
+	snprintf(name, sizeof(name), "x%u", nr);
+	return name;
 }
 
-/* The first pre_handler must see the state that the run started from. */
-static const char *check_start(void)
+static const char *check_after(const struct world *want, const struct world *have)
 {
-	const struct event *first = &lab.event[0];
-	unsigned long *start = lab.before.machine.gpr;
+	const struct machine *a = &want->machine, *b = &have->machine;
+	const char *wrong = differing_reg(a, b) ?: differing_memory(want, have);
 
-	if (IS_ENABLED(CONFIG_SHADOW_CALL_STACK))
-		start[GPR_PLATFORM] = first->gpr[GPR_PLATFORM];
-	if (memcmp(start, first->gpr, sizeof(first->gpr)))
-		return "log: registers at the start";
-	if ((first->flags ^ lab.before.machine.flags) & (PSR_NZCV | PSR_I_BIT))
-		return "log: flags at the start";
-	if (event_addr(first) != (unsigned long)lab.snippet->start)
-		return "log: start";
-	return NULL;
-}
-
-static const char *check_pre(const struct event *e)
-{
-	if (e->post)
-		return "log: two post_handlers in a row";
-	if (e->pc != event_addr(e))
-		return "log: pc in a pre_handler";
-	return NULL;
-}
-
-/* @next is NULL at the end of the log; refused instructions leave gaps in the log. */
-static const char *check_post(const struct event *e, const struct event *pre,
-			      const struct event *next)
-{
-	if (!e->post || e->index != pre->index)
-		return "log: no post_handler after a pre_handler";
-	if (!next)
-		return e->pc == (unsigned long)insn_test_exit ? NULL : "log: end";
-	if (lab.snippet->refused)
-		return NULL;
-	if (event_addr(next) != e->pc)
-		return "log: pc in a post_handler";
-	if (!same_regs(e, next))
-		return "log: registers in a post_handler";
-	return NULL;
-}
-
-static const char *check_log_both(void)
-{
-	const char *wrong = check_start();
-	unsigned int i;
-
-	if (lab.nr_events % 2)
-		return "log: odd";
-
-	for (i = 0; !wrong && i < lab.nr_events; i += 2) {
-		struct event *e = &lab.event[i];
-
-		wrong = check_pre(e);
-		if (!wrong)
-			wrong = check_post(e + 1, e, i + 2 < lab.nr_events ? e + 2 : NULL);
-	}
-	return wrong;
-}
-
-static const char *check_log_pre(void)
-{
-	const char *wrong = check_start();
-	unsigned int i;
-
-	for (i = 0; !wrong && i < lab.nr_events; i++)
-		wrong = check_pre(&lab.event[i]);
-	return wrong;
-}
-
-static u32 digest_log(unsigned int *nr_hits)
-{
-	unsigned int i;
-	u32 digest = 0;
-
-	*nr_hits = 0;
-	for (i = 0; i < lab.nr_events; i++) {
-		if (lab.event[i].post)
-			continue;
-		digest = digest_event(&lab.event[i], digest);
-		++*nr_hits;
-	}
-	return digest;
-}
-
-/* -- the modes in which a snippet runs -- */
-
-enum mode {
-	BARE,		/* no probes: the others must have its results */
-	BOTH,		/* pre_handlers and post_handlers */
-	PRE,		/* pre_handlers only */
-	SOME,		/* some instructions, with or without post_handlers */
-};
-
-static const char *judge_both(struct result *result)
-{
-	result->way = digest_log(&result->nr_hits);
-	return check_log_both();
-}
-
-static const char *judge_pre(struct result *result)
-{
-	unsigned int nr_hits;
-	u32 way = digest_log(&nr_hits);
-
-	if (nr_hits != result->nr_hits || way != result->way)
-		return "log: not the same without post_handlers";
-	return check_log_pre();
-}
-
-static const char *judge(struct result *result, enum mode mode)
-{
-	const char *wrong;
-
-	if (mode == BARE) {
-		result->after = lab.world;
-		return NULL;
-	}
-
-	wrong = check_after(&result->after, &lab.world) ?: lab.unfit;
-	if (wrong || mode == SOME)
+	if (wrong)
 		return wrong;
-	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
-		return "log: length";
-	return mode == BOTH ? judge_both(result) : judge_pre(result);
+	if (a->gpr[GPR_SP] != b->gpr[GPR_SP])
+		return "stack pointer";
+	if (a->flags != b->flags)
+		return "flags";
+	if (memcmp(a->vreg, b->vreg, sizeof(a->vreg)))
+		return "vector registers";
+	return NULL;
 }
 
-/* Not inlined or cloned, so that the stack has the same depth in each mode. */
-static noinline __noclone void run_states(struct kunit *test, enum mode mode)
+static void complete_start(struct machine *start, const struct event *first)
 {
-	static const char * const names[] = { "bare", "pre+post", "pre", "some" };
-	const char *wrong;
-	unsigned int i;
+	const unsigned long known = PSR_NZCV | PSR_I_BIT;
 
-	for (i = 0; i < NR_STATES; i++) {
-		make_world(i);
-		lab.before = lab.world;
-		run_in_task();
-		wrong = judge(&lab.result[i], mode);
-		if (wrong)
-			KUNIT_FAIL_AND_ABORT(test, "%s, %s, state %u of seed %u: %s",
-					     lab.snippet->name, names[mode], i, seed, wrong);
-	}
+	start->gpr[GPR_SP] = first->gpr[GPR_SP];
+	if (IS_ENABLED(CONFIG_SHADOW_CALL_STACK))
+		start->gpr[GPR_PLATFORM] = first->gpr[GPR_PLATFORM];
+	/* Masking interrupts in the task masks more than them. */
+	start->flags = (start->flags & known) | (first->flags & ~known);
 }
 
-static __always_inline void run_probed(struct kunit *test, enum mode mode)
+static bool has_gaps(const struct snippet *snippet)
 {
-	add_probes(test, mode == BOTH);
-	run_states(test, mode);
-	kunit_release_action(test, remove_probes, NULL);
+	return snippet->refused;
 }
+
+static unsigned long snippet_end(void)
+{
+	return (unsigned long)insn_test_exit;
+}
+
+static unsigned long pre_handler_pc(unsigned long addr)
+{
+	return addr;
+}
+
+/* -- the same with probes -- */
 
 static __always_inline void run_all_probed(struct kunit *test)
 {
-	lab.jump = false;
+	jumps.wanted = false;
 	run_probed(test, BOTH);
 	run_probed(test, PRE);
 
-	lab.jump = true;
+	jumps.wanted = true;
 	run_probed(test, BOTH);
 	run_probed(test, PRE);
 }
@@ -494,24 +250,12 @@ static __always_inline void run_all_probed(struct kunit *test)
 static void choose_snippet(struct kunit *test)
 {
 	lab.snippet = test->param_value;
-	lab.jump = false;
+	jumps.wanted = false;
 	if (lab.snippet->needs & SNIPPET_LSE && !cpus_have_final_cap(ARM64_HAS_LSE_ATOMICS))
 		kunit_skip(test, "this CPU has no such atomics");
 	if (lab.snippet->needs & SNIPPET_PAUTH && !(IS_ENABLED(CONFIG_ARM64_PTR_AUTH_KERNEL) &&
 						    system_supports_address_auth()))
 		kunit_skip(test, "this CPU does not sign pointers");
-}
-
-static void release_cpu(void *unused)
-{
-	migrate_enable();
-}
-
-/* System registers differ between CPUs. */
-static void stay_on_cpu(struct kunit *test)
-{
-	migrate_disable();
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
 }
 
 static void insn_same_with_probes(struct kunit *test)
@@ -538,8 +282,8 @@ static void insn_same_with_some(struct kunit *test)
 			place_probes(test, stride == 3, first, stride);
 			if (!lab.nr_probes)
 				continue;
-			lab.jump = first % 2;
-			register_placed(test);
+			jumps.wanted = first % 2;
+			add_placed(test);
 			run_states(test, SOME);
 			kunit_release_action(test, remove_probes, NULL);
 		}
@@ -681,107 +425,8 @@ static void insn_same_as_found(struct kunit *test)
 /* Snippets in a handler run with interrupts off, and must not fault. */
 #define NOT_NESTED	(SNIPPET_SETS_DAIF | SNIPPET_FAULTS)
 
-static noinline notrace void hit_me(void)
-{
-	barrier();
-}
-
-/* A detour calls this with interrupts on, and an interrupt would break a reservation. */
-static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
-{
-	guard(irqsave)();
-	run_world();
-	return 0;
-}
-
-static struct kprobe outer;
-
-static void remove_outer(void *unused)
-{
-	unregister_kprobe(&outer);
-}
-
-static void add_outer(struct kunit *test)
-{
-	outer = (struct kprobe) {
-		.addr = (kprobe_opcode_t *)hit_me,
-		.pre_handler = run_in_handler,
-	};
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
-}
-
-static unsigned long count_missed(void)
-{
-	unsigned long missed = 0;
-	unsigned int i;
-
-	for (i = 0; i < lab.nr_probes; i++)
-		missed += lab.probe[i].nmissed;
-	return missed;
-}
-
-static noinline void run_nested(unsigned int state)
-{
-	make_world(state);
-	kernel_neon_begin();
-	hit_me();
-	kernel_neon_end();
-}
-
-static const char *judge_missed(const struct world *after, unsigned long hits,
-				unsigned long missed)
-{
-	const char *wrong = check_after(after, &lab.world);
-
-	if (wrong)
-		return wrong;
-	if (lab.nr_events)
-		return "a handler ran";
-	if (missed != hits)
-		return "missed hits, miscounted";
-	return NULL;
-}
-
-/* Count the hits in a run that is not nested. */
-static void count_hits(struct kunit *test)
-{
-	unsigned int i;
-
-	add_probes(test, false);
-	for (i = 0; i < NR_STATES; i++) {
-		make_world(i);
-		run_in_task();
-		digest_log(&lab.result[i].nr_hits);
-	}
-	kunit_release_action(test, remove_probes, NULL);
-}
-
-/* Inlined into its caller, so that the stack has the same depth in each run. */
-static __always_inline void run_missed(struct kunit *test, bool jump)
-{
-	unsigned long missed;
-	const char *wrong;
-	unsigned int i;
-
-	lab.jump = jump;
-	add_probes(test, true);
-	for (i = 0; i < NR_STATES; i++) {
-		missed = count_missed();
-		run_nested(i);
-		wrong = judge_missed(&lab.result[i].after, lab.result[i].nr_hits,
-				     count_missed() - missed);
-		if (wrong)
-			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
-					     lab.snippet->name, i, seed, wrong);
-	}
-	kunit_release_action(test, remove_probes, NULL);
-}
-
 static void insn_same_when_missed(struct kunit *test)
 {
-	unsigned int i;
-
 	choose_snippet(test);
 	if (lab.snippet->needs & NOT_NESTED)
 		kunit_skip(test, "not within a handler");
@@ -789,14 +434,11 @@ static void insn_same_when_missed(struct kunit *test)
 	stay_on_cpu(test);
 	count_hits(test);
 	add_outer(test);
-	/* Breakpoints and jumps differ in stack depth, which must be the same in all runs. */
-	wait_for_kprobe_optimizer();
-	for (i = 0; i < NR_STATES; i++) {
-		run_nested(i);
-		lab.result[i].after = lab.world;
-	}
-	run_missed(test, false);
-	run_missed(test, true);
+	run_nested_states(test, BARE);
+	run_missed(test);
+
+	jumps.wanted = true;
+	run_missed(test);
 }
 
 /* -- refused instructions and addresses -- */
@@ -976,6 +618,8 @@ static const struct decoded {
 	{ 0x04200000, INSN_GOOD, NULL, true, "add z" },
 };
 
+KUNIT_ARRAY_PARAM_DESC(decoded, decoded, name);
+
 static void insn_decoded(struct kunit *test)
 {
 	const struct decoded *d = test->param_value;
@@ -1025,70 +669,11 @@ static void insn_most_jumped(struct kunit *test)
 {
 	unsigned int least = system_supports_bti_kernel() ? MIN_JUMPS_BTI : MIN_JUMPS;
 
-	if (!lab.nr_tried)
+	if (!jumps.nr_tried)
 		kunit_skip(test, "there have been no jumps");
 
-	kunit_info(test, "%u of %u probes have had a jump\n", lab.nr_jumps, lab.nr_tried);
-	KUNIT_EXPECT_GE(test, 100 * lab.nr_jumps, least * lab.nr_tried);
-}
-
-/* -- the suite -- */
-
-static const void *next_snippet(const void *prev, char *desc)
-{
-	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_snippets;
-
-	if (s >= insn_snippets_end)
-		return NULL;
-	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
-	return s;
-}
-
-static const void *next_decoded(const void *prev, char *desc)
-{
-	const struct decoded *d = prev ? (const struct decoded *)prev + 1 : decoded;
-
-	if (d == decoded + ARRAY_SIZE(decoded))
-		return NULL;
-	strscpy(desc, d->name, KUNIT_PARAM_DESC_SIZE);
-	return d;
-}
-
-static u8 *text_copy;
-
-static size_t text_size(void)
-{
-	struct snippet *last = insn_snippets_end - 1;
-
-	return (void *)last->start + last->size - (void *)insn_snippets[0].start;
-}
-
-static int insn_suite_init(struct kunit_suite *suite)
-{
-	pr_info("seed %u\n", seed);
-	text_copy = kmemdup(insn_snippets[0].start, text_size(), GFP_KERNEL);
-
-	return text_copy ? 0 : -ENOMEM;
-}
-
-static void insn_suite_exit(struct kunit_suite *suite)
-{
-	kfree(text_copy);
-	text_copy = NULL;
-}
-
-static void check_text(void *context)
-{
-	struct kunit *test = context;
-
-	KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(text_copy, insn_snippets[0].start, text_size()),
-			    "text left changed");
-}
-
-/* The first action to be added runs last, after all probes have been removed. */
-static int insn_test_init(struct kunit *test)
-{
-	return kunit_add_action(test, check_text, test);
+	kunit_info(test, "%u of %u probes have had a jump\n", jumps.nr, jumps.nr_tried);
+	KUNIT_EXPECT_GE(test, 100 * jumps.nr, least * jumps.nr_tried);
 }
 
 static struct kunit_case insn_test_cases[] = {
@@ -1103,7 +688,7 @@ static struct kunit_case insn_test_cases[] = {
 	KUNIT_CASE(insn_refusal_reasons),
 	KUNIT_CASE(insn_refused_without_vectors),
 	KUNIT_CASE(insn_clears_btype),
-	KUNIT_CASE_PARAM(insn_decoded, next_decoded),
+	KUNIT_CASE_PARAM(insn_decoded, decoded_gen_params),
 	{}
 };
 

@@ -9,7 +9,8 @@
 /* Bytes of the stack that a snippet starts with. */
 #define INSN_TEST_STACK		256
 
-#define INSN_TEST_GPRS		31
+/* The last one is the stack pointer. */
+#define INSN_TEST_GPRS		32
 
 /* Number of instructions in the last snippet, which a test overwrites. */
 #define INSN_TEST_ROOM		16
@@ -42,7 +43,6 @@ struct snippet {
 /* Everything that a snippet can read or write, except the global memory. */
 struct machine {
 	unsigned long gpr[INSN_TEST_GPRS];
-	unsigned long sp;
 	unsigned long flags;
 	unsigned long unused;
 	u8 vreg[4][16];
