@@ -2,12 +2,8 @@
 /*
  * Test that a probe does not change what the probed code does.
  *
- * Each snippet of insn_snippets.S runs from random states, first without probes and
- * then with a probe on every one of its instructions. The results must be the same:
- * registers, stack and memory. The handlers keep a log, which must follow the path
- * through the snippet without gaps: each instruction calls its pre_handler, the epc
- * in its post_handler is that of the next pre_handler, and no register changes
- * between those two calls.
+ * insn_engine_test.h runs the snippets of insn_snippets.S with a probe on every one of their
+ * instructions.
  *
  * Then probes get jumps where possible, as many at a time as do not overlap. A
  * handler must see the same registers as with breakpoints, except for those that are
@@ -15,9 +11,6 @@
  *
  * The same is done with instructions taken from the kernel's text, one at a time,
  * among those that are copied.
- *
- * The states depend on the snippet and on the seed, which the kernel parameter
- * insn_test.seed sets, so that a failed run can be repeated.
  */
 #define pr_fmt(fmt) "kprobes_riscv_insn: " fmt
 
@@ -25,13 +18,10 @@
 #include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/irqflags.h>
-#include <linux/jhash.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
-#include <linux/moduleparam.h>
 #include <linux/mutex.h>
-#include <linux/prandom.h>
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 #include <asm/bug.h>
@@ -41,11 +31,7 @@
 
 #include "common.h"
 #include "insn_test.h"
-
-#define NR_STATES	INSN_TEST_PLACES
-#define MAX_INSNS	64
-#define MAX_EVENTS	256
-#define MEM_WORDS	128
+#include "../../../../kernel/kprobes/insn_engine_test.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */
 #define GPR_SP		2
@@ -60,101 +46,28 @@
 
 static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
 
-static unsigned int seed = 20241117;
-module_param(seed, uint, 0444);
-MODULE_PARM_DESC(seed, "where the random states start from");
+/* Each place has a state of its own. */
+static_assert(INSN_TEST_PLACES <= NR_STATES);
 
-/* The memory that the snippets work on. */
-static u64 insn_test_mem[MEM_WORDS];
+/* The register with the address of the memory, and what is to be subtracted from it. */
+static unsigned int mem_base;
+static long mem_offset;
 
-/* The state that a run starts from, and the one that it leaves. */
-struct world {
-	struct machine machine;
-	u64 mem[MEM_WORDS];
-};
+/* -- what the handlers log -- */
 
-/* Results of the first run from a state. */
-struct result {
-	struct world after;
-	unsigned int nr_hits;	/* known after the run with both handlers */
-	u32 way;		/* digest of the log of pre_handlers */
-};
-
-/* One call of a handler. */
-struct event {
-	unsigned int index;
-	bool post;
-	bool irqs_on;
-	unsigned long epc;
-	unsigned long gpr[INSN_TEST_GPRS];
-};
-
-/* Needs no lock: one test at a time does one run at a time. */
-static struct {
-	const struct snippet *snippet;
-	unsigned int base;	/* register that holds the address of the memory */
-	long offset;		/* to be subtracted from that address */
-	struct kprobe probe[MAX_INSNS];
-	struct kprobe *array[MAX_INSNS];
-	unsigned int nr_probes;
-	struct event event[MAX_EVENTS];
-	unsigned int nr_events;
-	struct world world;
-	struct world before;
-	struct result result[NR_STATES];
-} lab;
-
-/* -- the handlers and their log -- */
-
-static void log_event(struct kprobe *kp, struct pt_regs *regs, bool post)
+static void log_regs(struct event *e, struct pt_regs *regs)
 {
-	struct event *e;
-
-	if (lab.nr_events == MAX_EVENTS)
-		return;
-
-	e = &lab.event[lab.nr_events++];
-	e->index = kp - lab.probe;
-	e->post = post;
-	e->irqs_on = !regs_irqs_disabled(regs);
-	e->epc = regs->epc;
+	e->flags = regs_irqs_disabled(regs);
 	memcpy(e->gpr, regs, sizeof(e->gpr));
 	e->gpr[0] = 0;
 }
 
-static int log_pre(struct kprobe *kp, struct pt_regs *regs)
+static unsigned long kept_flags(unsigned long flags)
 {
-	log_event(kp, regs, false);
-	return 0;
-}
-
-static void log_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	log_event(kp, regs, true);
-}
-
-static unsigned long event_addr(const struct event *e)
-{
-	return (unsigned long)lab.probe[e->index].addr;
-}
-
-static bool same_regs(const struct event *a, const struct event *b)
-{
-	return a->irqs_on == b->irqs_on && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
+	return flags;
 }
 
 /* -- the probes -- */
-
-static void place_probe(void *addr, bool post)
-{
-	struct kprobe *kp = &lab.probe[lab.nr_probes];
-
-	memset(kp, 0, sizeof(*kp));
-	kp->addr = addr;
-	kp->pre_handler = log_pre;
-	kp->post_handler = post ? log_post : NULL;
-	lab.array[lab.nr_probes++] = kp;
-}
 
 static u32 read_insn(const void *addr)
 {
@@ -182,265 +95,117 @@ static void place_probes(struct kunit *test, bool post)
 	KUNIT_ASSERT_PTR_EQ(test, addr, end);
 }
 
-static void remove_probes(void *unused)
-{
-	unregister_kprobes(lab.array, lab.nr_probes);
-}
-
-static void add_placed(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ_MSG(test, 0, register_kprobes(lab.array, lab.nr_probes),
-			    "the probes of %s", lab.snippet->name);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_probes, NULL));
-}
-
 static void add_probes(struct kunit *test, bool post)
 {
 	place_probes(test, post);
-	add_placed(test);
+	register_placed(test);
 }
 
 /* -- a run -- */
 
-static void make_world(unsigned int state)
-{
-	unsigned long *gpr = lab.world.machine.gpr;
-	struct rnd_state rnd;
-
-	prandom_seed_state(&rnd, (u64)seed * 1000003 +
-			   (lab.snippet->start - (void *)insn_test_run) * 1000 + state);
-	prandom_bytes_state(&rnd, &lab.world, sizeof(lab.world));
-	gpr[0] = 0;
-	gpr[GPR_A2] &= 3;
-	gpr[GPR_A3] &= 3;
-	if (state & 1)
-		gpr[GPR_A5] = gpr[GPR_A4];
-	gpr[lab.base] = (unsigned long)&insn_test_mem[MEM_WORDS / 2] - lab.offset;
-}
-
-/*
- * Run lab.world and store the result there. Always called from the same place of the
- * same function, so that the stack of the snippet is at the same address each time.
- */
-static noinline void run_world(void)
-{
-	memcpy(insn_test_mem, lab.world.mem, sizeof(lab.world.mem));
-	lab.nr_events = 0;
-	insn_test_run(&lab.world.machine, lab.snippet->start);
-	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
-}
-
 /* An interrupt would break a reservation and change the sequence of hits. */
-static bool irqs_off_in(unsigned int state)
+static void set_machine(struct machine *m, unsigned int state)
 {
-	return state & 2 || lab.snippet->needs & SNIPPET_GAPS;
+	m->flags = state & 2 || lab.snippet->needs & SNIPPET_GAPS;
+	m->gpr[0] = 0;
+	m->gpr[GPR_A2] &= 3;
+	m->gpr[GPR_A3] &= 3;
+	if (state & 1)
+		m->gpr[GPR_A5] = m->gpr[GPR_A4];
+	m->gpr[mem_base] = (unsigned long)&insn_test_mem[MEM_WORDS / 2] - mem_offset;
 }
 
-static noinline void run_in_task(unsigned int state)
+static void run_snippet(void)
 {
+	insn_test_run(&lab.world.machine, lab.snippet->start);
+}
+
+static noinline void run_in_task(void)
+{
+	bool off = lab.world.machine.flags;
 	unsigned long flags = 0;
 
-	if (irqs_off_in(state))
+	if (off)
 		local_irq_save(flags);
 	run_world();
-	if (irqs_off_in(state))
+	if (off)
 		local_irq_restore(flags);
 }
 
-/* -- the checks: each returns a description of the error, or NULL -- */
+static noinline void run_nested(unsigned int state)
+{
+	make_world(state);
+	hit_me();
+}
+
+/* -- the checks -- */
+
+static const char *reg_name(unsigned int nr)
+{
+	static char name[8];
+
+	snprintf(name, sizeof(name), "x%u", nr);
+	return name;
+}
 
 static const char *check_after(const struct world *want, const struct world *have)
 {
-	static char text[64];
-	unsigned int i;
-
-	for (i = 0; i < INSN_TEST_GPRS; i++) {
-		if (want->machine.gpr[i] == have->machine.gpr[i])
-			continue;
-		snprintf(text, sizeof(text), "x%u is %lx, not %lx", i, have->machine.gpr[i],
-			 want->machine.gpr[i]);
-		return text;
-	}
-	if (memcmp(want->machine.stack, have->machine.stack, sizeof(want->machine.stack)))
-		return "stack";
-	if (memcmp(want->mem, have->mem, sizeof(want->mem)))
-		return "memory";
-	return NULL;
+	return differing_reg(&want->machine, &have->machine) ?: differing_memory(want, have);
 }
 
-/* The first pre_handler must see the state that the run started from. */
-static const char *check_start(unsigned int state)
+static void complete_start(struct machine *start, const struct event *first)
 {
-	const struct event *first = &lab.event[0];
-	unsigned long *start = lab.before.machine.gpr;
-
-	start[GPR_SP] = first->gpr[GPR_SP];
-	start[GPR_GP] = first->gpr[GPR_GP];
-	start[GPR_TP] = (unsigned long)current;
-	start[GPR_START] = (unsigned long)lab.snippet->start;
-	if (memcmp(start, first->gpr, sizeof(first->gpr)))
-		return "log: registers at the start";
-	if (first->irqs_on == irqs_off_in(state))
-		return "log: interrupts at the start";
-	if (event_addr(first) != (unsigned long)lab.snippet->start)
-		return "log: start";
-	return NULL;
+	start->gpr[GPR_SP] = first->gpr[GPR_SP];
+	start->gpr[GPR_GP] = first->gpr[GPR_GP];
+	start->gpr[GPR_TP] = (unsigned long)current;
+	start->gpr[GPR_START] = (unsigned long)lab.snippet->start;
 }
 
-static const char *check_pre(const struct event *e)
+static bool has_gaps(const struct snippet *snippet)
 {
-	if (e->post)
-		return "log: two post_handlers in a row";
-	if (e->epc != event_addr(e))
-		return "log: epc in a pre_handler";
-	return NULL;
+	return snippet->needs & SNIPPET_GAPS;
 }
 
-/* @next is NULL at the end of the log. */
-static const char *check_post(const struct event *e, const struct event *pre,
-			      const struct event *next)
+static unsigned long snippet_end(void)
 {
-	unsigned long end = (unsigned long)lab.snippet->start + lab.snippet->size;
-
-	if (!e->post || e->index != pre->index)
-		return "log: no post_handler after a pre_handler";
-	if (lab.snippet->needs & SNIPPET_GAPS)
-		return NULL;
-	if (!next)
-		return e->epc == end ? NULL : "log: end";
-	if (event_addr(next) != e->epc)
-		return "log: epc in a post_handler";
-	if (!same_regs(e, next))
-		return "log: registers in a post_handler";
-	return NULL;
+	return (unsigned long)lab.snippet->start + lab.snippet->size;
 }
 
-static const char *check_log_both(unsigned int state)
+static unsigned long pre_handler_pc(unsigned long addr)
 {
-	const char *wrong = check_start(state);
-	unsigned int i;
-
-	if (lab.nr_events % 2)
-		return "log: odd";
-
-	for (i = 0; !wrong && i < lab.nr_events; i += 2) {
-		struct event *e = &lab.event[i];
-
-		wrong = check_pre(e);
-		if (!wrong)
-			wrong = check_post(e + 1, e, i + 2 < lab.nr_events ? e + 2 : NULL);
-	}
-	return wrong;
+	return addr;
 }
 
-static const char *check_log_pre(unsigned int state)
-{
-	const char *wrong = check_start(state);
-	unsigned int i;
-
-	for (i = 0; !wrong && i < lab.nr_events; i++)
-		wrong = check_pre(&lab.event[i]);
-	return wrong;
-}
-
-static u32 digest_log(unsigned int *nr_hits)
-{
-	unsigned int i;
-	u32 digest = 0;
-
-	*nr_hits = 0;
-	for (i = 0; i < lab.nr_events; i++) {
-		const struct event *e = &lab.event[i];
-
-		if (e->post)
-			continue;
-		digest = jhash(&e->index, sizeof(e->index), digest);
-		digest = jhash(e->gpr, sizeof(e->gpr), digest);
-		++*nr_hits;
-	}
-	return digest;
-}
-
-/* -- the modes in which a snippet runs -- */
-
-enum mode {
-	BARE,		/* no probes: the others must have its results */
-	BOTH,		/* pre_handlers and post_handlers */
-	PRE,		/* pre_handlers only */
-};
-
-static const char *judge_log(struct result *result, enum mode mode, unsigned int state)
-{
-	unsigned int nr_hits;
-	u32 way = digest_log(&nr_hits);
-
-	if (!lab.nr_events || lab.nr_events == MAX_EVENTS)
-		return "log: length";
-	if (mode == BOTH) {
-		result->way = way;
-		result->nr_hits = nr_hits;
-		return check_log_both(state);
-	}
-	if (nr_hits != result->nr_hits || way != result->way)
-		return "log: not the same without post_handlers";
-	return check_log_pre(state);
-}
-
-static const char *judge(enum mode mode, unsigned int state)
-{
-	struct result *result = &lab.result[state];
-	const char *wrong;
-
-	if (mode == BARE) {
-		result->after = lab.world;
-		return NULL;
-	}
-	wrong = check_after(&result->after, &lab.world);
-
-	return wrong ?: judge_log(result, mode, state);
-}
-
-static void run_state(struct kunit *test, enum mode mode, unsigned int state)
-{
-	static const char * const names[] = { "bare", "pre+post", "pre" };
-	const char *wrong;
-
-	make_world(state);
-	lab.before = lab.world;
-	run_in_task(state);
-	wrong = judge(mode, state);
-	if (wrong)
-		KUNIT_FAIL_AND_ABORT(test, "%s, %s, state %u of seed %u: %s",
-				     lab.snippet->name, names[mode], state, seed, wrong);
-}
-
-/* One function for all modes, so that the stack has the same depth in each. */
-static noinline void run_mode(struct kunit *test, enum mode mode)
-{
-	unsigned int i;
-
-	if (mode != BARE)
-		add_probes(test, mode == BOTH);
-	for (i = 0; i < NR_STATES; i++)
-		run_state(test, mode, i);
-	if (mode != BARE)
-		kunit_release_action(test, remove_probes, NULL);
-}
+/* -- the same with probes -- */
 
 static void use_snippet(const struct snippet *snippet)
 {
 	lab.snippet = snippet;
-	lab.base = GPR_MEM;
-	lab.offset = 0;
+	mem_base = GPR_MEM;
+	mem_offset = 0;
 }
 
 /* Failure R3: the ebreak behind a copy in its slot, for copies of both lengths. */
 static void insn_same_with_probes(struct kunit *test)
 {
 	use_snippet(test->param_value);
-	run_mode(test, BARE);
-	run_mode(test, BOTH);
-	run_mode(test, PRE);
+	stay_on_cpu(test);
+	run_states(test, BARE);
+	run_probed(test, BOTH);
+	run_probed(test, PRE);
+}
+
+static void insn_same_when_missed(struct kunit *test)
+{
+	use_snippet(test->param_value);
+	if (lab.snippet->needs & (SNIPPET_SETS_IE | SNIPPET_FAULTS))
+		kunit_skip(test, "not within a handler");
+
+	stay_on_cpu(test);
+	count_hits(test);
+	add_outer(test);
+	run_nested_states(test, BARE);
+	run_missed(test);
 }
 
 /* -- the same with jumps -- */
@@ -484,23 +249,18 @@ static void learn_jump(unsigned int i)
 
 static u32 digest_but_jumps(void)
 {
-	unsigned int i, reg;
-	u32 digest = 0;
+	unsigned int i, reg, nr_hits;
 
 	for (i = 0; i < lab.nr_events; i++) {
 		struct event *e = &lab.event[i];
 
-		if (e->post)
-			continue;
 		for (reg = 1; reg < INSN_TEST_GPRS; reg++) {
 			if (free_regs[e->index] & BIT(reg))
 				e->gpr[reg] = 0;
 		}
-		digest = jhash(&e->index, sizeof(e->index), digest);
-		digest = jhash(e->gpr, sizeof(e->gpr), digest);
 	}
 
-	return digest;
+	return digest_log(&nr_hits);
 }
 
 static const char *check_pres(void)
@@ -548,7 +308,7 @@ static void run_state_by(struct kunit *test, unsigned int state, enum reach reac
 	const char *wrong;
 
 	make_world(state);
-	run_in_task(state);
+	run_in_task();
 	wrong = judge_reach(reach, state);
 	if (wrong)
 		KUNIT_FAIL_AND_ABORT(test, "%s, by %s, state %u of seed %u: %s", lab.snippet->name,
@@ -566,7 +326,7 @@ static void add_thinned(struct kunit *test, unsigned int first, enum reach reach
 		lab.array[i] = &lab.probe[i];
 	if (!lab.nr_probes)
 		return;
-	add_placed(test);
+	register_placed(test);
 	if (reach == BY_BREAKPOINT)
 		return;
 
@@ -729,7 +489,7 @@ static void add_probes_to_picks(struct kunit *test, bool post)
 	lab.nr_probes = 0;
 	for (i = 0; i < nr_picks; i++)
 		place_probe(insn_places[i], post);
-	add_placed(test);
+	register_placed(test);
 }
 
 /* Each pick runs from one state of its own. */
@@ -741,8 +501,8 @@ static noinline void run_picks(struct kunit *test, enum mode mode)
 		add_probes_to_picks(test, mode == BOTH);
 	for (i = 0; i < nr_picks; i++) {
 		lab.snippet = &picks[i].snippet;
-		lab.base = picks[i].base;
-		lab.offset = picks[i].offset;
+		mem_base = picks[i].base;
+		mem_offset = picks[i].offset;
 		run_state(test, mode, i);
 	}
 	if (mode != BARE)
@@ -767,107 +527,6 @@ static void insn_same_as_in_kernel(struct kunit *test)
 	}
 	kunit_info(test, "%u instructions\n", nr);
 	KUNIT_EXPECT_GE(test, nr, MIN_PICKS);
-}
-
-/* -- the same as a hit within a hit: no handlers, but the instruction runs -- */
-
-static noinline notrace void hit_me(void)
-{
-	barrier();
-}
-
-/* A detour calls this with interrupts on, and an interrupt would break a reservation. */
-static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
-{
-	guard(irqsave)();
-	run_world();
-	return 0;
-}
-
-static struct kprobe outer;
-
-static void remove_outer(void *unused)
-{
-	unregister_kprobe(&outer);
-}
-
-static void add_outer(struct kunit *test)
-{
-	outer = (struct kprobe) {
-		.addr = (kprobe_opcode_t *)hit_me,
-		.pre_handler = run_in_handler,
-	};
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
-	/* Breakpoints and jumps differ in stack depth, which must be the same in all runs. */
-	wait_for_kprobe_optimizer();
-}
-
-static unsigned long count_missed(void)
-{
-	unsigned long missed = 0;
-	unsigned int i;
-
-	for (i = 0; i < lab.nr_probes; i++)
-		missed += lab.probe[i].nmissed;
-	return missed;
-}
-
-static const char *judge_missed(const struct result *result, unsigned long missed)
-{
-	const char *wrong = check_after(&result->after, &lab.world);
-
-	if (wrong)
-		return wrong;
-	if (lab.nr_events)
-		return "a handler ran";
-	if (missed != result->nr_hits)
-		return "missed hits, miscounted";
-	return NULL;
-}
-
-/* Count the hits in a run that is not nested. */
-static void count_hits(struct kunit *test)
-{
-	unsigned int i;
-
-	add_probes(test, false);
-	for (i = 0; i < NR_STATES; i++) {
-		make_world(i);
-		run_in_task(i);
-		digest_log(&lab.result[i].nr_hits);
-	}
-	kunit_release_action(test, remove_probes, NULL);
-}
-
-static void insn_same_when_missed(struct kunit *test)
-{
-	unsigned long missed;
-	const char *wrong;
-	unsigned int i;
-
-	use_snippet(test->param_value);
-	if (lab.snippet->needs & (SNIPPET_SETS_IE | SNIPPET_FAULTS))
-		kunit_skip(test, "not within a handler");
-
-	count_hits(test);
-	add_outer(test);
-	for (i = 0; i < NR_STATES; i++) {
-		make_world(i);
-		hit_me();
-		lab.result[i].after = lab.world;
-	}
-
-	add_probes(test, true);
-	for (i = 0; i < NR_STATES; i++) {
-		missed = count_missed();
-		make_world(i);
-		hit_me();
-		wrong = judge_missed(&lab.result[i], count_missed() - missed);
-		if (wrong)
-			KUNIT_FAIL_AND_ABORT(test, "%s, nested, state %u of seed %u: %s",
-					     lab.snippet->name, i, seed, wrong);
-	}
 }
 
 /* -- addresses that must not be probed -- */
@@ -970,17 +629,7 @@ static void insn_decoded_for_uprobes(struct kunit *test)
 	}
 }
 
-/* -- the parameters -- */
-
-static const void *next_snippet(const void *prev, char *desc)
-{
-	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_snippets;
-
-	if (s == insn_snippets_end)
-		return NULL;
-	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
-	return s;
-}
+/* -- the suite -- */
 
 static const void *next_refused(const void *prev, char *desc)
 {
@@ -1009,6 +658,9 @@ static struct kunit_case insn_cases[] = {
 
 static struct kunit_suite insn_suite = {
 	.name = "kprobes_riscv_insn",
+	.suite_init = insn_suite_init,
+	.suite_exit = insn_suite_exit,
+	.init = insn_test_init,
 	.test_cases = insn_cases,
 };
 

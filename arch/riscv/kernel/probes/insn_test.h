@@ -23,6 +23,7 @@
 #define SNIPPET_FAULTS		0x01	/* takes an exception on purpose */
 #define SNIPPET_SETS_IE		0x02	/* enables and disables interrupts */
 #define SNIPPET_GAPS		0x04	/* has instructions that must not be probed */
+#define SNIPPET_VOLATILE	0x08	/* leaves values that differ from run to run */
 
 #ifndef __ASSEMBLY__
 
@@ -46,10 +47,12 @@ struct refused_insn {
 struct machine {
 	unsigned long gpr[INSN_TEST_GPRS];	/* by register number, x0 is not used */
 	u8 stack[INSN_TEST_STACK];
+	unsigned long flags;			/* 1 if interrupts are off */
 };
 
 extern struct snippet insn_snippets[], insn_snippets_end[];
 extern struct refused_insn insn_refused[], insn_refused_end[];
+extern u64 insn_test_mem[];
 
 void insn_test_run(struct machine *m, void *code);
 extern u8 insn_test_exit[];
