@@ -510,6 +510,15 @@ static noinline __noclone void run_nested_states(struct kunit *test, enum mode m
 	}
 }
 
+/* Learn what the nested snippet does without probes, before run_missed(). */
+static __always_inline void run_bare(struct kunit *test)
+{
+	stay_on_cpu(test);
+	count_hits(test);
+	add_outer(test);
+	run_nested_states(test, BARE);
+}
+
 static __always_inline void run_missed(struct kunit *test)
 {
 	add_probes(test, true);
@@ -519,14 +528,21 @@ static __always_inline void run_missed(struct kunit *test)
 
 /* -- the suite -- */
 
-static const void *next_snippet(const void *prev, char *desc)
+/* Return the snippet behind @prev in an array, or its first one, and describe it. */
+static const void *snippet_behind(const void *prev, const struct snippet *first,
+				  const struct snippet *end, char *desc)
 {
-	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_snippets;
+	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : first;
 
-	if (s >= insn_snippets_end)
+	if (s >= end)
 		return NULL;
 	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
 	return s;
+}
+
+static const void *next_snippet(const void *prev, char *desc)
+{
+	return snippet_behind(prev, insn_snippets, insn_snippets_end, desc);
 }
 
 /* The text of all snippets as it was before the first probe. */

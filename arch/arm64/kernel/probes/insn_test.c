@@ -431,10 +431,7 @@ static void insn_same_when_missed(struct kunit *test)
 	if (lab.snippet->needs & NOT_NESTED)
 		kunit_skip(test, "not within a handler");
 
-	stay_on_cpu(test);
-	count_hits(test);
-	add_outer(test);
-	run_nested_states(test, BARE);
+	run_bare(test);
 	run_missed(test);
 
 	jumps.wanted = true;

@@ -285,11 +285,8 @@ static void insn_same_when_missed(struct kunit *test)
 	if (lab.snippet->needs & NOT_NESTED)
 		kunit_skip(test, "not within a handler");
 
-	stay_on_cpu(test);
 	forbid_jumps(test);
-	count_hits(test);
-	add_outer(test);
-	run_nested_states(test, BARE);
+	run_bare(test);
 	run_missed(test);
 }
 
@@ -847,12 +844,7 @@ static const void *next_of_some(const void *prev, char *desc)
 
 static const void *next_refused(const void *prev, char *desc)
 {
-	const struct snippet *s = prev ? (const struct snippet *)prev + 1 : insn_refused;
-
-	if (s >= insn_refused_end)
-		return NULL;
-	strscpy(desc, s->name, KUNIT_PARAM_DESC_SIZE);
-	return s;
+	return snippet_behind(prev, insn_refused, insn_refused_end, desc);
 }
 
 static void describe_move(const long *move, char *desc)
