@@ -7,9 +7,9 @@
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
-#include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../functions.h"
 #include "bench.h"
 
 #define MAX_FUNCTIONS	60000
@@ -29,7 +29,10 @@ static int add_entry(void *unused, const char *name, unsigned long addr)
 {
 	struct kprobe *kp = &entries[nr_entries];
 
-	if (addr < text_start || addr >= text_end || strstr(name, ".cold"))
+	if (addr < text_start || addr >= text_end || !is_function(name))
+		return 0;
+	/* A function may have several names. */
+	if (nr_entries && (unsigned long)kp[-1].addr == addr)
 		return 0;
 
 	/* To find out whether this can be probed, no text needs to be written. */
@@ -44,21 +47,12 @@ static int add_entry(void *unused, const char *name, unsigned long addr)
 	return nr_entries == MAX_FUNCTIONS;
 }
 
-/* Called by an address from kallsyms; kCFI would compare the types. */
-static noinline __nocfi void for_each_symbol(int (*fn)(void *, const char *, unsigned long))
-{
-	int (*each)(int (*fn)(void *, const char *, unsigned long), void *data) =
-		(void *)each_symbol;
-
-	each(fn, NULL);
-}
-
 /* Find out which functions can be probed, and leave them without probes. Return the sites. */
 static unsigned int find_entries(void)
 {
 	unsigned int i, nr_sites = 0;
 
-	for_each_symbol(add_entry);
+	for_each_symbol(each_symbol, add_entry);
 	for (i = 0; i < nr_entries; i++) {
 		list[i] = &entries[i];
 		if (kprobe_ftrace(list[i]))

@@ -32,6 +32,7 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 
+#include "../functions.h"
 #include "../jump.h"
 
 #define MAX_FUNCTIONS	100000
@@ -112,13 +113,6 @@ static int try_address(unsigned long addr)
 	return err;
 }
 
-/* The parts that compilers split off a function are not called but jumped to. */
-static bool is_function(const char *name)
-{
-	return name[0] && !strstr(name, ".cold") && !str_has_prefix(name, "__pfx_") &&
-	       !str_has_prefix(name, "__cfi_");
-}
-
 static int add_function(void *data, const char *name, unsigned long addr)
 {
 	if (addr < start || addr >= end || !is_function(name))
@@ -128,15 +122,11 @@ static int add_function(void *data, const char *name, unsigned long addr)
 	return nr_functions == MAX_FUNCTIONS;
 }
 
-/* Called by an address from kallsyms; kCFI would compare the types. */
-static noinline __nocfi int find_functions(void)
+static int find_functions(void)
 {
-	int (*each_symbol)(int (*fn)(void *, const char *, unsigned long), void *data) =
-		(void *)each;
-
 	if (!each)
 		return -EINVAL;
-	each_symbol(add_function, NULL);
+	for_each_symbol(each, add_function);
 	return nr_functions ? 0 : -ENOENT;
 }
 
