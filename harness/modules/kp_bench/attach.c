@@ -86,6 +86,8 @@ static void measure_entries(void)
 	tell_since("detach-ms", start);
 }
 
+#ifdef CONFIG_FUNCTION_TRACER
+
 static void trace_nothing(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			  struct ftrace_regs *fregs)
 {
@@ -109,6 +111,14 @@ static void measure_ftrace(unsigned int nr_sites)
 	tell_since("detach-ftrace-ms", start);
 	ftrace_free_filter(&ops);
 }
+
+#else
+
+static void measure_ftrace(unsigned int nr_sites)
+{
+}
+
+#endif
 
 void run_attach(unsigned int unused)
 {
