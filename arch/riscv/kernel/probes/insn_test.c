@@ -2,7 +2,7 @@
 /*
  * Test that a probe does not change what the probed code does.
  *
- * insn_engine_test.h runs the snippets of insn_snippets.S with a probe on every one of their
+ * insn_engine.h runs the snippets of insn_snippets.S with a probe on every one of their
  * instructions.
  *
  * Then probes get jumps where possible, as many at a time as do not overlap. A
@@ -31,7 +31,7 @@
 
 #include "common.h"
 #include "insn_test.h"
-#include "../../../../kernel/kprobes/insn_engine_test.h"
+#include "../../../../lib/test_kprobes/insn_engine.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */
 #define GPR_SP		2

@@ -2,7 +2,7 @@
 /*
  * Does a probe change what the probed code does?
  *
- * insn_engine_test.h runs the snippets of insn_snippets.S with a probe on every one of their
+ * insn_engine.h runs the snippets of insn_snippets.S with a probe on every one of their
  * instructions.
  *
  * Then jumps replace breakpoints. The contents of a detour depend on which instructions
@@ -24,7 +24,7 @@
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include "insn_test.h"
-#include "../../../../kernel/kprobes/insn_engine_test.h"
+#include "../../../../lib/test_kprobes/insn_engine.h"
 
 /* Registers with a given meaning in a snippet, see insn_snippets.S. */
 #define GPR_MEM		3

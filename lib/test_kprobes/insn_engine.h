@@ -15,8 +15,8 @@
  * This is for one file of a kernel, which first includes its insn_test.h, with struct
  * snippet and struct machine.
  */
-#ifndef _KERNEL_KPROBES_INSN_ENGINE_TEST_H
-#define _KERNEL_KPROBES_INSN_ENGINE_TEST_H
+#ifndef _LIB_TEST_KPROBES_INSN_ENGINE_H
+#define _LIB_TEST_KPROBES_INSN_ENGINE_H
 
 #include <kunit/test.h>
 #include <linux/irqflags.h>
@@ -585,4 +585,4 @@ static int insn_test_init(struct kunit *test)
 	return kunit_add_action(test, check_text, test);
 }
 
-#endif /* _KERNEL_KPROBES_INSN_ENGINE_TEST_H */
+#endif /* _LIB_TEST_KPROBES_INSN_ENGINE_H */
