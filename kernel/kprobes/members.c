@@ -63,7 +63,7 @@ bool kprobe_is_registered(struct kprobe *kp)
 		return false;
 
 	kp->addr = point->op.kp.addr;
-	pr_debug("%pS: already registered\n", kp->addr);
+	pr_debug("%pS: already registered, or twice in one array\n", kp->addr);
 
 	return true;
 }
