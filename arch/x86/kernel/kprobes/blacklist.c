@@ -106,6 +106,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	/* These keep a CPU idle for good: neither grace periods nor text changes wait for it. */
 	"hlt_play_dead",
 	"mwait_play_dead",
+	"cpuhp_ap_report_dead",
 	"play_dead_common",
 	"native_play_dead",
 	"resume_play_dead",
@@ -116,6 +117,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"sev_es_ap_hlt_loop",
 	"sev_es_play_dead",
 	"stop_this_cpu",
+	"tboot_shutdown",
 	/* These handle the breakpoints of the kernel's debugger. */
 	"kgdb_ll_trap",
 	"__kgdb_notify",
