@@ -34,7 +34,9 @@ class Build:
         self.args = ["ARCH=" + arch]
         if cross:
             self.args.append("CROSS_COMPILE=" + cross)
-        self.args += [f"LLVM={llvm}", f"CC=ccache clang{llvm}"] if llvm else [f"CC=ccache {cross}gcc"]
+        self.args += [f"LLVM={llvm}"] if llvm else []
+        cc, hostcc = (f"clang{llvm}", f"clang{llvm}") if llvm else (f"{cross}gcc", "gcc")
+        self.args += [f"CC=ccache {cc}", f"HOSTCC=ccache {hostcc}"]
 
     def argv(self, *targets):
         return ["make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",
