@@ -269,7 +269,8 @@ static void disturb_once(struct disturber *d)
 	struct target *focus = one_in(&d->rnd, 2) ? pick_target(d) : NULL;
 	bool returns = one_in(&d->rnd, 4);
 
-	switch (pick(&d->rnd, 15)) {
+	/* There is no prey for dense probes. */
+	switch (pick(&d->rnd, dense ? 13 : 15)) {
 	case 0 ... 7:
 		change_some(d, focus, returns);
 		break;

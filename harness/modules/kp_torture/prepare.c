@@ -60,6 +60,16 @@ static bool add_spot(struct target *target, void *addr, struct rnd_state *rnd)
 	return true;
 }
 
+/* Add probes that come and go among others of the same address. */
+static void add_more(struct target *target, struct rnd_state *rnd)
+{
+	void *addr = target->probes[pick(rnd, target->nr_probes)].addr;
+	unsigned int i;
+
+	for (i = 0; i < NR_MORE; i++)
+		add_probe(target, addr, PLAIN, rnd);
+}
+
 /* Find the entry, and all spots or a few adjacent ones from a random offset on. */
 static void find_spots(struct target *target, struct rnd_state *rnd)
 {
@@ -74,6 +84,8 @@ static void find_spots(struct target *target, struct rnd_state *rnd)
 	has_entry = add_spot(target, text, rnd);
 	for (i = dense ? 1 : pick(rnd, max(target->len / 2, 1U)); i < target->len; i++)
 		add_spot(target, text + i, rnd);
+	if (!dense && target->nr_probes)
+		add_more(target, rnd);
 	for (i = 0; has_entry && i < NR_RETURNS; i++)
 		add_probe(target, text, RETURN, rnd);
 }
@@ -110,19 +122,27 @@ static void count_all(enum kind kind, bool flipped)
 	targets_flip(false, false);
 }
 
+static unsigned int list_probes(struct kprobe **kps, enum kind kind, enum state state)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < nr_probes; i++) {
+		if (probes[i].kind == kind && atomic_read(&probes[i].state) == state)
+			kps[nr++] = &probes[i].rp.kp;
+	}
+	return nr;
+}
+
 /* In one batch: on some architectures each single change stops the machine, which is slow. */
 static int count_kind(struct kprobe **kps, enum kind kind)
 {
-	unsigned int i, nr = 0;
+	unsigned int nr;
 	int err;
 
-	for (i = 0; i < nr_probes; i++) {
-		if (probes[i].kind == kind)
-			kps[nr++] = &probes[i].rp.kp;
-	}
 	/* Those that tell whether an address can be probed are still registered. */
 	if (kind == PLAIN)
-		unregister_batch(kps, nr, false);
+		unregister_batch(kps, list_probes(kps, kind, IN), false);
+	nr = list_probes(kps, kind, OUT);
 	err = register_batch(kps, nr, false, NULL);
 	if (err)
 		return err;
@@ -167,7 +187,7 @@ static int count_alone(struct kprobe **kps)
 int prepare_targets(void)
 {
 	const struct target_function *functions = dense ? dense_functions : many_functions;
-	struct kprobe **kps = vcalloc(nr_targets * max_spots(), sizeof(*kps));
+	struct kprobe **kps = vcalloc(nr_targets * (max_spots() + NR_MORE), sizeof(*kps));
 	struct rnd_state rnd;
 	unsigned long n;
 	unsigned int i;

@@ -188,7 +188,7 @@ static int alloc_all(void)
 	unsigned int i, max_probes;
 
 	nr_targets = dense ? nr_dense_functions : nr_many_functions;
-	max_probes = nr_targets * (2 * max_spots() + NR_RETURNS);
+	max_probes = nr_targets * (2 * max_spots() + NR_RETURNS + NR_MORE);
 	targets = vcalloc(nr_targets, sizeof(*targets));
 	probes = vcalloc(max_probes, sizeof(*probes));
 	if (!targets || !probes)

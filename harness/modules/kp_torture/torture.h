@@ -15,6 +15,7 @@
 #define MAX_SPOTS	64	/* in one function, the addresses that have probes */
 #define FEW_SPOTS	12	/* in one of many functions */
 #define NR_RETURNS	3	/* return probes of one function */
+#define NR_MORE		6	/* at one address of each function, unless probes are dense */
 #define MAX_PROBES	(2 * MAX_SPOTS + NR_RETURNS)
 #define MAX_TEXT	512
 #define PREY		"kp_prey"
