@@ -12,8 +12,13 @@
  * The states depend on the snippet and on the seed, which the kernel parameter
  * insn_test.seed sets: a failed run can be repeated.
  *
- * This is for one file of a kernel, which first includes its insn_test.h, with struct
- * snippet and struct machine.
+ * This is for one file of a kernel, which first includes its insn_test.h. That has
+ *
+ *	struct snippet		with name, start, size and needs
+ *	insn_snippets[]		all of them, up to insn_snippets_end
+ *	struct machine		with the arrays gpr[] of INSN_TEST_GPRS and stack[], and flags
+ *	SNIPPET_VOLATILE	in needs: results that differ from run to run
+ *	insn_test_mem[]		declared, for the snippets
  */
 #ifndef _LIB_TEST_KPROBES_INSN_ENGINE_H
 #define _LIB_TEST_KPROBES_INSN_ENGINE_H
