@@ -10,7 +10,8 @@ from . import guesttest, ports, ui
 
 # These parts run when all other parts of the kernels built so far are done.
 LAST = ("beside", "sweep", "faults", "selftests")
-LONG = 10 * 60      # seconds that such a part, or a kernel's build, may take
+LONG = 5 * 60       # seconds that such a part may take
+BUILD = 10 * 60     # and a kernel's build
 GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 
 
@@ -65,7 +66,7 @@ class Schedule:
 
     def kernel(self, config, made):
         """Builds a kernel, and queues its parts for the next free thread."""
-        if self.is_over(LONG):
+        if self.is_over(BUILD):
             self.skip(config.label)
             return
         modules = made.kernel()

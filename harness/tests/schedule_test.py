@@ -109,12 +109,17 @@ class ScheduleTest(unittest.TestCase):
         self.assertIn("ports:z: not begun within -1 minutes", self.results.skipped)
         self.assertTrue(ui.STOP.is_set())
 
-    def test_nothing_long_begins_near_the_end(self):
-        self.swap(schedule, "LONG", 60)
+    def test_no_kernel_is_built_near_the_end(self):
         self.run_all(minutes=1)
         self.assertEqual(self.done, [])
         self.assertIn("x:a: not begun within 1 minutes", self.results.skipped)
         self.assertNotIn("ports:z: not begun within 1 minutes", self.results.skipped)
+
+    def test_no_long_part_begins_near_the_end(self):
+        self.swap(schedule, "BUILD", 0)
+        self.run_all(minutes=1)
+        self.assertIn("x:a kunit", self.done)
+        self.assertIn("x:a sweep: not begun within 1 minutes", self.results.skipped)
 
     def test_both_hands_boot_when_all_is_built(self):
         both = threading.Barrier(2)
