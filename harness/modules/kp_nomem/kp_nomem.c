@@ -7,8 +7,7 @@
  * nothing must be armed, the caller's structs must be unchanged, and the same call must
  * succeed with memory. Disabling and removing must always succeed.
  *
- * All this is done when the module is loaded; it probes its own text. Writing to the
- * parameter "call" calls that text once.
+ * All this is done when the module is loaded; it probes its own text.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -239,13 +238,6 @@ static bool call_all(void)
 	}
 	return good;
 }
-
-static int call_set(const char *text, const struct kernel_param *param)
-{
-	return call_all() ? 0 : -EILSEQ;
-}
-
-module_param_call(call, call_set, NULL, NULL, 0200);
 
 static void check_hits(const struct plan *plan, unsigned int nth, bool armed)
 {
