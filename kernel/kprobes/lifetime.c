@@ -64,12 +64,12 @@ static void forget_module_text(struct module *mod, enum mod_mem_type type)
 {
 	unsigned long base = (unsigned long)mod->mem[type].base;
 
-	kprobe_blacklist_forget_module(mod, type);
-
 	guard(mutex)(&kprobe_mutex);
 	kprobe_function_forget();
 	/* Restore the text: module parameters and asynchronous calls may still run it. */
 	kprobe_points_forget_text(base, base + mod->mem[type].size);
+	/* Until here a registration may have held the module, and have checked addresses in it. */
+	kprobe_blacklist_forget_module(mod, type);
 }
 
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
