@@ -61,8 +61,11 @@ static int count_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	struct caller *c;
 
-	for (c = callers; c < callers + NR_CALLERS; c++)
-		c->hits += READ_ONCE(c->task) == current;
+	for (c = callers; c < callers + NR_CALLERS; c++) {
+		/* Write only to the own one. */
+		if (READ_ONCE(c->task) == current)
+			c->hits++;
+	}
 
 	return 0;
 }

@@ -797,14 +797,21 @@ static void optimize_knob_twice(struct kunit *test)
 	kunit_release_action(test, spin_stop, task);
 }
 
+struct interrupted {
+	struct completion begun;
+	bool over;
+};
+
 /* Does not go to sleep meanwhile, but is interrupted. */
-static int be_interrupted(void *over)
+static int be_interrupted(void *data)
 {
+	struct interrupted *task = data;
 	unsigned long end = jiffies + GRACE / 2;
 
+	complete(&task->begun);
 	while (time_before(jiffies, end))
 		cpu_relax();
-	WRITE_ONCE(*(bool *)over, true);
+	WRITE_ONCE(task->over, true);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 
@@ -814,19 +821,20 @@ static int be_interrupted(void *over)
 /* An interrupted task may be in a copy, or in text that a jump is going to cover. */
 static void optimize_grace_waits_for_interrupted(struct kunit *test)
 {
+	struct interrupted state = {};
 	struct task_struct *task;
-	bool over = false;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a CPU for a task that is interrupted");
 
-	task = kthread_run_on_cpu(be_interrupted, &over, cpumask_last(cpu_online_mask),
+	init_completion(&state.begun);
+	task = kthread_run_on_cpu(be_interrupted, &state, cpumask_last(cpu_online_mask),
 				  "kprobes_interrupted");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
-	msleep(50);
+	wait_for_completion(&state.begun);
 	synchronize_rcu_tasks();
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(over));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(state.over));
 	kunit_release_action(test, spin_stop, task);
 }
 
