@@ -210,7 +210,7 @@ def boot_with_returns(config, made, modules, results):
 def sweep(config, made, modules, results, seed=None):
     """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED."""
     seed = repeat(0)[1] if seed is None else seed
-    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} {seed}"], 600, LONG_LOG, cpus=2)
+    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} {seed}"], 1800, LONG_LOG, cpus=2)
 
 
 def sweep_every(config, made, modules, results, seed):

@@ -11,7 +11,7 @@ from . import guesttest, ports, ui
 # These parts run when all other parts of the kernels built so far are done.
 LAST = ("beside", "sweep", "faults", "selftests")
 LONG = 5 * 60       # seconds that such a part may take
-BUILD = 10 * 60     # and a kernel's build
+BUILD = 10 * 60     # and a kernel's build, unless this machine has been seen to need more
 GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 
 
@@ -37,6 +37,7 @@ class Schedule:
         self.builds = collections.deque()   # label, function and arguments of each
         self.first, self.last = collections.deque(), collections.deque()    # calls of part()
         self.building = True
+        self.slowest = BUILD
 
     def is_over(self, need=0):
         """Whether there is no time left, or less than @need seconds."""
@@ -66,10 +67,12 @@ class Schedule:
 
     def kernel(self, config, made):
         """Builds a kernel, and queues its parts for the next free thread."""
-        if self.is_over(BUILD):
+        if self.is_over(self.slowest):
             self.skip(config.label)
             return
+        begun = time.monotonic()
         modules = made.kernel()
+        self.slowest = max(self.slowest, time.monotonic() - begun)
         self.results.ok(f"{config.label} builds")
         with self.changed:
             for name in config.quick if self.quick else config.parts:

@@ -115,7 +115,6 @@ came_and_went()	# FILE FILE-OF-FAILURES
 }
 
 say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus) tracers $(wc -l </tmp/switches)"
-check "functions of the module were probed" [ "$(number prey)" -gt 0 ]
 check "the module came and went" came_and_went /tmp/preys /tmp/prey_bad
 [ ! -s /tmp/switches ] || check "functions were traced" [ -s /tmp/traced ]
 [ ! -e $CPU3 ] || [ "$(uname -m)" = riscv64 ] || check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad

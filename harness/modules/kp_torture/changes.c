@@ -216,7 +216,7 @@ static void change_some(struct disturber *d, struct target *focus, bool returns)
 
 	if (returns)
 		usual = nr_targets;
-	if (pick(&d->rnd, 2 * usual) >= atomic_read(&nr_in[returns]))
+	if ((int)pick(&d->rnd, 2 * usual) >= atomic_read(&nr_in[returns]))
 		register_some(d, focus, returns, max);
 	else
 		unregister_some(d, focus, returns, max);
@@ -344,6 +344,17 @@ void stop_disturbers(void)
 		stop_thread(&disturbers[i].task);
 }
 
+static bool any_is_in(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_probes; i++) {
+		if (atomic_read(&probes[i].state) == IN)
+			return true;
+	}
+	return false;
+}
+
 /* After they have been stopped. */
 void unregister_all(void)
 {
@@ -354,10 +365,13 @@ void unregister_all(void)
 			disturb_prey(&d->prey, &d->rnd);
 	}
 	d = disturbers;
-	while (atomic_read(&nr_in[0]) + atomic_read(&nr_in[1])) {
+	while (any_is_in()) {
 		unregister_some(d, NULL, false, MAX_PROBES);
 		unregister_some(d, NULL, true, MAX_PROBES);
 	}
+	if (atomic_read(&nr_in[0]) || atomic_read(&nr_in[1]))
+		complain(BAD_ERROR, "%d probes and %d return probes are left",
+			 atomic_read(&nr_in[0]), atomic_read(&nr_in[1]));
 	targets_flip(false, false);
 }
 
