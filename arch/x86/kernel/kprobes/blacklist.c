@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Text of this architecture that must not have a breakpoint. */
 #include <linux/array_size.h>
+#include <linux/cc_platform.h>
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
@@ -24,7 +25,7 @@ static const struct kprobe_area areas[] __initconst = {
 #endif
 };
 
-static const char * const not_in_a_trap[] __initconst = {
+static const char * const not_in_a_trap[] = {
 	/* These run before a CPU that comes up has an IDT entry for breakpoints. */
 	"startup_32_smp",
 	"secondary_startup_64",
@@ -53,10 +54,15 @@ static const char * const not_in_a_trap[] __initconst = {
 	"native_write_gdt_entry",
 	"setup_ghcb",
 	"load_current_idt",
+	/* The hypervisor starts a CPU here, without its %gs. */
+	"hv_vtl_ap_entry",
 	/* Its first instructions raise #VC. */
 	"vc_boot_ghcb",
+	"vc_raw_handle_exception",
 	"vc_init_em_ctxt",
 	"vc_decode_insn",
+	"__vc_decode_kern_insn",
+	"vc_check_opcode_bytes",
 	"vc_handle_exitcode",
 	"vc_handle_cpuid",
 	"vc_handle_cpuid_snp",
@@ -66,6 +72,7 @@ static const char * const not_in_a_trap[] __initconst = {
 	"snp_cpuid_hv",
 	"snp_cpuid_postprocess",
 	"snp_register_per_cpu_ghcb",
+	"snp_register_ghcb_early",
 	"sev_cpuid_hv",
 	"sev_es_ghcb_hv_call",
 	"verify_exception_info",
@@ -123,8 +130,34 @@ static const char * const not_in_a_trap[] __initconst = {
 	"__kgdb_notify",
 };
 
+/* In an encrypted guest the #VC of a CPU that comes up calls these. */
+static const char * const called_in_vc[] = {
+	"copy_from_kernel_nofault",
+	"copy_from_kernel_nofault_allowed",
+	"insn_init",
+	"insn_decode",
+	"insn_get_prefixes",
+	"insn_get_opcode",
+	"insn_get_modrm",
+	"insn_get_sib",
+	"insn_get_displacement",
+	"insn_get_immediate",
+	"insn_get_length",
+	"inat_get_opcode_attribute",
+	"inat_get_last_prefix_id",
+	"inat_get_escape_attribute",
+	"inat_get_group_attribute",
+	"inat_get_avx_attribute",
+};
+
 int __init arch_populate_kprobe_blacklist(void)
 {
-	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
-	       kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
+	int ret;
+
+	ret = kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
+	      kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
+	if (!ret && cc_platform_has(CC_ATTR_GUEST_STATE_ENCRYPT))
+		ret = kprobe_add_names_blacklist(called_in_vc, ARRAY_SIZE(called_in_vc));
+
+	return ret;
 }

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/cfi.h>
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <asm/apic.h>
 #include <asm/cpufeature.h>
@@ -266,11 +267,36 @@ static void trap_return_closes_user_memory(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, flags & X86_EFLAGS_AC);
 }
 
+/* These run before a CPU that comes up can take a breakpoint: a tracer may call what is probed. */
+static void trap_bringup_is_untraced(struct kunit *test)
+{
+	static const char * const names[] = {
+		"early_setup_idt",
+		"cr4_init",
+		"cpu_init_exception_handling",
+		"cpu_init_fred_exceptions",
+		"load_current_idt",
+#ifdef CONFIG_X86_32
+		"__flush_tlb_all",
+		"native_flush_tlb_global",
+		"native_flush_tlb_local",
+#endif
+	};
+	unsigned long addr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		addr = (unsigned long)kprobe_lookup_name(names[i], 0);
+		KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", names[i]);
+	}
+}
+
 static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_in_nmi),
 	KUNIT_CASE(trap_leaves_btf),
 	KUNIT_CASE(trap_leaves_cfi_checks),
 	KUNIT_CASE(trap_leaves_bringup),
+	KUNIT_CASE(trap_bringup_is_untraced),
 	KUNIT_CASE(trap_return_closes_user_memory),
 	{}
 };
