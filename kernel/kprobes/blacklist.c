@@ -230,6 +230,22 @@ int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned 
 	return add_areas(areas, nr);
 }
 
+/* Names that were added: there may be only clones of their functions, made by the compiler. */
+static struct {
+	const char * const *names;
+	unsigned int nr;
+} named[4] __ro_after_init;
+
+static void __init keep_names(const char * const *names, unsigned int nr)
+{
+	static unsigned int nr_named __initdata;
+
+	if (WARN_ON(nr_named == ARRAY_SIZE(named)))
+		return;
+	named[nr_named].names = names;
+	named[nr_named++].nr = nr;
+}
+
 static int __init stage_namesake(void *data, unsigned long addr)
 {
 	int *ret = data;
@@ -242,7 +258,7 @@ static int __init stage_namesake(void *data, unsigned long addr)
 /**
  * kprobe_add_names_blacklist() - keep probes out of functions given by name
  * @names: their symbols; each may match several functions, such as the copies of an
- *	inline function, or none
+ *	inline function, or none; must not be freed
  * @nr: how many
  *
  * For architectures: a function can be named here without a declaration.
@@ -256,6 +272,7 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	int ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
+	keep_names(names, nr);
 	for (i = 0; i < nr && ret != -ENOMEM; i++)
 		kallsyms_on_each_match_symbol(stage_namesake, names[i], &ret);
 	if (ret != -ENOMEM)
@@ -295,6 +312,20 @@ bool kprobe_blacklist_holds(unsigned long addr)
 	return list && list_holds(list, addr);
 }
 
+static bool is_named(const char *name)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(named); i++) {
+		for (j = 0; j < named[i].nr; j++) {
+			if (!strcmp(named[i].names[j], name))
+				return true;
+		}
+	}
+
+	return false;
+}
+
 /* Is the function named by the first @len bytes of @name blacklisted? Rarely called. */
 static noinline bool holds_name(const char *name, size_t len)
 {
@@ -304,7 +335,7 @@ static noinline bool holds_name(const char *name, size_t len)
 	strscpy(origin, name, len + 1);
 	addr = (unsigned long)kprobe_lookup_name(origin, 0);
 
-	return addr && kprobe_blacklist_holds(addr);
+	return addr ? kprobe_blacklist_holds(addr) : is_named(origin);
 }
 
 /* A clone made by the compiler, foo.isra.0, is blacklisted with its origin. */

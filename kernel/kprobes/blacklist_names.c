@@ -11,7 +11,7 @@
 #include "blacklist.h"
 
 /* Functions that cannot be probed on any architecture; a name needs no declaration. */
-static const char * const everywhere[] __initconst = {
+static const char * const everywhere[] = {
 	/* With branch profiling every unlikely() in a trap handler calls this. */
 	"ftrace_likely_update",
 	/* A hit in one of these ends with a preemption, which calls the same function again. */
@@ -51,6 +51,9 @@ static const char * const everywhere[] __initconst = {
 #endif
 	/* Called by instrumented code on the way to a handler, or of a CPU that comes up. */
 	"kasan_check_range",
+	"__asan_memset",
+	"__asan_memcpy",
+	"__asan_memmove",
 	"__asan_load1",
 	"__asan_load1_noabort",
 	"__asan_load2",

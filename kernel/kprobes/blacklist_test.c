@@ -8,6 +8,8 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 
+#include "blacklist.h"
+
 static noinline void may_be_probed(void)
 {
 	barrier();
@@ -120,11 +122,20 @@ static void blacklist_bounds(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr + 1));
 }
 
+/* The compiler may have left a clone of a function only, whose origin has no symbol. */
+static void blacklist_clones(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, kprobe_blacklist_holds_origin("__sanitizer_cov_trace_pc.part.0"));
+	KUNIT_EXPECT_FALSE(test, kprobe_blacklist_holds_origin("__sanitizer_cov_trace_p.part.0"));
+	KUNIT_EXPECT_FALSE(test, kprobe_blacklist_holds_origin("__sanitizer_cov_trace_pc"));
+}
+
 static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_symbols),
 	KUNIT_CASE(blacklist_entries),
 	KUNIT_CASE(blacklist_add),
 	KUNIT_CASE(blacklist_bounds),
+	KUNIT_CASE(blacklist_clones),
 	{}
 };
 

@@ -15,7 +15,7 @@ static const struct kprobe_area areas[] __initconst = {
 #endif
 };
 
-static const char * const not_in_a_trap[] __initconst = {
+static const char * const not_in_a_trap[] = {
 	/* These run before a resuming CPU has its trap vector. */
 	"__cpu_resume_enter",
 	"cpu_suspend",
