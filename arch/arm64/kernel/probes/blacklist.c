@@ -27,7 +27,7 @@ static const struct kprobe_area areas[] __initconst = {
  * list has the functions of lockdep that it calls. __memset() is here because counting
  * preemption may walk the stack for the caller's caller.
  */
-static const char * const traps_call[] __initconst = {
+static const char * const traps_call[] = {
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
 	/* Entry code, but not in its section. The second is a symbol inside the first. */
 	"__swpan_entry_el1",
@@ -59,7 +59,7 @@ static const char * const traps_call[] __initconst = {
  * These run before a CPU that comes up or resumes has its exception vectors, or while it
  * has the vectors for a guest's exits.
  */
-static const char * const without_vectors[] __initconst = {
+static const char * const without_vectors[] = {
 	"__secondary_switched",
 	"set_cpu_boot_mode_flag",
 	"finalise_el2",
@@ -94,7 +94,35 @@ static const char * const without_vectors[] __initconst = {
 	"__debug_switch_to_guest",
 	"__debug_save_state",
 	"__debug_restore_state",
+	"__debug_switch_to_guest_common",
+	"kvm_hyp_handle_exit",
+	"kvm_hyp_handle_sysreg",
+	"kvm_hyp_handle_tlbi_el2",
+	"kvm_hyp_handle_cpacr_el1",
+	"kvm_hyp_handle_zcr_el2",
+	"kvm_hyp_handle_cntpct",
 	"kvm_hyp_handle_fpsimd",
+	"kvm_hyp_save_fpsimd_host",
+	"__hyp_sve_save_host",
+	"__hyp_sve_restore_guest",
+	"handle_ampere1_tcr",
+	"handle_tx2_tvm",
+	"fixup_guest_exit",
+	"__fixup_guest_exit",
+	"synchronize_vcpu_pstate",
+	"__populate_fault_info",
+	"__get_fault_info",
+	"__translate_far_to_hpfar",
+	"kvm_inject_exception",
+	"get_except32_cpsr",
+	"to_hw_pstate",
+	"__vcpu_write_spsr",
+	"__vcpu_write_spsr_abt",
+	"__vcpu_write_spsr_und",
+	"kvm_skip_instr",
+	"__kvm_skip_instr",
+	"kvm_adjust_itstate",
+	"__is_be",
 	"kvm_hyp_handle_dabt_low",
 	"kvm_hyp_handle_memory_fault",
 	"kvm_hyp_handle_cp15_32",
@@ -117,6 +145,7 @@ static const char * const without_vectors[] __initconst = {
 	"__vgic_v3_read_iar", "__vgic_v3_clear_active_lr", "__vgic_v3_bump_eoicount",
 	"__vgic_v3_write_dir", "__vgic_v3_write_eoir", "__vgic_v3_read_igrpen0",
 	"__vgic_v3_read_igrpen1", "__vgic_v3_write_igrpen0", "__vgic_v3_write_igrpen1",
+	"__vgic_v3_get_bpr0", "__vgic_v3_get_bpr1",
 	"__vgic_v3_read_bpr0", "__vgic_v3_read_bpr1", "__vgic_v3_write_bpr0",
 	"__vgic_v3_write_bpr1", "__vgic_v3_read_apxrn", "__vgic_v3_write_apxrn",
 	"__vgic_v3_read_apxr0", "__vgic_v3_read_apxr1", "__vgic_v3_read_apxr2",

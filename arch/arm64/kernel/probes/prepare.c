@@ -14,6 +14,7 @@
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
@@ -212,6 +213,12 @@ int arch_prepare_kprobe(struct kprobe *p)
 	int ret;
 
 	lockdep_assert_held(&text_mutex);
+
+	/* Applying them would overwrite the breakpoint, and disarming it their result. */
+	if (!system_capabilities_finalized()) {
+		pr_debug("%pS: alternatives have not been applied yet\n", p->addr);
+		return -ENOMEM;
+	}
 
 	ret = check_place(p);
 	if (ret)
