@@ -106,7 +106,9 @@ def within(insns):
 
 
 def entry(insns):
-    """The first instruction, where a probe on the function goes, in a list."""
+    """The first instruction, where a probe on the function goes, in a list; of padding there is none."""
+    if all(is_filling(text) for _, text in insns):
+        return []
     return [insn for insn in insns[:2] if not insn[1].startswith("endbr")][:1]
 
 

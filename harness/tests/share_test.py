@@ -62,6 +62,7 @@ class ShareTest(unittest.TestCase):
         self.assertEqual(share.entry(FUNCTION), FUNCTION[1:2])
         self.assertEqual(share.entry(FUNCTION[1:]), FUNCTION[1:2])
         self.assertEqual(share.entry([]), [])
+        self.assertEqual(share.entry([(0xffffffff81000000 + i, "nop") for i in range(16)]), [])
 
     def test_count(self):
         drawn = {0xffffffff81000019: "push", 0xffffffff8100001e: "ret", 0xffffffff81000030: "mov"}
