@@ -62,16 +62,14 @@ sleeps()	# NAME
 # Where branches need landing pads, entries are such and keep their breakpoints.
 landing_pads()	{ [ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -l <$KPROBES/points)" ]; }
 
-# The optimizer is done when the number of jumps has not changed for a while.
 optimized()
 {
-	local before=-1 now=0 i=0 still=0
-	while [ $still -lt 4 ] && [ $i -lt 200 ]; do
+	local now i=0
+	until settled || [ $i = 100 ]; do
 		usleep 300000
-		now=$(cat $SWEEP/jumps)
-		[ "$now" = "$before" ] && [ "$now" -gt 0 ] && still=$((still + 1)) || still=0
-		before=$now i=$((i + 1))
+		i=$((i + 1))
 	done
+	now=$(cat $SWEEP/jumps)
 	say "jumps $now"
 	[ "$now" -gt $((COUNT / 100)) ] || landing_pads
 }

@@ -43,8 +43,6 @@ unprobed()	{ work && ! grep -q "vfs_read: (" /tmp/trace; }
 traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 
-settled()	{ ! grep -qE ' (optimizing|unoptimizing) |not tried yet' $KPROBES/points; }
-
 # Jumps replace ftrace's call only where probes can be there and are not called by ftrace.
 jumps()
 {
