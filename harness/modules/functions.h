@@ -7,11 +7,21 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* The parts that compilers split off a function are not called but jumped to. */
-static inline bool is_function(const char *name)
+/*
+ * Is this symbol the first name of a function in [@start, @end)? For one symbol after the
+ * other, as for_each_symbol() finds them. The parts that compilers split off a function are not
+ * called but jumped to.
+ */
+static bool is_function(const char *name, unsigned long addr, unsigned long start,
+			unsigned long end)
 {
-	return name[0] && !strstr(name, ".cold") && !str_has_prefix(name, "__pfx_") &&
-	       !str_has_prefix(name, "__cfi_");
+	static unsigned long last;
+
+	if (addr < start || addr >= end || addr == last || !name[0] || strstr(name, ".cold") ||
+	    str_has_prefix(name, "__pfx_") || str_has_prefix(name, "__cfi_"))
+		return false;
+	last = addr;
+	return true;
 }
 
 /*

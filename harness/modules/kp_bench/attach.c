@@ -28,14 +28,9 @@ static unsigned int nr_entries;
 static int add_entry(void *unused, const char *name, unsigned long addr)
 {
 	struct kprobe *kp = &entries[nr_entries];
-	static unsigned long last;
 
-	if (addr < text_start || addr >= text_end || !is_function(name))
+	if (!is_function(name, addr, text_start, text_end))
 		return 0;
-	/* A function may have several names, and its probe may be behind a landing pad. */
-	if (addr == last)
-		return 0;
-	last = addr;
 
 	/* To find out whether this can be probed, no text needs to be written. */
 	*kp = (struct kprobe){

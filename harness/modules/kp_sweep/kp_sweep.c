@@ -115,9 +115,7 @@ static int try_address(unsigned long addr)
 
 static int add_function(void *data, const char *name, unsigned long addr)
 {
-	if (addr < start || addr >= end || !is_function(name))
-		return 0;
-	if (!nr_functions || functions[nr_functions - 1] != addr)
+	if (is_function(name, addr, start, end))
 		functions[nr_functions++] = addr;
 	return nr_functions == MAX_FUNCTIONS;
 }
