@@ -34,9 +34,11 @@ class Build:
         self.args = ["ARCH=" + arch]
         if cross:
             self.args.append("CROSS_COMPILE=" + cross)
-        self.args += [f"LLVM={llvm}"] if llvm else []
-        cc, hostcc = (f"clang{llvm}", f"clang{llvm}") if llvm else (f"{cross}gcc", "gcc")
-        self.args += [f"CC=ccache {cc}", f"HOSTCC=ccache {hostcc}"]
+        if llvm:
+            self.args.append(f"LLVM={llvm}")
+        # clang compiles for all architectures, so it comes without @cross.
+        host = f"clang{llvm}" if llvm else "gcc"
+        self.args += [f"CC=ccache {cross}{host}", f"HOSTCC=ccache {host}"]
 
     def argv(self, *targets):
         return ["make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",

@@ -216,7 +216,7 @@ static void change_some(struct disturber *d, struct target *focus, bool returns)
 
 	if (returns)
 		usual = nr_targets;
-	if ((int)pick(&d->rnd, 2 * usual) >= atomic_read(&nr_in[returns]))
+	if (pick(&d->rnd, 2 * usual) >= atomic_read(&nr_in[returns]))
 		register_some(d, focus, returns, max);
 	else
 		unregister_some(d, focus, returns, max);
