@@ -54,8 +54,6 @@ static const char * const not_in_a_trap[] = {
 	"native_write_gdt_entry",
 	"setup_ghcb",
 	"load_current_idt",
-	/* The hypervisor starts a CPU here, without its %gs. */
-	"hv_vtl_ap_entry",
 	/* Its first instructions raise #VC. */
 	"vc_boot_ghcb",
 	"vc_raw_handle_exception",
@@ -76,6 +74,8 @@ static const char * const not_in_a_trap[] = {
 	"sev_cpuid_hv",
 	"sev_es_ghcb_hv_call",
 	"verify_exception_info",
+	/* Hyper-V starts a CPU here, without its %gs. */
+	"hv_vtl_ap_entry",
 	/* These run before a CPU that resumes has an IDT entry for breakpoints. */
 	"wakeup_long64",
 	"wakeup_pmode_return",
