@@ -64,11 +64,8 @@ landing_pads()	{ [ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -
 
 optimized()
 {
-	local now i=0
-	until settled || [ $i = 100 ]; do
-		usleep 300000
-		i=$((i + 1))
-	done
+	local now
+	soon settled
 	now=$(cat $SWEEP/jumps)
 	say "jumps $now"
 	[ "$now" -gt $((COUNT / 100)) ] || landing_pads
