@@ -201,9 +201,9 @@ def alone(config, made, modules, script, seconds, start, results):
                 threads="single")
 
 
-def boot_with_returns(config, made, modules, results):
+def boot_with_returns(config, made, modules, seed, results):
     """Return probes on all functions while the guest works and shuts down, with slab checks."""
-    run_scripts(config, made, modules, results, "returns", [f"{SWEEP} returns"], 300,
+    run_scripts(config, made, modules, results, "returns", [f"{SWEEP} returns {seed}"], 300,
                 [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
 
 

@@ -54,9 +54,9 @@ def jobs(config, made, modules, seconds, seed):
 
 
 def boots(config, made, modules, results):
-    """Repeats the same boot; keeps the log of the first one that fails."""
+    """Boots again and again, with other work each time; keeps the log of the first one that fails."""
     for nr in range(1, BOOTS + 1):
-        guesttest.boot_with_returns(config, made, modules, results)
+        guesttest.boot_with_returns(config, made, modules, nr, results)
         if results.failures:
             results.fail(f"boot {nr} of {BOOTS}", f"see {log_file(f'{config.label}-returns')}")
             return

@@ -4,8 +4,9 @@
  *
  *	workload ROUNDS SEED [MODULE.ko]
  *
- * Prints the failed check with its round and seed, and exits 1. Prints nothing and exits 0
- * otherwise. Features that this kernel lacks are skipped.
+ * With 0 for ROUNDS it does only one piece of the work, which SEED chooses. Prints the failed
+ * check with its round and seed, and exits 1. Prints nothing and exits 0 otherwise. Features
+ * that this kernel lacks are skipped.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -948,6 +949,8 @@ int main(int argc, char **argv)
 	last = strtoul(argv[1], NULL, 10);
 	seed = strtoul(argv[2], NULL, 10);
 	module = argv[3];
+	if (!last)
+		return !run_one(seed % NR_WORKS);
 	for (rounds = 1; rounds <= last; rounds++) {
 		state = seed + rounds * 1000003;
 		if (!run_round())
