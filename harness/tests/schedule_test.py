@@ -115,6 +115,21 @@ class ScheduleTest(unittest.TestCase):
         self.assertIn("x:a: not begun within 1 minutes", self.results.skipped)
         self.assertNotIn("ports:z: not begun within 1 minutes", self.results.skipped)
 
+    def test_a_build_may_need_as_long_as_the_slowest(self):
+        now = [ui.START]
+
+        def slow(config, source):
+            def kernel():
+                now[0] += 31
+                return []
+            return types.SimpleNamespace(kernel=kernel)
+
+        self.swap(schedule, "BUILD", 0)
+        self.swap(schedule, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+        self.swap(guesttest, "build", slow)
+        self.run_all(minutes=1)
+        self.assertIn("y:c: not begun within 1 minutes", self.results.skipped)
+
     def test_no_long_part_begins_near_the_end(self):
         self.swap(schedule, "BUILD", 0)
         self.run_all(minutes=1)
