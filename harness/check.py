@@ -109,15 +109,6 @@ def documentation(source, results):
     results.check("Sphinx", not found, "\n    ".join(found))
 
 
-def python(results):
-    for path in [REPO / "kp", *sorted(HARNESS.rglob("*.py"))]:
-        try:
-            compile(path.read_text(), str(path), "exec")
-            results.ok(f"python {path.name}")
-        except SyntaxError as error:
-            results.fail(f"python {path.name}", str(error))
-
-
 def spdx(results):
     """Every file must have its licence in the first two lines, as the kernel demands."""
     listed = subprocess.run(["git", "-C", str(REPO), "ls-files"], capture_output=True, text=True)
@@ -153,7 +144,6 @@ def kernel_doc(_):
 def words(source, results):
     """The checks that are quick and need nothing installed or built."""
     each("kernel-doc", [n for n in tree.our_files() if n.endswith((".c", ".h"))], kernel_doc, source, results)
-    python(results)
     spdx(results)
 
 

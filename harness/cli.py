@@ -21,8 +21,7 @@ kp - build, boot and test this kprobes subsystem
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
   ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
                          --seconds N --seed N
-  ./kp soak              what takes hours, in all configurations that have what it
-                         takes: torture, sweeps from other seeds, random input and
+  ./kp soak              what takes hours, in all configurations that support it: torture, sweeps from other seeds, random input and
                          traps, 200 boots with return probes on everything, KUnit by kunit.py
                          and on the kernel's other ports;
                          --seconds N --seed N

@@ -147,7 +147,6 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
             cross="mipsel-linux-gnu-", debian="mipsel",
             packages=("gcc-mipsel-linux-gnu", "qemu-system-mips"))
 
-# What takes long.
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [

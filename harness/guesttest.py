@@ -27,7 +27,7 @@ TRAPS = "traps.sh"              # as well; for x86 only
 RACING = ["toggle.sh", "torture.sh"]
 SWEEP = "sweep.sh"
 BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
-          "nomem.sh", "pidns.sh", "static.sh", "why.sh"]
+          "nomem.sh", "pidns.sh", "static.sh"]
 SCALE = (2, 64)                 # CPUs
 SCALE_PROBES = 10000
 SHOWN = 40                      # hits that ./kp probe prints

@@ -79,7 +79,7 @@ done
 
 inside_jump()
 {
-	soon grep -q 'kp_shared_plain.*\[OPTIMIZED\]' $KPROBES/list &&
+	soon grep -q 'kp_shared_plain.* optimized ' $KPROBES/points &&
 		refused "$(plus "$(probe_on kp_shared_plain)" 4)"
 }
 

@@ -27,7 +27,7 @@ check "init text cannot be probed" fails_with "No such file" prober add init kp_
 check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
 check "blacklisted function of the module" fails_with "Invalid arg" prober add bad kp_victim_forbidden
 
-# The names of a module are sorted at a second lookup, too.
+# The first lookup of a name in a module sorts its names for the next ones.
 probes_of()	{ cat $KPROBES/list | grep -c " $1+0x"; }
 by_name()
 {

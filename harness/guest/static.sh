@@ -69,8 +69,7 @@ set_both 0
 before=$(text)
 check "probes on all else of the functions" inside
 check "right with them" both_ways called_often
-# Wait until the probes that can get jumps have them.
-sleep 1
+check "those that can get jumps have them" soon settled
 check "right with them after a while" both_ways called_often
 rmmod kp_prober
 check "right without them" both_ways called_often

@@ -10,6 +10,7 @@
 . /kp/lib
 
 SEED=${1:-1}
+SOON=3000	# The optimizer has thousands of probes.
 SWEEP=/sys/module/kp_sweep/parameters
 
 START=$(symbol _stext)
@@ -65,7 +66,7 @@ landing_pads()	{ [ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -
 optimized()
 {
 	local now
-	soon settled
+	soon settled || return
 	now=$(cat $SWEEP/jumps)
 	say "jumps $now"
 	[ "$now" -gt $((COUNT / 100)) ] || landing_pads
@@ -77,7 +78,8 @@ more()		{ echo "$1" >$SWEEP/more; }
 # Each refusal follows its reason in the log.
 refusals()	# <log: lines of: errno, kind of probe, function, reason
 {
-	awk '/kprobes: / { sub(/.*kprobes: /, ""); sub(/^[^ ]+: /, ""); why = $0 }
+	awk 'BEGIN { why = "no reason given" }
+		/kprobes: / { sub(/.*kprobes: /, ""); sub(/^[^ ]+: /, ""); why = $0 }
 		/kp_sweep: refused/ { sub(/.*refused /, ""); print $0, why; why = "no reason given" }'
 }
 

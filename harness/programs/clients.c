@@ -26,6 +26,7 @@
 #define SHARED		"/sys/module/kp_shared/parameters/"
 #define PMU		"/sys/bus/event_source/devices/kprobe/"
 #define LIST		"/sys/kernel/debug/kprobes/list"
+#define POINTS		"/sys/kernel/debug/kprobes/points"
 #define KNOB		"/proc/sys/debug/kprobes-optimization"
 #define TRACED		"kp_shared_traced"
 #define PLAIN		"kp_shared_plain"
@@ -433,11 +434,12 @@ static void test_inside(const char *name)
 	close_client(&c);
 }
 
+/* The list has [OPTIMIZED] from when a jump is queued. */
 static bool optimized(const char *name)
 {
 	int i;
 
-	for (i = 0; i < 200 && !listed(name, "[OPTIMIZED]"); i++)
+	for (i = 0; i < 200 && !has_line(POINTS, name, " optimized "); i++)
 		usleep(50000);
 	return i < 200;
 }

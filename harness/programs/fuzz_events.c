@@ -7,7 +7,7 @@
  *	fuzz_events SECONDS SEED
  *
  * prints how many lines were written and accepted, and the number of hits. The same seed
- * gives the same lines for the same kernel.
+ * gives the same lines for the same kernel at the same addresses.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * parameter "command"; the write fails with the error that the function returned.
  *
  *	add NAME SYMBOL[+OFFSET] [post|off|ret]
- *	addr NAME ADDRESS
+ *	addr NAME ADDRESS	(only whether there can be a probe: it is removed at once)
  *	del NAME
  *	enable NAME
  *	disable NAME
@@ -119,7 +119,6 @@ static int add_probe(const char *name, char *where, const char *kind)
 	return 0;
 }
 
-/* The registration is expected to fail, so the probe is not kept. */
 static int try_address(const char *where)
 {
 	struct kprobe kp = { .pre_handler = on_pre };
