@@ -283,9 +283,11 @@ def parse(argv):
 
 
 def end_orderly():
-    """Ends the guest as ^C does when kp is terminated or loses its terminal."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    """Ends the guest when kp is interrupted, terminated, or loses its terminal."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # A shell's background job ignores SIGINT.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, ui.SIGNALS.on_signal)
 
 
 def main(argv):

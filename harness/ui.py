@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Output for the user: one line per step, and how to repeat a step that failed."""
+import contextlib
 import errno
 import os
 import re
@@ -86,6 +87,38 @@ def errors(log, most=10):
     return "".join(f"    | {line}\n" for line in found[:most])
 
 
+class Signals:
+    """Signals that end kp by an exception, which goes to the main thread."""
+
+    def __init__(self):
+        self.held, self.came = False, []
+
+    def on_signal(self, number, _=None):
+        if self.held:
+            self.came.append(number)
+        elif number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
+            sys.exit(128 + number)
+
+    @contextlib.contextmanager
+    def hold(self):
+        """Raises none within: a process that has been started must be known, to be stopped."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self.held = True
+        try:
+            yield
+        finally:
+            self.held = False
+        if self.came:
+            self.on_signal(self.came.pop())
+
+
+SIGNALS = Signals()
+
+
 def stop(proc):
     """Ends a process and everything it started."""
     for sig in (signal.SIGTERM, signal.SIGKILL):
@@ -104,12 +137,13 @@ def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None)
     """
     if not shutil.which(argv[0]):
         raise Failure(f"{argv[0]} is not installed")
-    with open(log, "wb") as out:
-        proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                cwd=cwd, env=env, start_new_session=True)
     deadline = time.monotonic() + timeout if timeout else None
     sign_by = time.monotonic() + sign[1] if sign else None
+    proc = None
     try:
+        with open(log, "wb") as out, SIGNALS.hold():
+            proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                    cwd=cwd, env=env, start_new_session=True)
         while True:
             try:
                 return proc.wait(timeout=0.2)
@@ -126,7 +160,8 @@ def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None)
             if step:
                 step.tick(last_line(log))
     finally:
-        stop(proc)
+        if proc:
+            stop(proc)
 
 
 def contains(log, text):

@@ -60,6 +60,18 @@ class UiTest(unittest.TestCase):
                 self.stopped(number)
                 self.log.unlink()
 
+    def test_a_signal_waits_until_a_process_is_known(self):
+        def start(argv, **more):
+            process = real(argv, **more)
+            ui.SIGNALS.on_signal(signal.SIGTERM)
+            started.append(process)
+            return process
+
+        started, real = [], subprocess.Popen
+        with mock.patch.object(subprocess, "Popen", start), self.assertRaises(SystemExit):
+            ui.supervise(["sleep", "100"], self.log)
+        self.assertEqual(started[0].returncode, -signal.SIGTERM)
+
     def test_a_program_that_is_not_there(self):
         with self.assertRaisesRegex(ui.Failure, "no-such-program is not installed"):
             ui.run(["no-such-program"], self.log)
