@@ -65,16 +65,10 @@ done
 
 overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
 {
-	local i
 	: >/tmp/overridden
 	clients override "$1" "-$2" >/tmp/overridden &
 	program=$!
-	for i in $(seq 100); do
-		grep -q overridden /tmp/overridden && return 0
-		kill -0 $program || return 1
-		sleep 0.1
-	done
-	return 1
+	soon grep -q overridden /tmp/overridden
 }
 
 not_overriding()	{ kill $program; wait $program; true; }

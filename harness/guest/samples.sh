@@ -2,7 +2,7 @@
 # Loads the sample modules, makes system calls, and checks that the probes have seen them.
 . /kp/lib
 
-symbol="${1:-kernel_clone}"
+symbol=kernel_clone
 
 # The output of a module between two marks, because other commands of this shell fork, too.
 between() { dmesg | sed -n "/kp: mark $1 calls\$/,/kp: mark $1 done\$/p" | grep -o "$1: .*"; }

@@ -13,13 +13,10 @@ CALL=/sys/module/kp_victim/parameters/call
 # The text becomes a breakpoint, a jump, a breakpoint, and the original again. The list shows
 # [OPTIMIZED] from when a jump is queued, so the state in "points" is what to wait for.
 cat >/tmp/probe_comes_and_goes <<EOF
-echo "add probe kp_victim_plain \$1" >$PROBER/command && echo 1 >$KNOB || exit
-i=0
-until grep -q 'kp_victim_plain+0x0 optimized ' $KPROBES/points || [ \$i -ge 200 ]; do
-	usleep 100000
-	i=\$((i + 1))
-done
-echo 1 >$CALL && echo 0 >$KNOB && echo "del probe" >$PROBER/command
+. /kp/lib
+prober add probe kp_victim_plain \$1 && knob 1 || exit
+soon grep -q 'kp_victim_plain+0x0 optimized ' $KPROBES/points
+echo 1 >$CALL && knob 0 && prober del probe
 EOF
 
 follows()	# KIND CHANGES

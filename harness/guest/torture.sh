@@ -34,22 +34,12 @@ read_files()
 	a_while 500
 }
 
-# Retry: the module is in use while a probe is being registered in it.
-remove_prey()
-{
-	local i=0
-	until rmmod kp_prey; do
-		i=$((i + 1))
-		[ $i -lt 100 ] || return 1
-		a_while 20
-	done
-}
-
 load_prey()
 {
 	insmod /lib/kp/kp_prey.ko || echo "kp_prey does not load" >>/tmp/prey_bad
 	a_while 100
-	remove_prey || echo "kp_prey does not go" >>/tmp/prey_bad
+	# The module is in use while a probe is being registered in it.
+	soon rmmod kp_prey || echo "kp_prey does not go" >>/tmp/prey_bad
 	a_while 200
 	echo >>/tmp/preys
 }

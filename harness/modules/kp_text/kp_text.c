@@ -5,6 +5,7 @@
  * and _etext, from /proc/kallsyms.
  */
 #include <linux/debugfs.h>
+#include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
@@ -12,23 +13,13 @@ static unsigned long start, end;
 module_param(start, ulong, 0400);
 module_param(end, ulong, 0400);
 
-/* FNV-1a */
-static u64 digest(const u8 *text, const u8 *limit)
-{
-	u64 hash = 0xcbf29ce484222325;
-
-	for (; text < limit; text++)
-		hash = (hash ^ *text) * 0x100000001b3;
-	return hash;
-}
-
 static int kp_text_show(struct seq_file *m, void *unused)
 {
 	unsigned long page;
 
 	for (page = start; page < end; page += PAGE_SIZE)
-		seq_printf(m, "%lx %llx\n", page,
-			   digest((u8 *)page, (u8 *)min(page + PAGE_SIZE, end)));
+		seq_printf(m, "%lx %x\n", page,
+			   jhash((void *)page, min(PAGE_SIZE, end - page), 0));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_text);
