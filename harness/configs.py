@@ -26,6 +26,7 @@ class Arch:
     console: str
     qemu: tuple
     args: tuple = ()        # for the kernel's command line
+    family: str = ""        # the fragment of architectures that share one
     cross: str = ""
     cflags: tuple = ()      # more for programs that run in the guest
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
@@ -84,7 +85,8 @@ class Config:
     def fragments(self):
         clients = ["kprobes-clients"] if self.clients else []
         core = ["kprobes-core"] if self.options == "kprobes" else []
-        names = ["guest", *core, self.options, *clients, self.arch.name, f"{self.arch.name}-{self.name}"]
+        family = [self.arch.family] if self.arch.family else []
+        names = ["guest", *core, self.options, *clients, *family, self.arch.name, f"{self.arch.name}-{self.name}"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
@@ -93,12 +95,12 @@ class Config:
 CLOCKS = ("tsc=reliable", "no_timer_check")
 
 X86_64 = Arch("x86_64", "arch/x86/boot/bzImage", "ttyS0",
-              ("qemu-system-x86_64", "-cpu", "max"), args=CLOCKS,
+              ("qemu-system-x86_64", "-cpu", "max"), args=CLOCKS, family="x86",
               suites=("fprobe_test", "longest-symbol"))
 
 # The CPU model "max" would be a 32-bit AMD processor, and the kernel supports none with SMP.
 I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
-            ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"), args=CLOCKS,
+            ("qemu-system-i386", "-cpu", "max,vendor=GenuineIntel"), args=CLOCKS, family="x86",
             suites=("fprobe_test", "longest-symbol"), debian="i386",
             unsupported=("kprobe/kprobe_opt_types.tc",),
             # The headers of <asm/> are those of 64 bits, which serve both.
