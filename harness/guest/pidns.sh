@@ -4,7 +4,30 @@
 . /kp/lib
 
 load_victim
-check "namespaces end while their probes change" pidns 20 60 $PROBER/command kp_victim_plain
+export PROBER
+
+# A change fails if a child of an earlier round was killed between its two changes.
+cat >/tmp/first_process <<'END'
+for child in 1 2 3; do
+	while :; do
+		echo "del pidns$child" >$PROBER/command
+		echo "add pidns$child kp_victim_plain" >$PROBER/command
+	done 2>/dev/null &
+done
+usleep "$1"
+END
+
+namespaces()
+{
+	local i changed=
+	for i in $(seq 20); do
+		timeout -s KILL 60 unshare -pf sh /tmp/first_process $((20000 + i * 7919 % 60000)) || return
+		! grep -q '^pidns' $PROBER/state || changed=1
+	done
+	[ $changed ]
+}
+
+check "namespaces end while their probes change" namespaces
 check "a probe can be registered afterwards" prober add after kp_victim_plain
 check "a call is followed" sh -c "echo 3 >/sys/module/kp_victim/parameters/call"
 check "it is hit" grep -qx "after 3 0" $PROBER/state
