@@ -6,6 +6,7 @@
 #ifndef _KERNEL_KPROBES_RETURN_POOL_H
 #define _KERNEL_KPROBES_RETURN_POOL_H
 
+#include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
 #include <linux/objpool.h>
@@ -67,6 +68,8 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	int ret;
 
 	RCU_INIT_POINTER(holder.rp, rp);
+	/* KMSAN does not see the stores of this file's users. */
+	kmsan_unpoison_memory(&holder, sizeof(holder));
 	ri->rph = &holder;
 	ret = rp->entry_handler(ri, regs);
 	ri->rph = own;
