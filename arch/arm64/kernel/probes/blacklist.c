@@ -24,11 +24,14 @@ static const struct kprobe_area areas[] __initconst = {
 
 /*
  * The trap's entry and exit code calls these, so a hit would recurse without end. The core's
- * list has the functions of lockdep that it calls. __memset() is here because counting
- * preemption may walk the stack for the caller's caller.
+ * list has the functions of lockdep that it calls. __memset() and the unwinder are here because
+ * what traces changes of the interrupt state walks the stack for the caller's caller.
  */
 static const char * const traps_call[] = {
-#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+#ifdef CONFIG_SHADOW_CALL_STACK
+	/* No call can be made here: the firmware may have changed the pointer to this stack. */
+	"__efi_rt_asm_wrapper",
+#endif
 	/* Entry code, but not in its section. The second is a symbol inside the first. */
 	"__swpan_entry_el1",
 	"__swpan_entry_el0",
@@ -39,8 +42,8 @@ static const char * const traps_call[] = {
 	"uaccess_ttbr0_enable",
 	"__uaccess_ttbr0_disable",
 	"__uaccess_ttbr0_enable",
-#endif
-#if defined(CONFIG_DEBUG_PREEMPT) || defined(CONFIG_TRACE_PREEMPT_TOGGLE)
+#if defined(CONFIG_TRACE_IRQFLAGS) || defined(CONFIG_DEBUG_PREEMPT) || \
+	defined(CONFIG_TRACE_PREEMPT_TOGGLE)
 	"__memset",
 #endif
 	/* These are inline, but compilers may leave them out of line; the core has others. */
@@ -51,16 +54,26 @@ static const char * const traps_call[] = {
 	"__percpu_write_64",
 	"stackinfo_get_irq",
 	"stackinfo_get_task",
+	"stackinfo_on_stack",
+	"unwind_consume_stack",
+	"unwind_find_next_stack",
 	"unwind_init_common",
 	"unwind_next_frame_record",
 };
 
 /*
- * These run before a CPU that comes up or resumes has its exception vectors, or while it
- * has the vectors for a guest's exits.
+ * These run before a CPU that comes up or resumes has its exception vectors, when it goes off,
+ * or while it has the vectors for a guest's exits.
  */
 static const char * const without_vectors[] = {
 	"__secondary_switched",
+	/* Nobody may wait for a CPU that has come this far: it is going off. */
+	"cpuhp_ap_report_dead",
+	"cpu_die",
+	"cpu_psci_cpu_die",
+	"psci_0_1_cpu_off",
+	"psci_0_2_cpu_off",
+	"__psci_cpu_off",
 	"set_cpu_boot_mode_flag",
 	"finalise_el2",
 	"_cpu_resume",
@@ -116,6 +129,22 @@ static const char * const without_vectors[] = {
 	"kvm_inject_exception",
 	"get_except32_cpsr",
 	"to_hw_pstate",
+	"host_spsr_to_spsr32",
+	"ctxt_has_s1poe",
+	"ctxt_to_vcpu",
+	"___ctxt_sys_reg",
+	"__sysreg_save_common_state",
+	"__sysreg_restore_common_state",
+	"__sysreg_save_el2_return_state",
+	"__sysreg_restore_el2_return_state",
+	"___deactivate_traps",
+	"__vcpu_read_sys_reg",
+	"__vcpu_read_sys_reg_from_cpu",
+	"__vcpu_write_sys_reg",
+	"__vcpu_write_sys_reg_to_cpu",
+	"__is_hyp_ctxt",
+	"kvm_supported_tlbi_s1e1_op",
+	"kvm_supported_tlbi_s1e2_op",
 	"__vcpu_write_spsr",
 	"__vcpu_write_spsr_abt",
 	"__vcpu_write_spsr_und",

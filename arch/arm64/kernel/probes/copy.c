@@ -10,8 +10,8 @@
  * The first copy runs after the hit has ended: the task may be preempted in it
  * and migrate, and the slot is not freed before an RCU-tasks grace period has
  * ended. The second copy runs with interrupts off and the probe current, so
- * that the hit stays on its CPU, and only NMIs can hit other probes there
- * between its handlers.
+ * that the hit stays on its CPU, and only what cannot be masked can hit other
+ * probes there between its handlers.
  *
  * A fault in a copy is reported at the original address, because the exception
  * table lists that one, and because a task must not sleep in a copy until a page

@@ -30,7 +30,7 @@ static_assert(offsetof(struct detour, behind) == DETOUR_BEHIND);
 /* The bits of PSTATE that a detour restores without an exception. */
 #define PSR_FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
-/* If a handler changed other bits of PSTATE, only an exception return can load them. */
+/* If a handler changed other bits of PSTATE, kprobe_detour_load() has to load them. */
 static __always_inline bool can_stay(const struct pt_regs *regs, unsigned long pstate)
 {
 	return !((regs->pstate ^ pstate) & ~PSR_FLAGS);
@@ -267,7 +267,7 @@ static noinline unsigned long detour_in_vectors(struct detour *d, struct pt_regs
 	enabled = begin_masked();
 	place = any_detour(d, regs);
 	end_masked(enabled, regs);
-	/* Otherwise the hit goes on behind the second copy, see enter_post(). */
+	/* Otherwise the hit goes on in the second copy, see enter_post(). */
 	if (kprobe_running() == outer)
 		write_sysreg(mask, daif);
 
@@ -395,7 +395,7 @@ asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs
 
 NOKPROBE_SYMBOL(kprobe_slot_post);
 
-/* The bits of PSTATE that entry.S saves, and BTYPE, which a simulated branch sets. */
+/* What a detour can load of the PSTATE that entry.S saves, and BTYPE, for simulated branches. */
 #define PSR_OF_DETOUR	(PSR_FLAGS | DAIF_MASK | PSR_PAN_BIT | PSR_BTYPE_MASK)
 
 /**

@@ -19,6 +19,7 @@
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
 #include <asm/barrier.h>
+#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
@@ -68,26 +69,38 @@ static bool changes_live(u32 insn)
 	       aarch64_insn_is_isb(insn) || insn == aarch64_insn_gen_nop();
 }
 
-/* Any other instruction may change only while all CPUs are stopped; each runs isb() after. */
-static int write_stopped(void *data)
+static void write_all(struct text_round *round)
 {
-	struct text_round *round = data;
 	struct kprobe *p;
-
-	if (!atomic_dec_and_test(&round->missing)) {
-		/* Pairs with smp_store_release() below, by the last CPU to stop. */
-		while (!smp_load_acquire(&round->written))
-			cpu_relax();
-		isb();
-		return 0;
-	}
 
 	list_for_each_entry(p, round->kps, list) {
 		if (!changes_live(p->opcode))
 			write_text(p, round->arm);
 	}
-	/* Pairs with smp_load_acquire() above, by the waiting CPUs. */
+	/* Pairs with smp_load_acquire() in write_stopped(), by the waiting CPUs. */
 	smp_store_release(&round->written, true);
+}
+
+NOKPROBE_SYMBOL(write_all);
+
+/*
+ * Any other instruction may change only while all CPUs are stopped; each runs isb() after. The
+ * stopped machine masks interrupts by their priority, which leaves pseudo-NMIs.
+ */
+static int write_stopped(void *data)
+{
+	struct text_round *round = data;
+	unsigned long flags = local_daif_save();
+
+	if (atomic_dec_and_test(&round->missing)) {
+		write_all(round);
+	} else {
+		/* Pairs with smp_store_release() in write_all(), by the last CPU to stop. */
+		while (!smp_load_acquire(&round->written))
+			cpu_relax();
+		isb();
+	}
+	local_daif_restore(flags);
 
 	return 0;
 }
@@ -119,11 +132,11 @@ static void write_round(struct list_head *kps, bool arm)
 
 static void write_one(struct kprobe *p, bool arm)
 {
-	u32 insn = arm ? BRK64_OPCODE_KPROBES : p->opcode;
-	void *addr = p->addr;
+	LIST_HEAD(one);
 
-	aarch64_insn_patch_text(&addr, &insn, 1);
-	tell_perf(p, arm);
+	list_add(&p->list, &one);
+	write_round(&one, arm);
+	list_del_init(&p->list);
 }
 
 void arch_arm_kprobe(struct kprobe *p)
