@@ -22,6 +22,26 @@ static const char * const not_in_a_trap[] = {
 	"suspend_restore_csrs",
 	"__hibernate_cpu_resume",
 	"hibernate_core_restore_code",
+	/* Nobody may wait for a CPU that has come this far: it is going off. */
+	"cpuhp_ap_report_dead",
+	"arch_cpu_idle_dead",
+	"sbi_cpu_stop",
+	"sbi_hsm_hart_stop",
+#if defined(CONFIG_PROVE_LOCKING) && defined(CONFIG_FRAME_POINTER)
+	/*
+	 * What traces changes of the interrupt state walks the stack for the caller's caller. Once
+	 * lockdep is off, the end of every trap does.
+	 */
+	"walk_stackframe",
+	"fp_is_valid",
+	"recover_ret_addr",
+	"ftrace_graph_ret_addr",
+	"__kernel_text_address",
+	"kernel_text_address",
+	"core_kernel_text",
+	"is_kernel_text",
+	"is_kprobe_insn_slot",
+#endif
 #ifdef CONFIG_SHADOW_CALL_STACK
 	/* A label inside of handle_exception(). */
 	"_skip_scs",

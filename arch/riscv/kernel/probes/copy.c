@@ -203,6 +203,9 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 		kprobe_detour_leave_copy(regs);
 		return;
 	}
+	/* On 32 bits the slot's page may be mapped only now. A copy itself makes no such fault. */
+	if (regs->cause == EXC_INST_PAGE_FAULT)
+		return;
 
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
