@@ -79,6 +79,7 @@ static const char * const not_in_a_trap[] = {
 	/* These run before a CPU that resumes has an IDT entry for breakpoints. */
 	"wakeup_long64",
 	"wakeup_pmode_return",
+	"wakeup_start",
 	"do_suspend_lowlevel",
 	"ret_point",
 	"restore_registers",
@@ -121,6 +122,8 @@ static const char * const not_in_a_trap[] = {
 	"acpi_mp_play_dead",
 	"acpi_mp_stop_this_cpu",
 	"cpuidle_play_dead",
+	"cpuidle_get_cpu_driver",
+	"xen_pv_play_dead",
 	"sev_es_ap_hlt_loop",
 	"sev_es_play_dead",
 	"stop_this_cpu",

@@ -138,7 +138,7 @@ static int emulate_with(struct kprobe *p, emulation_t *emulate)
 	return 0;
 }
 
-/* Intel's CPUs ignore 0x66 on a near branch, AMD's then branch to a 16-bit address. */
+/* With 0x66 some CPUs branch to a 16-bit address; on 64 bits Intel's ignore the prefix. */
 bool kprobe_branch_is_portable(struct insn *insn)
 {
 	return !kprobe_insn_has_prefix(insn, 0x66) && !kprobe_insn_has_prefix(insn, 0xf0);

@@ -236,6 +236,13 @@ JUMP into_behind_jmp8, 5, AT(2)
 	BYTES into_behind_jmp8
 DONE into_behind_jmp8
 
+/* Nothing else leads to what is behind a jump, so it is entered in a way that is not known. */
+JUMP unknown_behind_jmp8, 5, AT(2)
+.Lprobe_unknown_behind_jmp8:
+	jmp	opt_unknown_behind_jmp8
+	BYTES unknown_behind_jmp8
+DONE unknown_behind_jmp8
+
 .macro ENTERED_OFTEN name, size, traps, offsets:vararg
 JUMP \name, \size, \traps
 	.irp	o, \offsets

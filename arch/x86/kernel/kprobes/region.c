@@ -19,7 +19,9 @@
  *   moved to the section of cold code: all of these are decoded, see branches.c.
  *   Compiled code has no others; a jump table may lead anywhere. A static key has its
  *   branch in a table, whether it is one at the moment or not. The code that
- *   static_cpu_has() branches through is not run any more.
+ *   static_cpu_has() branches through is not run any more. In a module without local
+ *   symbols a function may end earlier than its symbol: what follows an instruction that
+ *   does not continue with the next one counts as entered by a branch.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
  * - By having a fault in it resolved and returning to it. Only a fault on user memory
@@ -203,6 +205,9 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		return;
 
 	region->heads |= BIT(ri->at);
+	/* Code behind such an instruction is entered, though not always by a known branch. */
+	if (region->nr > 1 && ends_flow(ri[-1].kind))
+		region->branched |= BIT(ri->at);
 	if (kprobe_is_fixed_up(addr))
 		region->extable |= BIT(ri->at);
 	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK)

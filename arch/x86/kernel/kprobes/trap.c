@@ -2,11 +2,11 @@
 /*
  * Breakpoints: writing them, and handling their hits.
  *
- * A hit calls the pre_handler and then executes the instruction in one of three ways,
+ * A hit calls the pre_handler and then executes the instruction in one of four ways,
  * which depend on how the probe was prepared and on what its users want: emulated here;
- * as a copy that jumps back behind the original, and needs no further attention; or, when
- * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry. No
- * instruction is single-stepped.
+ * as a copy that jumps back behind the original, and needs no further attention; when
+ * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry; or,
+ * while a jump is on its way, as the copy in its detour. No instruction is single-stepped.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
