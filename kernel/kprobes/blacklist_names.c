@@ -41,6 +41,25 @@ static const char * const everywhere[] = {
 	"trace_osnoise_callback",
 	"trace_clock_local",
 #endif
+#if defined(CONFIG_RCU_TRACE) || defined(CONFIG_OSNOISE_TRACER)
+	/*
+	 * irqentry_nmi_enter() and irqentry_nmi_exit() have events. Until it has a place in the
+	 * buffer, an event does not see that it interrupts itself.
+	 */
+	"trace_event_raw_event_rcu_watching",
+	"trace_event_raw_event_nmi_noise",
+	"trace_event_ignore_this_pid",
+	"trace_event_buffer_reserve",
+	"trace_event_buffer_lock_reserve",
+	"tracing_gen_ctx_irq_test",
+	"trace_buffer_lock_reserve",
+	"ring_buffer_lock_reserve",
+	"perf_trace_rcu_watching",
+	"perf_trace_nmi_noise",
+	"perf_trace_buf_alloc",
+	"bpf_trace_run3",
+	"bpf_trace_run4",
+#endif
 #ifdef CONFIG_PROVE_LOCKING
 	/*
 	 * Traps call these at their end if lockdep had interrupts enabled at their start. Once
@@ -91,7 +110,6 @@ static const char * const everywhere[] = {
 	"__sanitizer_cov_trace_const_cmp8",
 	"__sanitizer_cov_trace_switch",
 	"write_comp_data",
-#ifdef CONFIG_KMSAN
 	/* irqentry_nmi_enter() and instrumented code on the way to a handler call these. */
 	"kmsan_unpoison_entry_regs",
 	"kmsan_unpoison_memory",
@@ -127,7 +145,6 @@ static const char * const everywhere[] = {
 	"__msan_poison_alloca",
 	"__msan_unpoison_alloca",
 	"__msan_warning",
-#endif
 };
 
 int __init kprobe_blacklist_init(void)
