@@ -5,8 +5,8 @@
  *
  * The architecture's trap code finds the point with get_kprobe(), makes it current and
  * calls the pre_handler and post_handler of its struct kprobe. These are the two
- * dispatchers below, which call the members. If only one member is to be called,
- * hit_pre_handler() calls it directly.
+ * dispatchers below, which call the members. If there is only one member to call, and
+ * nothing to note for it, hit_pre_handler() calls it directly.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -3,7 +3,7 @@
  * Jumps in place of breakpoints.
  *
  * An armed point that wants a jump is queued. A worker lets the architecture prepare a
- * detour for it, once. A jump that covers a single instruction is written at once. For
+ * detour for it, once. A jump for which arch_jump_is_single() is true is written at once. For
  * any other jump the architecture guards the region: from then on tasks that come to it
  * are led through the detour. After a grace period no task is in the region, and the jump
  * can be written. The way back needs no grace period. jumps.c has the lists of the points
@@ -126,7 +126,7 @@ static void prepare_point(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	/* The module is coming or going: which of its text others will patch is unknown. */
+	/* The module is going: which of its text others will patch is unknown. */
 	if (kprobe_lifetime_is_going(point_addr(point)))
 		point_remove_detour(point);
 }

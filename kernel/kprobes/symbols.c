@@ -84,9 +84,8 @@ static bool symbol_counts(const struct mod_kallsyms *kallsyms, unsigned int inde
 }
 
 /*
- * Return the module whose text contains @addr, if it is live. A module that is being
- * loaded still has symbols that it will lose, and the notifier does not tell when one
- * fails to load.
+ * Return the module whose text contains @addr, if it is live: before, it has symbols that it
+ * will lose.
  */
 static struct module *settled_module(unsigned long addr)
 {
