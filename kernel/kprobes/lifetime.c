@@ -105,27 +105,35 @@ int __init kprobe_lifetime_init(void)
 }
 
 /*
+ * A module that is COMING may still fail to load, and has no blacklist before it is in
+ * @coming; one that is LIVE frees its init text.
+ */
+static bool comes_or_goes(struct module *mod, unsigned long addr)
+{
+	bool came = xa_load(&coming, (unsigned long)mod);
+
+	/* Pairs with xa_erase(), a release after the state has changed: do not miss both. */
+	smp_rmb();
+	if (READ_ONCE(mod->state) == MODULE_STATE_COMING)
+		return !came;
+
+	return within_module_init(addr, mod);
+}
+
+/*
  * Pin the module that owns the text until the text is armed. From then on the notifier
  * above retires the point when the module goes.
  */
 int kprobe_lifetime_hold(struct probe_request *req)
 {
 	struct module *mod;
-	bool comes_or_goes;
 
 	guard(preempt)();
 	mod = __module_text_address(req->addr);
 	if (!mod)
 		return 0;
 
-	/*
-	 * A module that is COMING may still fail to load; one that is LIVE frees its
-	 * init text.
-	 */
-	comes_or_goes = mod->state == MODULE_STATE_COMING ?
-			!xa_load(&coming, (unsigned long)mod) :
-			within_module_init(req->addr, mod);
-	if (comes_or_goes || !try_module_get(mod)) {
+	if (comes_or_goes(mod, req->addr) || !try_module_get(mod)) {
 		pr_debug("%pS: module text that comes or goes\n", (void *)req->addr);
 		return -ENOENT;
 	}
