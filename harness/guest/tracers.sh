@@ -153,33 +153,6 @@ rmmod kp_prober
 rmdir $BUFFER
 BUFFER=$TRACE
 
-# The entry code of a breakpoint has an event. What this calls must not lead there again.
-WATCHING=$TRACE/events/rcu/rcu_watching/enable
-probe_what_events_call()
-{
-	local f nr=0
-	for f in $(awk '$2 ~ /[tT]/ && $3 ~ /^(__)?(trac|ring_buffer_|rb_|perf_|bpf_trace_)/ && NF == 3 { print $3 }' \
-		/proc/kallsyms | sort -u); do
-		prober add "$nr" "$f" && nr=$((nr + 1))
-	done
-	echo "$nr probes"
-	[ $nr -gt 100 ]
-}
-
-if [ -e $WATCHING ]; then
-	insmod /lib/kp/kp_prober.ko
-	knob 0
-	check "event of a breakpoint: what it calls is probed" probe_what_events_call
-	check "event of a breakpoint: comes to the probes" sh -c "echo 1 >$WATCHING"
-	check "event of a breakpoint: the guest works" work
-	check "event of a breakpoint: leaves" sh -c "echo 0 >$WATCHING"
-	check "event of a breakpoint: probes were hit" awk '$2 > 0 { hit = 1 } END { exit !hit }' $PROBER/state
-	rmmod kp_prober
-	knob 1
-else
-	skip "event of a breakpoint # this kernel has none"
-fi
-
 # What ftrace must not call would be armed, and never hit.
 ENABLED=/proc/sys/kernel/ftrace_enabled
 if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
