@@ -153,6 +153,35 @@ rmmod kp_prober
 rmdir $BUFFER
 BUFFER=$TRACE
 
+# The entry code of a breakpoint has an event. What this calls must not lead there again. One
+# probe at a time: each hit is an event in turn, so the costs of several would multiply.
+WATCHING=$TRACE/events/rcu/rcu_watching/enable
+probe_what_events_call()
+{
+	local f nr=0
+	for f in $(awk '$2 ~ /[tT]/ && $3 ~ /^(rb_|ring_buffer_[^ir]|trace_buffer|trace_clock|tracing_gen|trace_event_(buffer|ignore))/ &&
+		NF == 3 { print $3 }' /proc/kallsyms | sort -u); do
+		prober add one "$f" || continue
+		cat /proc/version >/dev/null
+		awk '$2 > 0 { hit = 1 } END { exit !hit }' $PROBER/state && nr=$((nr + 1))
+		prober del one
+	done
+	echo "$nr probes were hit"
+	[ $nr -ge 5 ]
+}
+
+if [ -e $WATCHING ]; then
+	insmod /lib/kp/kp_prober.ko
+	knob 0
+	echo 1 >$WATCHING
+	check "event of a breakpoint: what it calls is probed" probe_what_events_call
+	echo 0 >$WATCHING
+	knob 1
+	rmmod kp_prober
+else
+	skip "event of a breakpoint # this kernel has none"
+fi
+
 # What ftrace must not call would be armed, and never hit.
 ENABLED=/proc/sys/kernel/ftrace_enabled
 if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
