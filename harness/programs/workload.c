@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,20 +44,15 @@
 #define SMALL		3000
 #define PAGES		24
 
-static const char *self, *module, *work;
+static const char *module, *work;
 static unsigned long seed, rounds;
 static size_t page;
 static uint64_t state;
 
 static void complain(int line, const char *what)
 {
-	char text[300];
-	int n;
-
-	n = snprintf(text, sizeof(text), "workload: %s: line %d: %s (errno %d), seed %lu round %lu\n",
-		     work, line, what, errno, seed, rounds);
-	if (write(2, text, n) != n)
-		_exit(2);
+	dprintf(2, "workload: %s: line %d: %s (errno %d), seed %lu round %lu\n",
+		work, line, what, errno, seed, rounds);
 }
 
 /* May be used in any process: the parent checks its child's status, and fails too. */
@@ -135,22 +129,17 @@ static pid_t child(void)
 	return pid;
 }
 
-static void expect_exit(pid_t pid, int code)
+static int wait_for(pid_t pid, int options)
 {
 	int status;
 
-	CHECK(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status));
-	CHECK(WEXITSTATUS(status) == code);
+	CHECK(waitpid(pid, &status, options) == pid);
+	return status;
 }
 
-static void expect_signal(pid_t pid, int sig)
+static void expect_exit(pid_t pid, int code)
 {
-	int status;
-
-	CHECK(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFSIGNALED(status));
-	CHECK(WTERMSIG(status) == sig);
+	CHECK(wait_for(pid, 0) == W_EXITCODE(code, 0));
 }
 
 /*
@@ -198,22 +187,18 @@ static int as_child(int argc, char **argv)
 
 static pid_t spawn(unsigned long from)
 {
-	char words[40][20], number[24];
-	char *argv[44] = { "workload", "-", number };
+	char *argv[44] = { "workload", "-" };
 	char *env[] = { "WORKLOAD=1", NULL };
 	uint64_t word = from;
-	pid_t pid;
+	pid_t pid = child();
 	int i;
 
-	snprintf(number, sizeof(number), "%lu", from);
-	for (i = 0; i < 40; i++) {
-		snprintf(words[i], sizeof(words[i]), "%llx", (unsigned long long)next(&word));
-		argv[3 + i] = words[i];
-	}
-	pid = child();
 	if (pid)
 		return pid;
-	execve(self, argv, env);
+	CHECK(asprintf(&argv[2], "%lu", from) > 0);
+	for (i = 3; i < 43; i++)
+		CHECK(asprintf(&argv[i], "%llx", (unsigned long long)next(&word)) > 0);
+	execve("/proc/self/exe", argv, env);
 	_exit(252);
 }
 
@@ -221,7 +206,7 @@ static void do_processes(void)
 {
 	unsigned long from[4];
 	pid_t pids[4], pid;
-	int i, status;
+	int i;
 
 	for (i = 0; i < 4; i++)
 		pids[i] = spawn(from[i] = below(1000000));
@@ -240,14 +225,12 @@ static void do_processes(void)
 		for (;;)
 			pause();
 	CHECK(!kill(pid, SIGSTOP));
-	CHECK(waitpid(pid, &status, WUNTRACED) == pid);
-	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+	CHECK(wait_for(pid, WUNTRACED) == W_STOPCODE(SIGSTOP));
 	CHECK(!kill(pid, SIGCONT));
-	CHECK(waitpid(pid, &status, WCONTINUED) == pid);
-	CHECK(WIFCONTINUED(status));
+	CHECK(WIFCONTINUED(wait_for(pid, WCONTINUED)));
 	CHECK(!kill(pid, SIGTERM));
-	expect_signal(pid, SIGTERM);
-	CHECK(waitpid(pid, &status, 0) < 0 && errno == ECHILD);
+	CHECK(wait_for(pid, 0) == W_EXITCODE(0, SIGTERM));
+	CHECK(waitpid(pid, NULL, 0) < 0 && errno == ECHILD);
 
 	pid = vfork();
 	if (!pid)
@@ -255,37 +238,35 @@ static void do_processes(void)
 	expect_exit(pid, 7);
 }
 
-/* Send @size bytes in pieces of random sizes; the other end checks them. */
-static void send_all(int fd, size_t size, uint64_t from)
+/* Write or read @size bytes in pieces of random sizes. */
+static void transfer(int fd, unsigned char *buf, size_t size, bool out)
 {
-	unsigned char *buf = malloc(size);
 	size_t at, piece;
 	ssize_t n;
 
-	CHECK(buf);
-	fill(buf, size, from);
 	for (at = 0; at < size; at += n) {
 		piece = 1 + below(9000);
-		n = write(fd, buf + at, piece < size - at ? piece : size - at);
+		if (piece > size - at)
+			piece = size - at;
+		n = out ? write(fd, buf + at, piece) : read(fd, buf + at, piece);
 		CHECK(n > 0);
 	}
-	free(buf);
+}
+
+static void send_all(int fd, size_t size, uint64_t from)
+{
+	unsigned char data[size];
+
+	fill(data, size, from);
+	transfer(fd, data, size, true);
 }
 
 static void receive_all(int fd, size_t size, uint64_t from)
 {
-	unsigned char *buf = malloc(size);
-	size_t at, piece;
-	ssize_t n;
+	unsigned char data[size];
 
-	CHECK(buf);
-	for (at = 0; at < size; at += n) {
-		piece = 1 + below(9000);
-		n = read(fd, buf + at, piece < size - at ? piece : size - at);
-		CHECK(n > 0);
-	}
-	CHECK(holds(buf, size, from));
-	free(buf);
+	transfer(fd, data, size, false);
+	CHECK(holds(data, size, from));
 }
 
 /* A child receives what is sent to @out, and sends other data back to @in. */
@@ -323,28 +304,13 @@ static void do_pipes(void)
 	signal(SIGPIPE, SIG_IGN);
 	close(back[0]);
 	CHECK(write(back[1], "x", 1) < 0 && errno == EPIPE);
-	signal(SIGPIPE, SIG_DFL);
-	close(there[0]);
-	close(back[1]);
 }
 
-static char folder[64];
-
-/* Uses several buffers in turn. */
-static const char *in_folder(const char *name)
-{
-	static char names[4][128];
-	static int turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(names[turn], sizeof(names[turn]), "%s/%s", folder, name);
-	return names[turn];
-}
+static char folder[] = "/tmp/workload.XXXXXX";
 
 static void make_folder(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/workload.%d", getpid());
-	CHECK(!mkdir(folder, 0700));
+	CHECK(mkdtemp(folder) && !chdir(folder));
 }
 
 static void write_file(const char *name, size_t size, uint64_t from)
@@ -372,7 +338,7 @@ static void read_file(const char *name, size_t size, uint64_t from)
 
 static void do_holes(void)
 {
-	const char *name = in_folder("holes");
+	const char *name = "holes";
 	size_t at = 3 * page + below(2 * page), size = 10 * page;
 	unsigned char *buf = malloc(size);
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -388,9 +354,7 @@ static void do_holes(void)
 	CHECK(pread(fd, buf, size, at) == (ssize_t)(size - at));
 	CHECK(holds(buf, 5, 1) && is_zero(buf + 5, size - at - 5));
 	CHECK(lseek(fd, 0, SEEK_END) == (off_t)size);
-	close(fd);
 	CHECK(!unlink(name));
-	free(buf);
 }
 
 static void do_files(void)
@@ -404,29 +368,29 @@ static void do_files(void)
 	DIR *dir;
 
 	make_folder();
-	write_file(in_folder("a"), MANY, from);
-	read_file(in_folder("a"), MANY, from);
-	CHECK(open(in_folder("a"), O_CREAT | O_EXCL, 0600) < 0 && errno == EEXIST);
-	write_file(in_folder("b"), SMALL, from + 1);
-	CHECK(!rename(in_folder("a"), in_folder("b")));
-	CHECK(stat(in_folder("a"), &st) < 0 && errno == ENOENT);
-	read_file(in_folder("b"), MANY, from);
-	CHECK(!link(in_folder("b"), in_folder("c")));
-	CHECK(!stat(in_folder("c"), &st) && st.st_nlink == 2);
-	CHECK(!symlink("c", in_folder("d")));
-	CHECK(readlink(in_folder("d"), target, sizeof(target)) == 1 && target[0] == 'c');
+	write_file("a", MANY, from);
+	read_file("a", MANY, from);
+	CHECK(open("a", O_CREAT | O_EXCL, 0600) < 0 && errno == EEXIST);
+	write_file("b", SMALL, from + 1);
+	CHECK(!rename("a", "b"));
+	CHECK(stat("a", &st) < 0 && errno == ENOENT);
+	read_file("b", MANY, from);
+	CHECK(!link("b", "c"));
+	CHECK(!stat("c", &st) && st.st_nlink == 2);
+	CHECK(!symlink("c", "d"));
+	CHECK(readlink("d", target, sizeof(target)) == 1 && target[0] == 'c');
 
-	in = open(in_folder("d"), O_RDONLY);
-	out = open(in_folder("e"), O_WRONLY | O_CREAT, 0600);
+	in = open("d", O_RDONLY);
+	out = open("e", O_WRONLY | O_CREAT, 0600);
 	CHECK(in >= 0 && out >= 0);
 	while (at < MANY)
 		CHECK(sendfile(out, in, &at, MANY - at) > 0);
 	close(in);
 	close(out);
-	read_file(in_folder("e"), MANY, from);
+	read_file("e", MANY, from);
 	do_holes();
 
-	dir = opendir(folder);
+	dir = opendir(".");
 	CHECK(dir);
 	while ((entry = readdir(dir)))
 		n += entry->d_name[0] != '.';
@@ -434,7 +398,7 @@ static void do_files(void)
 	CHECK(n == 4);
 	CHECK(rmdir(folder) < 0 && errno == ENOTEMPTY);
 	for (n = 0; n < 4; n++)
-		CHECK(!unlink(in_folder((const char *[]){ "b", "c", "d", "e" }[n])));
+		CHECK(!unlink((const char *[]){ "b", "c", "d", "e" }[n]));
 	CHECK(!rmdir(folder));
 }
 
@@ -453,28 +417,18 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 /* Return the signal that an access causes, 0 if none. */
 static int access_signal(volatile unsigned char *at, bool store)
 {
-	int sig = sigsetjmp(escape, 1);
-
-	if (sig)
-		return fault_at == at ? sig : -1;
-	if (store)
-		*at = 1;
-	else
-		(void)*at;
-	return 0;
-}
-
-static void catch_faults(int flags)
-{
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | flags };
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	int sig;
 
 	CHECK(!sigaction(SIGSEGV, &action, NULL) && !sigaction(SIGBUS, &action, NULL));
-}
-
-static void leave_faults(void)
-{
+	sig = sigsetjmp(escape, 1);
+	if (!sig && store)
+		*at = 1;
+	else if (!sig)
+		(void)*at;
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
+	return sig && fault_at != at ? -1 : sig;
 }
 
 static unsigned char *map(size_t size, int flags, int fd)
@@ -518,12 +472,10 @@ static void do_private_memory(void)
 	CHECK(!mprotect(more + 6 * page, page, PROT_NONE));
 	CHECK(!munmap(more + 8 * page, page));
 
-	catch_faults(0);
 	CHECK(access_signal(more + 4 * page, true) == SIGSEGV && fault_code == SEGV_ACCERR);
 	CHECK(access_signal(more + 6 * page + 1, false) == SIGSEGV && fault_code == SEGV_ACCERR);
 	CHECK(access_signal(more + 8 * page + 2, true) == SIGSEGV && fault_code == SEGV_MAPERR);
 	CHECK(access_signal(more + 10 * page, true) == 0);
-	leave_faults();
 	/* A system call returns an error instead of a signal. */
 	CHECK(write(1, more + 8 * page, 0) == 0);
 	CHECK(syscall(SYS_pipe2, more + 8 * page, 0) < 0 && errno == EFAULT);
@@ -532,13 +484,12 @@ static void do_private_memory(void)
 
 static void do_mapped_file(void)
 {
-	const char *name;
+	const char *name = "mapped";
 	unsigned char *shared, *private, *anonymous, buf[SMALL];
 	pid_t pid;
 	int fd;
 
 	make_folder();
-	name = in_folder("mapped");
 	write_file(name, 3 * page, 5);
 	fd = open(name, O_RDWR);
 	CHECK(fd >= 0);
@@ -561,11 +512,8 @@ static void do_mapped_file(void)
 	CHECK(pread(fd, buf, SMALL, 2 * page) == SMALL && holds(buf, SMALL, 7));
 	CHECK(!msync(shared, 3 * page, MS_SYNC));
 
-	catch_faults(0);
 	CHECK(access_signal(shared + 4 * page, false) == SIGBUS);
-	leave_faults();
 	CHECK(!munmap(shared, 5 * page) && !munmap(private, 3 * page) && !munmap(anonymous, page));
-	close(fd);
 	CHECK(!unlink(name) && !rmdir(folder));
 }
 
@@ -615,10 +563,8 @@ static void do_signals(void)
 	CHECK((unsigned char *)stack_seen >= stack && (unsigned char *)stack_seen < stack + size);
 
 	/* Recovering from a fault on this stack must work repeatedly. */
-	catch_faults(SA_ONSTACK);
 	for (i = 0; i < 20; i++)
 		CHECK(access_signal((unsigned char *)8 + i, i % 2) == SIGSEGV);
-	leave_faults();
 
 	/* Signals between any two instructions must preserve all registers. */
 	quiet = crunch(value, 300000, false);
@@ -628,9 +574,6 @@ static void do_signals(void)
 	while (!received)
 		pause();
 	CHECK(!setitimer(ITIMER_REAL, &never, NULL));
-	signal(SIGALRM, SIG_DFL);
-	alarm(LIMIT);
-	signal(SIGRTMIN, SIG_DFL);
 	CHECK(!sigaltstack(&before, NULL) && !munmap(stack, size));
 }
 
@@ -646,8 +589,6 @@ static void do_local_sockets(void)
 		return;
 	exchange(pair[0], pair[0], pair[1], pair[1]);
 	CHECK(!shutdown(pair[0], SHUT_WR) && read(pair[1], buf, 1) == 0);
-	close(pair[0]);
-	close(pair[1]);
 
 	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, datagrams));
 	for (i = 1; i < 6; i++) {
@@ -656,8 +597,6 @@ static void do_local_sockets(void)
 	}
 	for (i = 1; i < 6; i++)
 		CHECK(recv(datagrams[1], buf, sizeof(buf), 0) == 100 * i && holds(buf, 100 * i, i));
-	close(datagrams[0]);
-	close(datagrams[1]);
 
 	/* An abstract socket name, which is in no file system, begins with a 0. */
 	size = offsetof(struct sockaddr_un, sun_path) + 1 +
@@ -674,8 +613,6 @@ static void do_local_sockets(void)
 	}
 	receive_all(fd, SMALL, 4);
 	expect_exit(pid, 2);
-	close(fd);
-	close(listener);
 }
 
 static int bound(int type, struct sockaddr_in *name)
@@ -706,12 +643,9 @@ static void do_network(void)
 	CHECK(server >= 0 && from.sin_addr.s_addr == name.sin_addr.s_addr);
 	exchange(client, client, server, server);
 	CHECK(!shutdown(client, SHUT_WR) && read(server, buf, 1) == 0);
-	close(client);
-	close(server);
 	close(listener);
 	client = socket(AF_INET, SOCK_STREAM, 0);
 	CHECK(connect(client, (void *)&name, size) < 0 && errno == ECONNREFUSED);
-	close(client);
 
 	server = bound(SOCK_DGRAM, &name);
 	client = bound(SOCK_DGRAM, &from);
@@ -720,8 +654,6 @@ static void do_network(void)
 		CHECK(sendto(client, buf, 300 * i, 0, (void *)&name, size) == 300 * i);
 		CHECK(recv(server, buf, sizeof(buf), 0) == 300 * i && holds(buf, 300 * i, i));
 	}
-	close(server);
-	close(client);
 }
 
 static void do_sockets(void)
@@ -755,7 +687,6 @@ static void do_timers(void)
 		pause();
 	CHECK(now() - start >= 9000000 && order[0] == 77 && order[2] == 77);
 	CHECK(!timer_delete(timer));
-	signal(SIGRTMIN + 1, SIG_DFL);
 
 	fd = timerfd_create(CLOCK_MONOTONIC, 0);
 	if (LACKS(fd))
@@ -767,7 +698,6 @@ static void do_timers(void)
 		n += expired;
 	}
 	CHECK(now() - start >= n * 3000000ll);
-	close(fd);
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -843,34 +773,29 @@ static void do_events(void)
 	}
 	CHECK(epoll_wait(set, seen, 2, 2) == 0);
 	CHECK(read(fd, &value, sizeof(value)) < 0 && errno == EAGAIN);
-	close(set);
-	close(fd);
 }
 
 static bool is_loaded(const char *name)
 {
 	char line[512];
-	size_t n = strlen(name);
 	bool found = false;
 	FILE *list = fopen("/proc/modules", "r");
 
 	CHECK(list);
 	while (fgets(line, sizeof(line), list))
-		found |= !strncmp(line, name, n) && line[n] == ' ';
+		found |= !strcmp(strtok(line, " "), name);
 	fclose(list);
 	return found;
 }
 
 static void do_module(void)
 {
-	const char *slash;
-	char name[64];
+	char *name;
 	int fd;
 
 	if (!module)
 		return;
-	slash = strrchr(module, '/');
-	snprintf(name, sizeof(name), "%s", slash ? slash + 1 : module);
+	name = strdup(basename(module));
 	*strchrnul(name, '.') = 0;
 
 	fd = open(module, O_RDONLY | O_CLOEXEC);
@@ -882,7 +807,6 @@ static void do_module(void)
 	CHECK(!syscall(SYS_delete_module, name, O_NONBLOCK));
 	CHECK(!is_loaded(name));
 	CHECK(syscall(SYS_delete_module, name, O_NONBLOCK) < 0 && errno == ENOENT);
-	close(fd);
 }
 
 static const struct {
@@ -903,7 +827,10 @@ static const struct {
 
 #define NR_WORKS	(sizeof(works) / sizeof(works[0]))
 
-/* Each piece of work has its own process, so that it can damage only itself, and be killed. */
+/*
+ * Each piece of work has its own process, so that it can damage only itself, and be killed. The
+ * end of this process closes its files.
+ */
 static bool run_one(unsigned int i)
 {
 	uint64_t from = next(&state);
@@ -917,26 +844,18 @@ static bool run_one(unsigned int i)
 		works[i].run();
 		_exit(0);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid);
+	status = wait_for(pid, 0);
 	if (WIFSIGNALED(status))
 		complain(__LINE__,
 			 WTERMSIG(status) == SIGALRM ? "hangs" : strsignal(WTERMSIG(status)));
 	return status == 0;
 }
 
-static bool run_round(void)
-{
-	bool good = true;
-	unsigned int i;
-
-	for (i = 0; i < NR_WORKS; i++)
-		good &= run_one(i);
-	return good;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned long last;
+	bool good = true;
+	unsigned int i;
 
 	if (argc > 2 && !strcmp(argv[1], "-"))
 		return as_child(argc, argv);
@@ -944,17 +863,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: workload ROUNDS SEED [MODULE.ko]\n");
 		return 2;
 	}
-	self = "/proc/self/exe";
 	page = sysconf(_SC_PAGESIZE);
 	last = strtoul(argv[1], NULL, 10);
 	seed = strtoul(argv[2], NULL, 10);
 	module = argv[3];
 	if (!last)
 		return !run_one(seed % NR_WORKS);
-	for (rounds = 1; rounds <= last; rounds++) {
+	for (rounds = 1; good && rounds <= last; rounds++) {
 		state = seed + rounds * 1000003;
-		if (!run_round())
-			return 1;
+		for (i = 0; i < NR_WORKS; i++)
+			good &= run_one(i);
 	}
-	return 0;
+	return !good;
 }
