@@ -37,19 +37,21 @@
 #include <asm/ldt.h>
 
 #ifdef __x86_64__
-#define IP	REG_RIP
-#define FLAGS	REG_EFL
-#define USER_IP	offsetof(struct user, regs.rip)
+#define IP		REG_RIP
+#define USER_IP		offsetof(struct user, regs.rip)
+#define SP		"rsp"
 #else
-#define IP	REG_EIP
-#define FLAGS	REG_EFL
-#define USER_IP	offsetof(struct user, regs.eip)
+#define IP		REG_EIP
+#define USER_IP		offsetof(struct user, regs.eip)
+#define SP		"esp"
 #endif
 #define TF		0x100
 #define PAGE		4096ul
 #define NR_TRAPS	1000
 #define MAX_SHOWN	10
 #define LDT_SELECTOR	0x7
+#define SIZE(array)	(sizeof(array) / sizeof(*(array)))
+#define pick(array)	((array)[draw(SIZE(array))])
 
 struct outcome {
 	int32_t signal;
@@ -66,7 +68,12 @@ struct trap {
 	unsigned int selector;
 };
 
-static struct outcome outcomes[NR_TRAPS];
+/* What the file has. */
+static struct {
+	uint64_t seed;
+	struct outcome outcomes[NR_TRAPS];
+} known;
+
 static struct outcome seen;
 static sigjmp_buf out;
 static unsigned int steps;
@@ -85,25 +92,18 @@ static unsigned int draw(unsigned int below)
 static const uint64_t places[] = {
 	0x10000, 0x20000000, 0x7ffff000, 0xbffff000, 0xfffff000, 0x100000000, 0x7fffffffe000,
 };
-#define NR_PLACES	(sizeof(places) / sizeof(*places))
 
-static uint8_t *pages[NR_PLACES];
+static uint8_t *pages[SIZE(places)];
 
-/* If an address is not available, use the one that the kernel chooses. */
+/* If an address is not available, the kernel chooses another. */
 static void map_places(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_PLACES; i++) {
-		void *at = (void *)(uintptr_t)places[i];
-		int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-
-		if ((uintptr_t)at == places[i])
-			flags |= MAP_FIXED_NOREPLACE;
-		pages[i] = mmap(at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, flags, -1, 0);
-		if (pages[i] == MAP_FAILED)
-			pages[i] = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (i = 0; i < SIZE(places); i++) {
+		pages[i] = mmap((void *)(uintptr_t)places[i], PAGE,
+				PROT_READ | PROT_WRITE | PROT_EXEC,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (pages[i] == MAP_FAILED)
 			exit(2);
 	}
@@ -123,7 +123,6 @@ static const struct code {
 	{ 2, { 0xf3, 0xcc } },
 	{ 2, { 0x66, 0xcc } },
 };
-#define NR_CODES	(sizeof(codes) / sizeof(*codes))
 
 /* The code may end at the end of the page; otherwise breakpoints follow it. */
 static uint8_t *write_code(const struct trap *t)
@@ -147,7 +146,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	/* Count down the single steps. */
 	if (steps && number == SIGTRAP && info->si_code == TRAP_TRACE) {
 		if (!--steps)
-			regs[FLAGS] &= ~TF;
+			regs[REG_EFL] &= ~TF;
 		return;
 	}
 	seen.signal = number;
@@ -172,7 +171,7 @@ static void take_signals(void)
 	unsigned int i;
 
 	sigaltstack(&alternative, NULL);
-	for (i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+	for (i = 0; i < SIZE(faults); i++)
 		sigaction(faults[i], &action, NULL);
 	action.sa_sigaction = on_user;
 	sigaction(SIGUSR1, &action, NULL);
@@ -222,36 +221,18 @@ static void by_signal_frame(const struct trap *t)
 	raise(SIGUSR1);
 }
 
-static void set_tf(void)
-{
-#ifdef __x86_64__
-	asm volatile("pushfq\n\torl %0, (%%rsp)\n\tpopfq\n\tnop\n\tnop" : : "i" (TF) : "memory", "cc");
-#else
-	asm volatile("pushfl\n\torl %0, (%%esp)\n\tpopfl\n\tnop\n\tnop" : : "i" (TF) : "memory", "cc");
-#endif
-}
-
 static void by_step(const struct trap *t)
 {
 	uint8_t *code = write_code(t);
 
 	steps = 1 + t->offset % 8;
-	set_tf();
+	asm volatile("pushf\n\torl %0, (%%" SP ")\n\tpopf\n\tnop\n\tnop"
+		     : : "i" (TF) : "memory", "cc");
 	if (t->offset & 1)
 		((void (*)(void))code)();
 	syscall(SYS_getppid);
 	while (steps)
 		asm volatile("nop");
-}
-
-static void child(const struct trap *t)
-{
-	uint8_t *code = write_code(t);
-
-	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	raise(SIGSTOP);
-	((void (*)(void))code)();
-	_exit(0);
 }
 
 /* Let the child go, and record where and by which signal it stops next. */
@@ -273,29 +254,27 @@ static void by_debugger(const struct trap *t)
 	pid_t pid = fork();
 	int status;
 
-	if (!pid)
-		child(t);
+	if (!pid) {
+		uint8_t *code = write_code(t);
+
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		((void (*)(void))code)();
+		_exit(0);
+	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		seen.code = errno;
 		return;
 	}
-	switch (t->offset % 4) {
-	case 0:
-		let_go(pid, PTRACE_CONT);
-		break;
-	case 1:
-		let_go(pid, PTRACE_SINGLESTEP);
-		break;
-	case 2:
-		ptrace(PTRACE_POKEUSER, pid, (void *)USER_IP, (void *)t->odd);
-		let_go(pid, PTRACE_CONT);
-		break;
-	case 3:
+	if (t->offset % 4 == 3) {
 		errno = 0;
 		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[0]), (void *)t->odd);
 		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[7]), (void *)1);
 		seen.code = errno;
-		break;
+	} else {
+		if (t->offset % 4 == 2)
+			ptrace(PTRACE_POKEUSER, pid, (void *)USER_IP, (void *)t->odd);
+		let_go(pid, t->offset % 4 == 1 ? PTRACE_SINGLESTEP : PTRACE_CONT);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
@@ -304,7 +283,6 @@ static void by_debugger(const struct trap *t)
 static void (*const kinds[])(const struct trap *t) = {
 	by_call, by_far_jump, by_own_segment, by_signal_frame, by_step, by_debugger,
 };
-#define NR_KINDS	(sizeof(kinds) / sizeof(*kinds))
 
 static struct trap draw_trap(void)
 {
@@ -317,12 +295,12 @@ static struct trap draw_trap(void)
 	static const unsigned int offsets[] = { 0, 1, 2048, PAGE - 2, PAGE - 1 };
 	struct trap t;
 
-	t.kind = draw(NR_KINDS);
-	t.place = draw(NR_PLACES);
-	t.code = draw(NR_CODES);
-	t.selector = selectors[draw(sizeof(selectors) / sizeof(*selectors))];
-	t.odd = odds[draw(sizeof(odds) / sizeof(*odds))];
-	t.offset = draw(2) ? offsets[draw(sizeof(offsets) / sizeof(*offsets))] : draw(PAGE);
+	t.kind = draw(SIZE(kinds));
+	t.place = draw(SIZE(places));
+	t.code = draw(SIZE(codes));
+	t.selector = pick(selectors);
+	t.odd = pick(odds);
+	t.offset = draw(2) ? pick(offsets) : draw(PAGE);
 
 	return t;
 }
@@ -341,7 +319,7 @@ static struct outcome make(struct trap t)
 static unsigned int differ(unsigned int i, struct trap t, struct outcome now)
 {
 	static unsigned int shown;
-	struct outcome was = outcomes[i];
+	struct outcome was = known.outcomes[i];
 
 	if (!memcmp(&was, &now, sizeof(now)))
 		return 0;
@@ -353,37 +331,16 @@ static unsigned int differ(unsigned int i, struct trap t, struct outcome now)
 	return 1;
 }
 
-static void keep(const char *name, const char *mode)
+/* Write or read the file. */
+static void keep(const char *name, int learn)
 {
-	FILE *file = fopen(name, mode);
+	FILE *file = fopen(name, learn ? "w" : "r");
 
-	if (!file || (*mode == 'w' ? fwrite(&seed, sizeof(seed), 1, file) +
-				     fwrite(outcomes, sizeof(outcomes), 1, file) :
-				     fread(&seed, sizeof(seed), 1, file) +
-				     fread(outcomes, sizeof(outcomes), 1, file)) != 2) {
+	if (!file || (learn ? fwrite(&known, sizeof(known), 1, file) :
+			      fread(&known, sizeof(known), 1, file)) != 1 || fclose(file)) {
 		perror(name);
 		exit(2);
 	}
-	fclose(file);
-}
-
-/* Cause all traps of the seed @start once. */
-static unsigned int go_through(uint64_t start, int learn, time_t end, unsigned long *done)
-{
-	unsigned int i, bad = 0;
-
-	seed = start;
-	for (i = 0; i < NR_TRAPS && (learn || time(NULL) < end); i++, ++*done) {
-		struct trap t = draw_trap();
-		struct outcome now = make(t);
-
-		if (learn)
-			outcomes[i] = now;
-		else
-			bad += differ(i, t, now);
-	}
-
-	return bad;
 }
 
 static int gets_signal(uint32_t address)
@@ -401,9 +358,8 @@ static int gets_signal(uint32_t address)
 
 int main(int argc, char **argv)
 {
+	unsigned int bad = 0, i;
 	unsigned long done = 0;
-	unsigned int bad = 0;
-	uint64_t start;
 	time_t end;
 	int learn;
 
@@ -412,26 +368,32 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	learn = !strcmp(argv[1], "learn");
+	known.seed = strtoul(argv[2], NULL, 0);
+	end = time(NULL) + known.seed;
 	kernel_address = strtoull(argv[3], NULL, 16);
-	start = strtoul(argv[2], NULL, 0);
-	end = time(NULL) + start;
-	if (!learn) {
-		keep(argv[4], "r");
-		start = seed;
-	}
+	if (!learn)
+		keep(argv[4], 0);
 	if (setgid(1000) || setuid(1000))
 		return 2;
 	map_places();
 	take_signals();
 
+	/* Cause all traps of the seed, once or again and again. */
 	do {
-		bad += go_through(start, learn, end, &done);
+		seed = known.seed;
+		for (i = 0; i < NR_TRAPS && (learn || time(NULL) < end); i++, done++) {
+			struct trap t = draw_trap();
+			struct outcome now = make(t);
+
+			if (learn)
+				known.outcomes[i] = now;
+			else
+				bad += differ(i, t, now);
+		}
 	} while (!learn && time(NULL) < end);
 	printf("traps %lu different %u\n", done, bad);
-	if (learn) {
-		seed = start;
-		keep(argv[4], "w");
-	}
+	if (learn)
+		keep(argv[4], 1);
 
 	return bad || !done;
 }
