@@ -60,6 +60,7 @@ static void put(const char *format, ...)
 }
 
 #define pick(array)	((array)[rnd(sizeof(array) / sizeof(*(array)))])
+#define put_any(array)	put("%s", pick(array))
 
 static char *symbols[SYMBOLS];
 static unsigned long addresses[SYMBOLS];
@@ -109,7 +110,7 @@ static void number(void)
 	if (one_in(2))
 		put("%u", rnd(64));
 	else
-		put("%s", pick(some));
+		put_any(some);
 }
 
 static void name(void)
@@ -126,7 +127,7 @@ static void name(void)
 	} else if (one_in(3)) {
 		put("n%u", rnd(400));
 	} else {
-		one_in(60) ? garbage() : put("%s", pick(some));
+		one_in(60) ? garbage() : put_any(some);
 	}
 }
 
@@ -172,7 +173,7 @@ static void place(void)
 		put("%s%%return", pick(busy));
 		break;
 	case 6 ... 12:
-		put("%s", pick(busy));
+		put_any(busy);
 		break;
 	default:
 		put("%s", symbols[i]);
@@ -194,38 +195,25 @@ static void dereference(unsigned int depth)
 		put(")");
 }
 
-static void variable(void)
-{
-	static const char *const some[] = {
-		"$comm", "$COMM", "$stack", "$stack0", "$stack7", "$stack4096", "$stack-1",
-		"$retval", "$arg1", "$arg2", "$arg6", "$arg0", "$arg999", "$arg*", "$argx",
-		"$nothing", "$", "$$",
-		"$stack99999999999999999999", "comm", "$comm1", "$retval1",
-	};
+static const char *const variables[] = {
+	"$comm", "$COMM", "$stack", "$stack0", "$stack7", "$stack4096", "$stack-1", "$retval",
+	"$arg1", "$arg2", "$arg6", "$arg0", "$arg999", "$arg*", "$argx", "$nothing", "$", "$$",
+	"$stack99999999999999999999", "comm", "$comm1", "$retval1",
+};
 
-	put("%s", pick(some));
-}
-
-static void processor_register(void)
-{
-	static const char *const some[] = {
-		"%ax", "%di", "%si", "%sp", "%ip", "%flags", "%cs", "%x0", "%x30", "%pc", "%a0",
-		"%ra", "%s11", "%nosuch", "%", "%%", "%return",
-	};
-
-	put("%s", pick(some));
-}
+static const char *const registers[] = {
+	"%ax", "%di", "%si", "%sp", "%ip", "%flags", "%cs", "%x0", "%x30", "%pc", "%a0",
+	"%ra", "%s11", "%nosuch", "%", "%%", "%return",
+};
 
 static void source(unsigned int depth)
 {
 	switch (rnd(depth > 20 ? 7 : 12)) {
-	case 0:
-	case 1:
-		variable();
+	case 0 ... 1:
+		put_any(variables);
 		break;
-	case 2:
-	case 3:
-		processor_register();
+	case 2 ... 3:
+		put_any(registers);
 		break;
 	case 4:
 		put("@%s", one_in(3) ? "jiffies" : symbols[rnd(nr_symbols)]);
@@ -242,7 +230,7 @@ static void source(unsigned int depth)
 			put("\"");
 		break;
 	case 7:
-		one_in(8) ? garbage() : variable();
+		one_in(8) ? garbage() : put_any(variables);
 		break;
 	default:
 		dereference(depth);
@@ -266,7 +254,7 @@ static void type(void)
 	else if (one_in(40))
 		garbage();
 	else
-		put("%s", pick(some));
+		put_any(some);
 	if (one_in(4)) {
 		put("[");
 		one_in(2) ? number() : put("%u", 1 + rnd(70));
@@ -372,20 +360,16 @@ static int switch_events(const char *value)
 	return a && b ? -1 : 0;
 }
 
-static unsigned long long count_hits(void)
+/* Count the hits, too. */
+static int remove_all(unsigned long long *all)
 {
 	FILE *f = fopen(TRACE "kprobe_profile", "r");
-	unsigned long long hits, all = 0;
+	unsigned long long hits;
 
 	while (f && fscanf(f, "%*s %llu%*[^\n]", &hits) == 1)
-		all += hits;
+		*all += hits;
 	if (f)
 		fclose(f);
-	return all;
-}
-
-static int remove_all(void)
-{
 	switch_events("0");
 	return store(TRACE "kprobe_events", "\n", 1, O_TRUNC);
 }
@@ -465,14 +449,12 @@ int main(int argc, char **argv)
 			switch_events("0");
 		}
 		if (events >= EVENTS_MOST) {
-			hits += count_hits();
-			failed |= remove_all();
+			failed |= remove_all(&hits);
 			events = 0;
 			rounds++;
 		}
 	}
-	hits += count_hits();
-	failed |= remove_all();
+	failed |= remove_all(&hits);
 
 	/* The worker must not have died. */
 	if (waitpid(worker, &status, WNOHANG) || kill(worker, SIGKILL) ||
