@@ -52,22 +52,28 @@ static int put(const char *path, const char *text)
 	return ret < 0 ? -1 : 0;
 }
 
-/* Return the rest of the line that starts with @word, as a number. */
-static long long number(const char *path, const char *word, int base)
+/* Return the first line of the file that has both texts, or NULL. */
+static char *find_line(const char *path, const char *text, const char *more)
 {
-	char line[256];
-	long long n = -1;
+	static char line[512];
+	bool found = false;
 	FILE *file = fopen(path, "r");
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, word, strlen(word)))
-			continue;
-		n = strtoull(line + strlen(word), NULL, base);
-		break;
-	}
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, text) && strstr(line, more);
 	if (file)
 		fclose(file);
-	return n;
+	return found ? line : NULL;
+}
+
+/* Return the number that follows @word, or -1. */
+static long long number(const char *path, const char *word, int base)
+{
+	char *line = find_line(path, word, "");
+
+	if (!line)
+		return -1;
+	return strtoull(strstr(line, word) + strlen(word), NULL, base);
 }
 
 static uint64_t symbol(const char *name)
@@ -75,23 +81,9 @@ static uint64_t symbol(const char *name)
 	return number(SHARED "entries", name, 16);
 }
 
-/* Return whether a line of the file has both @name and @mark. */
-static bool has_line(const char *path, const char *name, const char *mark)
+static bool listed(const char *name)
 {
-	char line[512];
-	bool found = false;
-	FILE *file = fopen(path, "r");
-
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = strstr(line, name) && strstr(line, mark);
-	if (file)
-		fclose(file);
-	return found;
-}
-
-static bool listed(const char *name, const char *mark)
-{
-	return has_line(LIST, name, mark);
+	return find_line(LIST, name, "");
 }
 
 static bool calls(unsigned int n)
@@ -161,7 +153,7 @@ static void test_perf_pair(const char *name, bool is_return)
 	result(calls(2) && perf_count(b) == 15, "perf: %s %s count when one of two has left", kind,
 	       name);
 	close(b);
-	result(!listed(name, ""), "perf: none is left on %s %s", kind, name);
+	result(!listed(name), "perf: none is left on %s %s", kind, name);
 }
 
 /* Most kernels allow events only on functions that ftrace can trace. */
@@ -191,7 +183,7 @@ static void test_perf_many(const char *name)
 		good = good && perf_count(fds[i]) == 11;
 		close(fds[i]);
 	}
-	result(good && !listed(name, ""), "perf: many events on %s", name);
+	result(good && !listed(name), "perf: many events on %s", name);
 }
 
 static void test_perf_refusals(void)
@@ -347,17 +339,26 @@ static bool attach_prog(struct client *c, int prog, const char *name, uint64_t o
 	return c->link >= 0;
 }
 
-static bool open_client(struct client *c, const char *name, uint64_t offset)
+/* What it is attached to then keeps the program. */
+static bool open_prog(struct client *c, int prog, const char *name, uint64_t offset)
 {
-	int prog;
-	bool good;
+	bool good = attach_prog(c, prog, name, offset);
 
-	c->hits = 0;
-	c->map = map_create();
-	prog = load_counter(c->map, c->kind == MULTI ? BPF_TRACE_KPROBE_MULTI : 0);
-	good = attach_prog(c, prog, name, offset);
 	close(prog);
 	return good;
+}
+
+static bool open_client(struct client *c, const char *name, uint64_t offset)
+{
+	c->hits = 0;
+	c->map = map_create();
+	return open_prog(c, load_counter(c->map, c->kind == MULTI ? BPF_TRACE_KPROBE_MULTI : 0),
+			 name, offset);
+}
+
+static bool open_override(struct client *c, const char *name, int value)
+{
+	return open_prog(c, load_override(value), name, 0);
 }
 
 static void close_client(struct client *c)
@@ -412,7 +413,7 @@ static void test_counter(const char *name, enum kind kind, bool is_return)
 	result(good && perf_count(c.event) == 10, "bpf: by %s, all %s %s count and tell it", by,
 	       what, name);
 	close_client(&c);
-	result(calls(1) && !listed(name, ""), "bpf: by %s, none is left on %s %s", by, what, name);
+	result(calls(1) && !listed(name), "bpf: by %s, none is left on %s %s", by, what, name);
 }
 
 /* For a probe inside a function, bpf_get_func_ip() must not return the function. */
@@ -439,7 +440,7 @@ static bool optimized(const char *name)
 {
 	int i;
 
-	for (i = 0; i < 200 && !has_line(POINTS, name, " optimized "); i++)
+	for (i = 0; i < 200 && !find_line(POINTS, name, " optimized "); i++)
 		usleep(50000);
 	return i < 200;
 }
@@ -456,10 +457,10 @@ static void test_override_on(const char *name, const char *key, bool jump)
 	struct client override = { .kind = BY_LINK, .map = -1 };
 	uint64_t func = symbol(name);
 	long long right = returned(key);
-	int prog = load_override(-ETIMEDOUT);
 	bool good = open_client(&counter, name, 0) && open_client(&returns, name, 0);
 
-	result(attach_prog(&override, prog, name, 0) && good, "bpf: override of %s, %s", name, how);
+	result(open_override(&override, name, -ETIMEDOUT) && good,
+	       "bpf: override of %s, %s", name, how);
 	if (jump)
 		result(optimized(name), "bpf: override of %s has become a jump", name);
 	result(calls(9) && returned(key) == -ETIMEDOUT, "bpf: %s is overridden, %s", name, how);
@@ -470,7 +471,6 @@ static void test_override_on(const char *name, const char *key, bool jump)
 	       counted(&returns, 4, func), "bpf: %s is not overridden any more, %s", name, how);
 	close_client(&counter);
 	close_client(&returns);
-	close(prog);
 }
 
 /* Of two overriding programs the first must override, and the second must not be called. */
@@ -478,9 +478,8 @@ static void test_override_order(const char *name, const char *key)
 {
 	struct client first = { .kind = BY_LINK, .map = -1 }, second = first;
 	struct client counter = first;
-	int prog = load_override(-ETIMEDOUT), other = load_override(-ENOLINK);
-	bool good = attach_prog(&first, prog, name, 0) && attach_prog(&second, other, name, 0) &&
-		    open_client(&counter, name, 0);
+	bool good = open_override(&first, name, -ETIMEDOUT) &&
+		    open_override(&second, name, -ENOLINK) && open_client(&counter, name, 0);
 
 	result(good && calls(3) && returned(key) == -ETIMEDOUT && counted(&counter, 0, 0),
 	       "bpf: the first override of %s is the last to be called", name);
@@ -489,19 +488,15 @@ static void test_override_order(const char *name, const char *key)
 	close_client(&second);
 	result(calls(3) && counted(&counter, 3, symbol(name)), "bpf: then no override of %s", name);
 	close_client(&counter);
-	close(prog);
-	close(other);
 }
 
 static void test_override_refused(const char *name)
 {
 	struct client c = { .kind = BY_IOCTL, .map = -1 };
-	int prog = load_override(-ETIMEDOUT);
 
-	result(!attach_prog(&c, prog, name, 0) && errno == EINVAL,
+	result(!open_override(&c, name, -ETIMEDOUT) && errno == EINVAL,
 	       "bpf: override of %s is refused", name);
 	close_client(&c);
-	close(prog);
 }
 
 static void test_override(void)
@@ -509,7 +504,7 @@ static void test_override(void)
 	int prog = load_override(-ETIMEDOUT);
 
 	close(prog);
-	if (prog < 0 && !has_line("/proc/kallsyms", " bpf_override_return\n", "")) {
+	if (prog < 0 && !find_line("/proc/kallsyms", " bpf_override_return\n", "")) {
 		printf("skip bpf: override # the kernel has none\n");
 		return;
 	}
@@ -564,7 +559,7 @@ static void test_beside_multi(const char *name, bool multi_first, bool last_in_f
 		close_client(open[last_in_first_out ? nr : i]);
 		good = all_counted(last_in_first_out ? open : open + i + 1, nr, func) && good;
 	}
-	result(good && !listed(name, ""), "bpf: they leave %s, %s first, and the rest counts", name,
+	result(good && !listed(name), "bpf: they leave %s, %s first, and the rest counts", name,
 	       last_in_first_out ? "the last" : "the first");
 }
 
@@ -607,7 +602,7 @@ static int hold_override(const char *name, int value)
 {
 	struct client c = { .kind = BY_LINK, .map = -1 };
 
-	if (!attach_prog(&c, load_override(value), name, 0))
+	if (!open_override(&c, name, value))
 		return 1;
 	puts("overridden");
 	for (;;)
