@@ -2,12 +2,11 @@
 # Failure C9: events from the kernel's command line.
 . /kp/lib
 
-EVENTS=$TRACE/kprobe_events
 grep -q kprobe_event= /proc/cmdline && [ -e $EVENTS ] || skip_all "events # none were asked for"
 
 check "all events are made" [ "$(grep -c 'kprobes/at_boot' $EVENTS)" = 4 ]
 check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c vfs_read)" = 2 ]
-check "none is disabled" sh -c "! grep -F '[DISABLED]' $KPROBES/list"
+check "none is disabled" not grep -F '[DISABLED]' $KPROBES/list
 echo >$TRACE/trace
 read -r line </proc/version
 /bin/busybox true
@@ -19,8 +18,6 @@ done
 # It runs after probes have left the text that is only there at boot.
 check "init text is left in time" awk '$1 == "at_boot_end" { hits = $2 } END { exit hits != 0 }' \
 	$TRACE/kprobe_profile
-echo 0 >$TRACE/events/kprobes/enable
+drop_events kprobes
 echo 1 >$TRACE/tracing_on
-: >$EVENTS
-: >$TRACE/trace
 check "no probe is left" no_probes

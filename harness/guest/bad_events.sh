@@ -2,18 +2,11 @@
 # Wrong lines for kprobe_events, which must be refused with the right reason.
 . /kp/lib
 
-EVENTS=$TRACE/kprobe_events
 insmod /lib/kp/kp_prober.ko || exit 1
 
-event()		# TEXT
-{
-	echo "$1" 2>/dev/null >>$EVENTS
-}
-
-why()		# the reason that the log gives for the last failure
-{
-	grep -E '^\[[0-9. ]+\]' $TRACE/error_log | tail -n 1
-}
+event()		{ echo "$1" 2>/dev/null >>$EVENTS; }	# TEXT
+# The reason that the log gives for the last failure.
+why()		{ grep -E '^\[[0-9. ]+\]' $TRACE/error_log | tail -n 1; }
 
 refused()	# TEXT [REASON]
 {
@@ -58,10 +51,7 @@ riscv64)
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]
 
-addr_refused()	# ADDRESS
-{
-	! prober addr x "$1" && no_probes
-}
+addr_refused()	{ ! prober addr x "$1" && no_probes; }	# ADDRESS
 check "address of data" addr_refused "$(symbol init_task)"
 case "$(uname -m)" in
 x86_64 | i?86)	check "address of the IDT" addr_refused "$(symbol idt_table)" ;;
@@ -69,10 +59,8 @@ esac
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000
-prober_refused()	# SYMBOL ERROR
-{
-	fails_with "$2" prober add x "$1" && no_probes
-}
+# SYMBOL ERROR
+prober_refused()	{ fails_with "$2" prober add x "$1" && no_probes; }
 
 # The first symbol of that pattern that occurs several times.
 several()	# PATTERN
@@ -88,20 +76,17 @@ READ=$(awk '$3 ~ /^(__(x64|ia32|arm64|riscv)_)?sys_read$/ { print $3; exit }' /p
 sys_read_is_hit()
 {
 	prober add read "$READ" && read -r line </proc/version &&
-		[ "$(sed -n 's/^read \([0-9]*\) .*/\1/p' $PROBER/state)" -gt 0 ] &&
-		prober del read
+		[ "$(hits_of read)" -gt 0 ] && prober del read
 }
 check "the system call read, $READ" sys_read_is_hit
 
 # A wrong event must not prevent another one.
 check "good event" event "p:good vfs_read"
-check "bad one beside it" sh -c "! echo 'p:bad no_such_symbol' 2>/dev/null >>$EVENTS"
-check "bad one on the same function" sh -c "! echo 'r:bad vfs_read+1' 2>/dev/null >>$EVENTS"
-check "good event enables" sh -c "echo 1 >$TRACE/events/kprobes/good/enable"
+check "bad one beside it" not event "p:bad no_such_symbol"
+check "bad one on the same function" not event "r:bad vfs_read+1"
+check "good event enables" put 1 $TRACE/events/kprobes/good/enable
 cat /proc/version >/dev/null
 check "good event is traced" grep -q "good: (vfs_read" $TRACE/trace
-echo 0 >$TRACE/events/kprobes/good/enable
-: >$EVENTS
-: >$TRACE/trace
+drop_events kprobes
 check "nothing is left" no_probes
 rmmod kp_prober

@@ -8,7 +8,6 @@ grep -qw function_graph $TRACE/available_tracers ||
 
 FPROBES=$TRACE/dynamic_events
 before=$(text)
-tracer()	{ echo "$1" >$TRACE/current_tracer; }
 
 fprobes_come()
 {

@@ -5,27 +5,14 @@
 
 insmod /lib/kp/kp_prober.ko || exit 1
 
-field()		# NAME before|after: the count of the prober
-{
-	sed -n "s/^$1 //p" $PROBER/state | cut -d' ' -f"$([ "$2" = before ] && echo 1 || echo 2)"
-}
-
 fires()		# NAME: does a new process hit the probe?
 {
-	local was="$(field "$1" before)"
+	local was="$(hits_of "$1")"
 	/bin/busybox true
-	[ "$(field "$1" before)" -gt "$was" ]
+	[ "$(hits_of "$1")" -gt "$was" ]
 }
 
-silent()
-{
-	! fires "$1"
-}
-
-only_lines()	# FILE REGEX: there are lines, and all match
-{
-	[ -s "$1" ] && ! grep -Ev "$2" "$1"
-}
+only_lines()	{ [ -s "$1" ] && ! grep -Ev "$2" "$1"; }	# FILE REGEX: there are lines, and all match
 
 ADDR='([0-9a-f]{16}|[0-9a-f]{8})'
 TAB=$(printf '\t')
@@ -56,11 +43,11 @@ fi
 
 check "probe fires" fires entry
 check "return probe fires" fires return
-check "disabled probe is silent" silent off
-check "enabled takes 0" sh -c "echo 0 >$KPROBES/enabled"
+check "disabled probe is silent" not fires off
+check "enabled takes 0" put 0 $KPROBES/enabled
 check "enabled reads 0" [ "$(cat $KPROBES/enabled)" = 0 ]
 for name in entry return post off; do
-	check "$name is silent while all are off" silent $name
+	check "$name is silent while all are off" not fires $name
 done
 
 # Changes while all probes are off take effect when they are on again.
@@ -69,24 +56,25 @@ check "disabling works while all are off" prober disable entry
 check "registering works while all are off" prober add late kernel_clone post
 check "unregistering works while all are off" prober del post
 for name in off entry late; do
-	check "$name stays silent while all are off" silent $name
+	check "$name stays silent while all are off" not fires $name
 done
-check "enabled takes 1" sh -c "echo 1 >$KPROBES/enabled"
+check "enabled takes 1" put 1 $KPROBES/enabled
 check "return probe fires again" fires return
 check "probe enabled meanwhile fires" fires off
-check "probe disabled meanwhile is silent" silent entry
+check "probe disabled meanwhile is silent" not fires entry
 check "probe registered meanwhile fires" fires late
 for text in 0 1 n y 0 0 1 1; do
 	echo $text >$KPROBES/enabled
 done
 check "probe fires after much switching" fires late
-check "enabled refuses other text" sh -c "! echo maybe 2>/dev/null >$KPROBES/enabled"
+check "enabled refuses other text" not put maybe $KPROBES/enabled
+
+# 0 or 1
+sysctl_sets()	{ /bin/busybox sysctl -w debug.kprobes-optimization=$1 && [ "$(cat $KNOB)" = $1 ]; }
 
 if [ -e $KNOB ]; then
-	check "sysctl forbids jumps" sh -c \
-		"/bin/busybox sysctl -w debug.kprobes-optimization=0 && [ \$(cat $KNOB) = 0 ]"
-	check "sysctl allows jumps" sh -c \
-		"/bin/busybox sysctl -w debug.kprobes-optimization=1 && [ \$(cat $KNOB) = 1 ]"
+	check "sysctl forbids jumps" sysctl_sets 0
+	check "sysctl allows jumps" sysctl_sets 1
 fi
 
 # Calls that a return probe misses for lack of an instance count as missed hits.
@@ -95,8 +83,8 @@ missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPRO
 insmod /lib/kp/kp_shared.ko
 prober add deep kp_shared_deep ret
 check "points tells no missed hit at first" [ "$(missed kp_shared_deep)" = 0 ]
-check "a function calls itself deeply" sh -c "echo 100 >/sys/module/kp_shared/parameters/deep"
-followed=$(field deep before)
+check "a function calls itself deeply" put 100 /sys/module/kp_shared/parameters/deep
+followed=$(hits_of deep)
 check "not all of these calls are followed" [ "$followed" -lt 100 ]
 check "points tells the calls that are not" [ "$(missed kp_shared_deep)" = $((100 - followed)) ]
 prober del deep

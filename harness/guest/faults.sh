@@ -5,5 +5,5 @@
 ! grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms ||
 	skip_all "no function of fault handlers # this kernel has them"
 
-check "no function of fault handlers is in this kernel" sh -c \
-	"! grep -E ' (fault_(member|ask.*|is_of_handler)|arch_kprobe_(leave_detour|resume))$' /proc/kallsyms"
+check "no function of fault handlers is in this kernel" \
+	not grep -E ' (fault_(member|ask.*|is_of_handler)|arch_kprobe_(leave_detour|resume))$' /proc/kallsyms

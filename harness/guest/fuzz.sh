@@ -4,11 +4,10 @@
 . /kp/lib
 
 SECONDS_="${1:-10}" SEED="${2:-1}"
-EVENTS=$TRACE/kprobe_events
 [ -e $EVENTS ] || skip_all "events # not in this kernel"
 count()		{ sed -n "s/.*$1 \([0-9]*\).*/\1/p" /tmp/fuzz; }
 
-load_text || exit 1
+load_text
 # A first run, so that text that the kernel itself changes at first use has changed.
 fuzz_events 1 0 >/dev/null
 cat $TEXT >/tmp/before

@@ -19,6 +19,7 @@ inject()	# FUNCTION ERROR [TIMES]
 		echo "${3:--1}" >$FAIL/times
 }
 
+listed()	{ cat $KPROBES/list | grep "$1"; }
 limit()		{ echo "$1" >$FAIL/times; }
 stop()		{ echo "!$1" >$FAIL/inject; }
 yields()	# FUNCTION RESULT: do three calls return RESULT, and the probes count them?
@@ -33,7 +34,7 @@ for name in traced plain; do
 	right=$(result $name)
 	check "$name: fails" inject $function 12
 	check "$name: fails alone" yields $name -12
-	check "$name: is listed" sh -c "cat $KPROBES/list | grep $function"
+	check "$name: is listed" listed $function
 	prober add off_later $function
 	prober add off_later_ret $function ret
 	check "$name: those that come later are not called" yields $name -12
@@ -76,8 +77,8 @@ not_overriding()	{ kill $program; wait $program; true; }
 # A BPF program is possible where an event is.
 overrides()	# FUNCTION
 {
-	[ -n "$(symbol bpf_override_return)" ] && echo "p:kp/override $1" >>$TRACE/kprobe_events &&
-		: >$TRACE/kprobe_events
+	[ -n "$(symbol bpf_override_return)" ] && echo "p:kp/override $1" >>$EVENTS &&
+		: >$EVENTS
 }
 
 for name in traced plain; do

@@ -3,7 +3,7 @@
 . /kp/lib
 
 if [ ! -e /lib/kp/jprobe_example.ko ]; then
-	check "no function of jprobes is in this kernel" sh -c "! grep -i jprobe /proc/kallsyms"
+	check "no function of jprobes is in this kernel" not grep -i jprobe /proc/kallsyms
 	check "a module with a jprobe is told so" fails_with "not supported" \
 		insmod /lib/kp/kp_jdofork.ko
 	exit 0

@@ -52,7 +52,7 @@ for function in kp_shared_plain kp_shared_traced; do
 		where=$function+$offset
 		check "$where: breakpoint" set_break "$(plus "$(entry $function)" $offset)"
 		accepted $function >/tmp/now
-		check "$where: no probe there" sh -c "! grep -x $offset /tmp/now"
+		check "$where: no probe there" not grep -x $offset /tmp/now
 		# The instruction under the breakpoint may be longer than the breakpoint.
 		grep -vxFf /tmp/accepted /tmp/now >/tmp/wrong
 		check "$where: no probe within instructions behind it" [ ! -s /tmp/wrong ]

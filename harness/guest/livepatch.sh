@@ -62,7 +62,7 @@ check "post_handler is refused alone" \
 check "nothing of it is listed" unprobed $FUNCTION
 check "patch works after the refusal" patched
 check "patch leaves after the refusal" unpatch
-check "the site is nobody's" sh -c "! grep $FUNCTION $SITE"
+check "the site is nobody's" not grep $FUNCTION $SITE
 
 # A post_handler first.
 check "post_handler comes" prober add post $FUNCTION post
@@ -82,15 +82,15 @@ check "post_handler works again" unpatched
 prober add pre_other kp_shared_traced
 echo 0 >$KPROBES/enabled
 check "patch comes while all are off" patch
-check "switching on fails" sh -c "! echo 1 2>/dev/null >$KPROBES/enabled"
+check "switching on fails" not put 1 $KPROBES/enabled
 check "patch goes on with one off" shows "this has been live patched"
 check "patch leaves one off" unpatch
 echo 0 >$KPROBES/enabled
-check "switching on succeeds without it" sh -c "echo 1 >$KPROBES/enabled"
+check "switching on succeeds without it" put 1 $KPROBES/enabled
 prober del pre_other
 check "post_handler works after all" unpatched
 prober del post
 check "nothing is listed" unprobed $FUNCTION
-check "the site is nobody's at the end" sh -c "! grep $FUNCTION $SITE"
+check "the site is nobody's at the end" not grep $FUNCTION $SITE
 check "function works at the end" unpatched
 leave_shared

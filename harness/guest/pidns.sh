@@ -29,7 +29,7 @@ namespaces()
 
 check "namespaces end while their probes change" namespaces
 check "a probe can be registered afterwards" prober add after kp_victim_plain
-check "a call is followed" sh -c "echo 3 >/sys/module/kp_victim/parameters/call"
+check "a call is followed" put 3 /sys/module/kp_victim/parameters/call
 check "it is hit" grep -qx "after 3 0" $PROBER/state
 rmmod kp_prober
 check "no probe is left but the module's own" [ "$(cat $KPROBES/list | grep -vc GONE)" = 0 ]

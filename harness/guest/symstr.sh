@@ -3,16 +3,14 @@
 # behind it: the kernel crashed by a write in the next page.
 . /kp/lib
 
-EVENT=$TRACE/events/kp/shown
 WHOLE=') a="\(0x[0-9a-f]*\)" b="\1"$'
 
-echo 'r:kp/shown vfs_read a=$retval:symstr b=$retval:symstr' >$TRACE/kprobe_events
+echo 'r:kp/shown vfs_read a=$retval:symstr b=$retval:symstr' >$EVENTS
 : >$TRACE/trace
-echo 1 >$EVENT/enable
+echo 1 >$TRACE/events/kp/enable
 dd if=/dev/zero of=/dev/null bs=1 count=10000 2>/dev/null
-echo 0 >$EVENT/enable
+echo 0 >$TRACE/events/kp/enable
 cat $TRACE/trace >/tmp/trace
 check "there are events on several pages" [ "$(grep -c "$WHOLE" /tmp/trace)" -gt 1000 ]
 check "each is whole" [ "$(grep -cv "^#\|$WHOLE" /tmp/trace)" -eq 0 ]
-: >$TRACE/kprobe_events
-: >$TRACE/trace
+drop_events

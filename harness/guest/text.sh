@@ -2,9 +2,7 @@
 # Each page of the kernel's text must be the same after hundreds of probes as before.
 . /kp/lib
 
-EVENTS=$TRACE/kprobe_events
-
-load_text || exit 1
+load_text
 
 # Functions at equal distances over the whole text, at their entries and inside.
 awk '$2 ~ /[tT]/ && NF == 3 { print $3 }' /proc/kallsyms | grep -E '^[a-z][a-z0-9_]*$' |
@@ -22,31 +20,25 @@ make_events()	# prints how many the kernel accepted
 }
 
 # Once without a check, so that text that the kernel itself changes at first use has changed.
-event_cycle()
-{
-	echo "p:kp/warm vfs_read" >$EVENTS
-	echo 1 >$TRACE/events/kp/enable
-	echo 0 >$TRACE/events/kp/enable
-	: >$EVENTS
-}
-
-event_cycle
+echo "p:kp/warm vfs_read" >$EVENTS
+echo 1 >$TRACE/events/kp/enable
+drop_events
 cat $TEXT >/tmp/before
 made=$(make_events)
 check "many events are made" [ "$made" -ge 200 ]
 check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c .)" -ge "$made" ]
 cat $TEXT >/tmp/disabled
 check "text is untouched while they are off" cmp -s /tmp/before /tmp/disabled
-check "they are switched on" sh -c "echo 1 >$TRACE/events/kp/enable"
+check "they are switched on" put 1 $TRACE/events/kp/enable
 cat $TEXT >/tmp/during
-check "text differs while they are on" sh -c "! cmp -s /tmp/before /tmp/during"
+check "text differs while they are on" not cmp -s /tmp/before /tmp/during
 for i in 1 2 3; do
 	ls -lR /proc/self >/dev/null 2>&1
 done
 # Stop tracing first: reading the trace may be traced as well, and would never end.
 echo 0 >$TRACE/tracing_on
 check "they are hit" [ "$(grep -vc '^#' $TRACE/trace)" -gt 0 ]
-check "they are switched off" sh -c "echo 0 >$TRACE/events/kp/enable"
+check "they are switched off" put 0 $TRACE/events/kp/enable
 : >$EVENTS
 : >$TRACE/trace
 echo 1 >$TRACE/tracing_on

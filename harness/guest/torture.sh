@@ -57,7 +57,7 @@ move_cpu()
 # Half of the functions have an ftrace site.
 switch_tracer()
 {
-	echo function >$TRACE/current_tracer
+	tracer function
 	# A slow machine may do only one round, and may not have it on in time.
 	if running; then
 		echo >>/tmp/switches
@@ -67,7 +67,7 @@ switch_tracer()
 			a_while 500
 		done
 	fi
-	echo nop >$TRACE/current_tracer
+	tracer nop
 	a_while 1000
 }
 

@@ -4,11 +4,10 @@
 . /kp/lib
 
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
-EVENTS=$TRACE/kprobe_events
 BUFFER=$TRACE
 
 grep -qw function_graph $TRACE/available_tracers || skip_all "tracers on probed functions # this kernel has none"
-load_text || exit 1
+load_text
 
 add_probes()
 {
@@ -19,14 +18,6 @@ add_probes()
 	done
 	echo 1 >$TRACE/events/kp/enable
 }
-
-drop_probes()
-{
-	echo 0 >$TRACE/events/kp/enable
-	: >$EVENTS
-}
-
-tracer()	{ echo "$1" >$TRACE/current_tracer; }
 
 work()
 {
@@ -74,7 +65,7 @@ for name in function function_graph; do
 	check "$name: probes stay" probed
 	jumps "$name: jumps stay without it"
 	tracer $name
-	drop_probes
+	drop_events
 	check "$name: probes leave" unprobed
 	check "$name: stays" traced
 	add_probes
@@ -91,7 +82,7 @@ for name in function function_graph; do
 	tracer nop
 	check "$name: leaves jumps" untraced
 	check "$name: leaves jumps, probes stay" probed
-	drop_probes
+	drop_events
 	check "$name: both have left" unprobed
 	check "$name: and nothing is traced" untraced
 done
@@ -123,7 +114,7 @@ for on in 1 0; do
 done
 knob 1
 echo 0 >$BUFFER/events/kp/enable
-drop_probes
+drop_events
 
 # A tracer runs these for all that is traced. So nothing on the way from a breakpoint to its
 # handler may be traced. All functions would take a minute.
@@ -186,15 +177,15 @@ fi
 ENABLED=/proc/sys/kernel/ftrace_enabled
 if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 	echo "p:kp/p_vfs_read vfs_read" >>$EVENTS
-	check "ftrace is off: without probes on its sites" sh -c "echo 0 >$ENABLED"
+	check "ftrace is off: without probes on its sites" put 0 $ENABLED
 	check "ftrace is off: none can be armed" \
-		fails_with busy sh -c "echo 1 >$TRACE/events/kp/p_vfs_read/enable"
+		fails_with busy put 1 $TRACE/events/kp/p_vfs_read/enable
 	echo 1 >$ENABLED
 	: >$EVENTS
 	add_probes
-	check "ftrace stays on while there are some" fails_with busy sh -c "echo 0 >$ENABLED"
+	check "ftrace stays on while there are some" fails_with busy put 0 $ENABLED
 	check "ftrace stays on, probes go on" probed
-	drop_probes
+	drop_events
 else
 	skip "ftrace is off # it calls no probes here"
 fi

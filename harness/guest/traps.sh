@@ -53,7 +53,7 @@ check "more than 100 traps are made" [ "$(sed -n 's/^traps \([0-9]*\) .*/\1/p' /
 check "probes come and go meanwhile" [ "$(wc -l </tmp/rounds)" -gt 0 ]
 check "most functions are probed meanwhile" [ "$(sort -u /tmp/added | wc -l)" -gt 8 ]
 check "no trap is a hit" [ "$(grep -cx "victim[a-z]* 0 0" $PROBER/state)" -eq 3 ]
-check "the probed function is called" sh -c "echo 1 >/sys/module/kp_victim/parameters/call"
+check "the probed function is called" put 1 /sys/module/kp_victim/parameters/call
 check "this call is the only hit" [ "$(grep -c "^victim[a-z]* 1 " $PROBER/state)" -eq 3 ]
 for kind in "" post ret; do
 	prober del "victim$kind"

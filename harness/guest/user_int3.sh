@@ -14,7 +14,7 @@ for kind in "" post ret; do
 	address=0x$(sed -n 's/ .*kp_victim_plain.*//p' $KPROBES/list)
 	check "$kind: the program gets its signal" random_traps segment "$address"
 	check "$kind: the probe has no hit" grep -qx "probe 0 0" $PROBER/state
-	check "$kind: the probed function is called" sh -c "echo 1 >/sys/module/kp_victim/parameters/call"
+	check "$kind: the probed function is called" put 1 /sys/module/kp_victim/parameters/call
 	check "$kind: this call is the only hit" grep -q "^probe 1 " $PROBER/state
 	prober del probe
 done
