@@ -7,16 +7,15 @@ grep -qw function_graph $TRACE/available_tracers ||
 . /kp/shared
 
 FPROBES=$TRACE/dynamic_events
-before=$(text)
 
-fprobes_come()
+fprobes_add()
 {
 	echo "f:kp/f_entry kp_shared_traced" >>$FPROBES &&
 		echo "f:kp/f_exit kp_shared_traced%return" >>$FPROBES &&
 		echo 1 >$TRACE/events/kp/enable
 }
 
-fprobes_go()
+fprobes_del()
 {
 	[ -d $TRACE/events/kp ] || return
 	echo 0 >$TRACE/events/kp/enable
@@ -25,10 +24,8 @@ fprobes_go()
 
 seen()		# N PATTERN
 {
-	local n
-	n=$(grep -Ec "$2" /tmp/trace)
-	[ "$n" = "$1" ] || echo "$n of $2, not $1"
-	[ "$n" = "$1" ]
+	local n=$(grep -Ec "$2" /tmp/trace)
+	[ $n = "$1" ] || ! echo "$n of $2, not $1"
 }
 
 exact()
@@ -46,40 +43,31 @@ exact()
 	seen 5 ' f_entry: \(' && seen 5 ' f_exit: \('
 }
 
-come()		# KIND
+change()	# add or del, KIND
 {
-	case "$1" in
-	fprobes)	fprobes_come ;;
-	plain)		prober add pre_plain kp_shared_plain ;;
-	*)		prober add "$1" kp_shared_traced "${1%_*}" ;;
-	esac
-}
-
-go()		# KIND
-{
-	case "$1" in
-	fprobes)	fprobes_go ;;
-	plain)		prober del pre_plain ;;
-	*)		prober del "$1" ;;
+	case "$2" in
+	fprobes)	fprobes_$1 ;;
+	plain)		prober $1 pre_plain kp_shared_plain ;;
+	*)		prober $1 "$2" kp_shared_traced "${2%_*}" ;;
 	esac
 }
 
 nobodys()	{ ! grep kp_shared $TRACE/enabled_functions && unprobed kp_shared; }
 
-kinds="pre_1 ret_1 plain post_1 pre_2 ret_2 post_2"
 if has_fprobes; then
-	check "fprobes come" fprobes_come
-	fprobes_go
-	kinds="pre_1 ret_1 fprobes plain post_1 pre_2 ret_2 post_2"
+	check "fprobes come" fprobes_add
+	fprobes_del
+	fprobes=fprobes
 else
 	skip "fprobes beside probes # this kernel has none"
 fi
+kinds="pre_1 ret_1 $fprobes plain post_1 pre_2 ret_2 post_2"
 
 echo 'kp_shared_*' >$TRACE/set_ftrace_filter
 for name in function function_graph; do
 	tracer $name
 	for kind in $kinds; do
-		come $kind
+		change add $kind
 		check "$name: $kind comes and all count" exact
 	done
 	tracer nop
@@ -87,7 +75,7 @@ for name in function function_graph; do
 	tracer $name
 	check "$name: comes and all count" exact
 	for kind in $kinds; do
-		go $kind
+		change del $kind
 		check "$name: $kind leaves and all count" exact
 	done
 	tracer nop
@@ -97,20 +85,19 @@ done
 # Failures M1 and C5: a probe with a post_handler, which cannot use the ftrace site,
 # comes and goes in all orders.
 for order in "post_1 pre_1" "pre_1 post_1" "post_1 pre_2 pre_1" "pre_2 pre_1 post_1"; do
-	for kind in pre_1 post_1; do
-		come $kind
-	done
+	change add pre_1
+	change add post_1
 	case "$order" in
-	*pre_2*)	come pre_2 ;;
+	*pre_2*)	change add pre_2 ;;
 	esac
 	check "post_handler comes, $order are to leave" exact
 	for kind in $order; do
-		go $kind
+		change del $kind
 		check "$kind leaves, of $order" exact
 	done
 	check "nobody has the function when $order have left" nobodys
 done
 : >$TRACE/set_ftrace_filter
 : >$TRACE/trace
-check "text of the module is what it was" [ "$(text)" = "$before" ]
+check "text of the module is what it was" same
 leave_shared

@@ -25,11 +25,11 @@ for name in register_kprobe get_kprobe; do
 	check "breakpoint on $name is refused" refused "$(symbol $name)"
 done
 
-accepted()	# FUNCTION: the offsets that can be probed now
+accepted()	# ADDRESS FROM TO: the offsets there that can be probed now
 {
 	local offset
-	for offset in $(seq 0 12); do
-		prober addr x "$(plus "$(entry $1)" $offset)" && echo $offset
+	for offset in $(seq $2 $3); do
+		prober addr x "$(plus $1 $offset)" && echo $offset
 	done
 }
 
@@ -43,21 +43,21 @@ executed()	# FUNCTION <offsets: those of them where a probe is hit
 	done
 }
 
-before=$(text)
 for function in kp_shared_plain kp_shared_traced; do
-	accepted $function >/tmp/accepted
+	entry=$(entry $function)
+	accepted $entry 0 12 >/tmp/accepted
 	executed $function </tmp/accepted | grep -x '[0-9]*' >/tmp/executed
 	check "$function: has instructions" [ -s /tmp/executed ]
 	for offset in $(cat /tmp/executed); do
 		where=$function+$offset
-		check "$where: breakpoint" set_break "$(plus "$(entry $function)" $offset)"
-		accepted $function >/tmp/now
+		check "$where: breakpoint" set_break "$(plus $entry $offset)"
+		accepted $entry 0 12 >/tmp/now
 		check "$where: no probe there" not grep -x $offset /tmp/now
 		# The instruction under the breakpoint may be longer than the breakpoint.
 		grep -vxFf /tmp/accepted /tmp/now >/tmp/wrong
 		check "$where: no probe within instructions behind it" [ ! -s /tmp/wrong ]
 		check "$where: debugger comes up" stops
-		check "$where: text is what it was" [ "$(text)" = "$before" ]
+		check "$where: text is what it was" same
 	done
 done
 
@@ -87,30 +87,22 @@ prober add pre kp_shared_plain pre
 check "kp_shared_plain: breakpoint in a jump is refused" inside_jump
 prober del pre
 
-first_from()	# FUNCTION OFFSET: the first offset from there on that can be probed
-{
-	local offset
-	for offset in $(seq $2 $(($2 + 15))); do
-		prober addr x "$(plus "$(symbol $1)" $offset)" && echo $offset && return
-	done
-}
-
 # The breakpoint hides an instruction from the search for branches, also far behind the probe.
 undecoded()
 {
-	set_break "$(plus "$(symbol kp_shared_deep)" $1)" &&
+	set_break "$(plus $deep $1)" &&
 		prober add pre kp_shared_deep+$2 &&
 		soon grep 'kp_shared_deep.*function cannot be decoded' $KPROBES/points
 }
 
 if [ "$(uname -m)" = x86_64 ]; then
-	first_from kp_shared_deep 9 >/tmp/probe
-	first_from kp_shared_deep 28 >/tmp/far
-	check "kp_shared_deep: no jump before a breakpoint" undecoded "$(cat /tmp/far)" "$(cat /tmp/probe)"
+	deep=$(symbol kp_shared_deep)
+	near=$(accepted $deep 9 24 | sed -n 1p) far=$(accepted $deep 28 43 | sed -n 1p)
+	check "kp_shared_deep: no jump before a breakpoint" undecoded "$far" "$near"
 	prober del pre
 	check "kp_shared_deep: breakpoint goes again" clear_break
 fi
 
-check "text is what it was" [ "$(text)" = "$before" ]
+check "text is what it was" same
 rmmod kp_kgdb
 leave_shared

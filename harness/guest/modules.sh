@@ -10,9 +10,9 @@ load()		{ insmod /lib/kp/kp_victim.ko; }
 call()		{ echo "$1" >$VICTIM/call; }
 state()		{ sed -n "s/^$1 //p" $PROBER/state; }
 listed()	{ cat $KPROBES/list | grep "$1" | grep -F "$2"; }
-last_function()
+functions()	# PATTERN: the module's, in order: address and name of each
 {
-	awk '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ /^[a-z]/ { print $1, $3 }' /proc/kallsyms | sort | tail -n 1 | cut -d' ' -f2
+	awk -v p="$1" '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ p { print $1, $3 }' /proc/kallsyms | sort
 }
 counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
 
@@ -71,19 +71,15 @@ check "functions work again" call 7
 check "probes that are gone do not fire" [ "$(state plain) $(state traced)" = "5 5 5 0" ]
 check "new probe beside those that are gone" prober add new kp_victim_plain post
 check "new probe, traced" prober add new_traced kp_victim_traced post
-check "new probe on the last function" prober add last "$(last_function)"
+check "new probe on the last function" prober add last "$(functions '^[a-z]' | sed -n '$s/.* //p')"
 # The symbols of a module are sorted at the second lookup.
-functions()
-{
-	awk '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ /^kp_victim/ { print $1 }' /proc/kallsyms
-}
 each_function()
 {
 	local addr
-	[ "$(functions | wc -l)" -gt 2 ] || return 1
-	forbidden=$(awk '$3 == "kp_victim_forbidden" { print $1 }' /proc/kallsyms)
-	for addr in $(functions); do
-		[ "$addr" = "$forbidden" ] || prober addr each "0x$addr" || return 1
+	functions '^kp_victim' >/tmp/functions
+	[ "$(wc -l </tmp/functions)" -gt 2 ] || return 1
+	for addr in $(sed '/ kp_victim_forbidden$/d; s/ .*//' /tmp/functions); do
+		prober addr each "0x$addr" || return 1
 	done
 }
 check "new probe at the start of each function" each_function

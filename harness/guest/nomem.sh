@@ -12,11 +12,10 @@ LEAKS=/sys/kernel/debug/kmemleak
 # Allocations that may sleep fail only on request.
 may_fail()	# Y or N, and the verbosity
 {
-	for file in ${FAIL}slab/ignore-gfp-wait ${FAIL}_page_alloc/ignore-gfp-wait; do
-		echo "$1" >$file
+	for what in ${FAIL}slab ${FAIL}_page_alloc; do
+		echo "$1" >$what/ignore-gfp-wait
+		echo "$2" >$what/verbose
 	done
-	echo "$2" >${FAIL}slab/verbose
-	echo "$2" >${FAIL}_page_alloc/verbose
 }
 
 sites()		{ sort $TRACE/enabled_functions 2>/dev/null; }

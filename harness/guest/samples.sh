@@ -12,10 +12,7 @@ sample()	# MODULE PARAMETERS...
 	local name="$1"
 
 	shift
-	if ! insmod "/lib/kp/$name.ko" "$@"; then
-		not_ok "$name loads"
-		return
-	fi
+	insmod "/lib/kp/$name.ko" "$@" || { not_ok "$name loads"; return; }
 	ok "$name loads"
 	cat "$KPROBES/list" >/tmp/list
 	say "mark $name calls"
@@ -42,17 +39,14 @@ check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 echo text >/tmp/file
 opens()	{ "$1" /tmp/file >/dev/null 2>&1; }
 
-if insmod /lib/kp/kprobe_redirect.ko; then
-	ok "kprobe_redirect loads"
-	check "kprobe_redirect keeps cat from opening a file" not /bin/cat /tmp/file
-	check "kprobe_redirect leaves others alone" opens /usr/bin/head
-	check "kprobe_redirect tells of it" sh -c "dmesg | grep -q 'kprobe_redirect: .*cat.* gets -13'"
-	check "kprobe_redirect unloads" rmmod kprobe_redirect
-	check "kprobe_redirect: cat opens files again" opens /bin/cat
-	insmod /lib/kp/kprobe_redirect.ko comm=head value=-2
-	check "kprobe_redirect takes parameters" sh -c \
-		"/bin/cat /tmp/file && /usr/bin/head /tmp/file 2>&1 | grep 'No such file'"
-	rmmod kprobe_redirect
-else
-	not_ok "kprobe_redirect loads"
-fi
+insmod /lib/kp/kprobe_redirect.ko || { not_ok "kprobe_redirect loads"; exit 0; }
+ok "kprobe_redirect loads"
+check "kprobe_redirect keeps cat from opening a file" not /bin/cat /tmp/file
+check "kprobe_redirect leaves others alone" opens /usr/bin/head
+check "kprobe_redirect tells of it" sh -c "dmesg | grep -q 'kprobe_redirect: .*cat.* gets -13'"
+check "kprobe_redirect unloads" rmmod kprobe_redirect
+check "kprobe_redirect: cat opens files again" opens /bin/cat
+insmod /lib/kp/kprobe_redirect.ko comm=head value=-2
+check "kprobe_redirect takes parameters" sh -c \
+	"/bin/cat /tmp/file && /usr/bin/head /tmp/file 2>&1 | grep 'No such file'"
+rmmod kprobe_redirect
