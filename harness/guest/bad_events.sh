@@ -32,9 +32,12 @@ check "kprobes itself" refused "p:bad get_kprobe"
 check "return probe within a function" refused "r:bad vfs_read+5"
 check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
 check "unknown argument" refused "p:bad vfs_read %nosuchreg"
-case "$(uname -m)" in
-x86_64 | i?86)
+addr_refused()	{ ! prober addr x "$1" && no_probes; }	# ADDRESS
+
+case $ARCH in
+x86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
+	check "address of the IDT" addr_refused "$(symbol idt_table)"
 	# Functions begin with a long instruction: the call of ftrace or a landing pad.
 	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
 	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
@@ -51,11 +54,7 @@ riscv64)
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]
 
-addr_refused()	{ ! prober addr x "$1" && no_probes; }	# ADDRESS
 check "address of data" addr_refused "$(symbol init_task)"
-case "$(uname -m)" in
-x86_64 | i?86)	check "address of the IDT" addr_refused "$(symbol idt_table)" ;;
-esac
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000

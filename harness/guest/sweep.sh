@@ -20,7 +20,7 @@ EACH=$(symbol kallsyms_on_each_symbol)
 # Under the checkers each hit costs a hundredfold, so there are fewer.
 STEP=1 COUNT=5000 DENSE=500 ROUNDS=1 MODULE=/lib/kp/kp_victim.ko
 grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000 DENSE=50
-[ $STEP = 10 ] && [ "$(uname -m)" = riscv64 ] && STEP=50
+[ $STEP = 10 ] && [ $ARCH = riscv64 ] && STEP=50
 
 # What the documentation says cannot be probed, as the kernel words it.
 DOCUMENTED='must not be probed|rewritten by|inside an ftrace site|part of a type check'
@@ -57,7 +57,8 @@ sleep_and_wake()
 # Only of the small kernels that are configured for this: a distribution's has more ways to sleep.
 sleeps()	# NAME
 {
-	[ ! -e /sys/power/state ] || grep -q disk /sys/power/state || check "$1: the machine sleeps and wakes" sleep_and_wake
+	[ ! -e /sys/power/state ] || grep -q disk /sys/power/state ||
+		check "$1: the machine sleeps and wakes" sleep_and_wake
 }
 
 # Where branches need landing pads, entries are such and keep their breakpoints.
@@ -83,10 +84,7 @@ refusals()	# <log: lines of: errno, kind of probe, function, reason
 		/kp_sweep: refused/ { sub(/.*refused /, ""); print $0, why; why = "no reason given" }'
 }
 
-by_reason()	# <what refusals() printed
-{
-	awk '{ $3 = ""; print }' | sort | uniq -c | sort -rn
-}
+by_reason()	{ awk '{ $3 = ""; print }' | sort | uniq -c | sort -rn; }	# <what refusals() printed
 
 told()		# NAME: what kp_sweep has said since the last time
 {
@@ -110,15 +108,18 @@ accepted()
 
 hit()		{ [ "$(number hits)" -gt 1000 ]; }
 
+with_jumps()	# NAME
+{
+	knob 1
+	check "$1: probes become jumps" optimized
+	works "$1, jumps"
+	knob 0
+}
+
 by_both()	# NAME: with breakpoints and then with jumps
 {
 	works "$1"
-	if [ -e $KNOB ]; then
-		knob 1
-		check "$1: probes become jumps" optimized
-		works "$1, jumps"
-		knob 0
-	fi
+	[ ! -e $KNOB ] || with_jumps "$1"
 }
 
 hits()		# NAME: since the last time
@@ -138,7 +139,7 @@ armed()		# NAME WORK: by_both or works
 }
 
 # No detour of RISC-V calls post_handlers.
-post_by_jump()	{ [ -e $KNOB ] && [ "$(uname -m)" != riscv64 ]; }
+post_by_jump()	{ [ -e $KNOB ] && [ $ARCH != riscv64 ]; }
 
 # With "jumps", repeat this after all probes that can have a jump have one.
 armed_post()	# NAME [jumps]
@@ -147,12 +148,7 @@ armed_post()	# NAME [jumps]
 	more post
 	check "$1, post: probes are armed" all 1
 	works "$1, post"
-	if [ "$2" ] && post_by_jump; then
-		knob 1
-		check "$1, post: probes become jumps" optimized
-		works "$1, post, jumps"
-		knob 0
-	fi
+	[ -z "$2" ] || ! post_by_jump || with_jumps "$1, post"
 	hits "$1, post"
 	all 0
 	more none
@@ -177,9 +173,7 @@ range_by_jump()	# NAME
 every()
 {
 	local first=0 step=16 total=1
-	case $(uname -m) in
-	x86_64|i?86)	step=1 ;;
-	esac
+	[ $ARCH != x86 ] || step=1
 	while [ $first -lt "$total" ]; do
 		sweep_all what=range first=$first count=$DENSE step=$step
 		total=$(cat $SWEEP/total)
@@ -212,7 +206,8 @@ load()		# WHAT MORE-PARAMETERS...
 dmesg -n 7
 echo N >/sys/module/printk/parameters/ignore_loglevel
 reasons +p
-if [ "$SEED" = refused ]; then
+case $SEED in
+refused)
 	SEED=0
 	load what=entry
 	more ret
@@ -220,11 +215,11 @@ if [ "$SEED" = refused ]; then
 	tell "refused " </tmp/refusals
 	rmmod kp_sweep
 	exit
-fi
+	;;
 # The guest shuts down with these return probes. It is booted often: two pieces of work are
 # enough, but not a module, which has its probes: ftrace would free a copy of its list of all
 # functions, which takes a minute in one softirq with slab checks.
-if [ "$SEED" = returns ]; then
+returns)
 	SEED=$2 ROUNDS=0 MODULE=
 	load what=entry
 	more ret
@@ -232,14 +227,14 @@ if [ "$SEED" = returns ]; then
 	works "returns"
 	hits "returns"
 	exit
-fi
-
-if [ "$SEED" = every ]; then
+	;;
+every)
 	SEED=${2:-1}
-	[ -e $KNOB ] && knob 1
+	knob 1
 	every
 	exit
-fi
+	;;
+esac
 
 works "no probes"
 # Dynamic debug changes the text, too.

@@ -3,7 +3,7 @@
 # each breakpoint and each jump in order, until the original is restored.
 . /kp/lib
 
-[ "$(uname -m)" = aarch64 ] || skip_all "perf follows the text # not tried on this architecture"
+[ $ARCH = aarch64 ] || skip_all "perf follows the text # not tried on this architecture"
 [ -e /proc/sys/kernel/perf_event_paranoid ] || skip_all "perf follows the text # this kernel has none"
 load_victim
 

@@ -74,24 +74,22 @@ switch_tracer()
 for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
 jobs=
 for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
-	[ $what = switch_knob ] && [ ! -e $KNOB ] && skip "jumps # not in this kernel" && continue
-	# Only on RISC-V do a probe and ftrace write to the same address.
-	if [ $what = switch_tracer ]; then
-		[ "$(uname -m)" = riscv64 ] || continue
-		if ! echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter; then
-			skip "a tracer comes and goes # this kernel has none"
-			continue
-		fi
-	fi
-	# There the firmware waits for all CPUs to obey a fence, also for one that has just left.
-	if [ $what = move_cpu ] && [ "$(uname -m)" = riscv64 ]; then
-		skip "CPUs leave # the firmware hangs when they do"
-		continue
-	fi
-	if [ $what = move_cpu ] && [ ! -e $CPU3 ]; then
-		skip "CPUs leave # they cannot in this kernel"
-		continue
-	fi
+	case $what in
+	switch_knob)
+		[ -e $KNOB ] || { skip "jumps # not in this kernel"; continue; }
+		;;
+	switch_tracer)
+		# Only on RISC-V do a probe and ftrace write to the same address.
+		[ $ARCH = riscv64 ] || continue
+		echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter ||
+			{ skip "a tracer comes and goes # this kernel has none"; continue; }
+		;;
+	move_cpu)
+		# There the firmware waits for all CPUs to obey a fence, also for one that has just left.
+		[ $ARCH != riscv64 ] || { skip "CPUs leave # the firmware hangs when they do"; continue; }
+		[ -e $CPU3 ] || { skip "CPUs leave # they cannot in this kernel"; continue; }
+		;;
+	esac
 	while_running $what &
 	jobs="$jobs $!"
 done
@@ -99,13 +97,11 @@ wait $jobs
 [ ! -e $TRACE/set_ftrace_filter ] || : >$TRACE/set_ftrace_filter
 
 end
-came_and_went()	# FILE FILE-OF-FAILURES
-{
-	[ -s "$1" ] && [ ! -s "$2" ]
-}
+came_and_went()	{ [ -s "$1" ] && [ ! -s "$2" ]; }	# FILE FILE-OF-FAILURES
 
 say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus) tracers $(wc -l </tmp/switches)"
 check "the module came and went" came_and_went /tmp/preys /tmp/prey_bad
 [ ! -s /tmp/switches ] || check "functions were traced" [ -s /tmp/traced ]
-[ ! -e $CPU3 ] || [ "$(uname -m)" = riscv64 ] || check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
+[ ! -e $CPU3 ] || [ $ARCH = riscv64 ] ||
+	check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
 cat /tmp/prey_bad /tmp/cpu_bad | head -n 10 | tell "out: "

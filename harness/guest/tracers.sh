@@ -6,7 +6,8 @@
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
 BUFFER=$TRACE
 
-grep -qw function_graph $TRACE/available_tracers || skip_all "tracers on probed functions # this kernel has none"
+grep -qw function_graph $TRACE/available_tracers ||
+	skip_all "tracers on probed functions # this kernel has none"
 load_text
 
 add_probes()
@@ -42,7 +43,7 @@ all_jumps()
 # Jumps replace ftrace's call only where probes can be there and are not called by ftrace.
 jumps()		# NAME
 {
-	[ "$(uname -m)" != riscv64 ] || [ ! -e $KNOB ] || check "$1" all_jumps
+	[ $ARCH != riscv64 ] || [ ! -e $KNOB ] || check "$1" all_jumps
 }
 
 echo $FUNCTIONS | tr ' ' '\n' >$TRACE/set_ftrace_filter

@@ -4,7 +4,7 @@
 . /kp/lib
 
 EVENTS=$TRACE/uprobe_events
-[ "$(uname -m)" = aarch64 ] && [ -e $EVENTS ] || skip_all "uprobes # not ours, or not there"
+[ $ARCH = aarch64 ] && [ -e $EVENTS ] || skip_all "uprobes # not ours, or not there"
 
 field()		# OFFSET BYTES: a number of the ELF header of the shell
 {
