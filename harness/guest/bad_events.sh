@@ -7,11 +7,8 @@ insmod /lib/kp/kp_prober.ko || exit 1
 event()		{ echo "$1" 2>/dev/null >>$EVENTS; }	# TEXT
 # The reason that the log gives for the last failure.
 why()		{ grep -E '^\[[0-9. ]+\]' $TRACE/error_log | tail -n 1; }
-
-refused()	# TEXT [REASON]
-{
-	! event "$1" && { [ -z "$2" ] || why | grep -q "$2"; } && no_probes
-}
+# TEXT [REASON]
+refused()	{ ! event "$1" && { [ -z "$2" ] || why | grep -q "$2"; } && no_probes; }
 
 : >$EVENTS
 : >$TRACE/error_log

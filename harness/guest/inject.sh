@@ -22,10 +22,8 @@ inject()	# FUNCTION ERROR [TIMES]
 listed()	{ cat $KPROBES/list | grep "$1"; }
 limit()		{ echo "$1" >$FAIL/times; }
 stop()		{ echo "!$1" >$FAIL/inject; }
-yields()	# FUNCTION RESULT: do three calls return RESULT, and the probes count them?
-{
-	counted 3 calls 3 && returns "$1" "$2"
-}
+# FUNCTION RESULT: do three calls return RESULT, and the probes count them?
+yields()	{ counted 3 calls 3 && returns "$1" "$2"; }
 
 for name in traced plain; do
 	function=kp_shared_$name

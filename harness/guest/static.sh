@@ -22,12 +22,8 @@ set_both()	{ state=$1 && echo "$1" >$SHARED/key && echo "$1" >$SHARED/callee; }
 results()	{ returns key $((300003 + state * 100)) && returns call $((400004 + state * 100)); }
 called()	{ counted 5 calls 5 && results; }
 called_often()	{ calls 50 && results; }
-
-both_ways()	# COMMAND...: with both changed, and changed back
-{
-	set_both $((1 - state)) && "$@" && set_both $((1 - state)) && "$@"
-}
-
+# COMMAND...: with both changed, and changed back
+both_ways()	{ set_both $((1 - state)) && "$@" && set_both $((1 - state)) && "$@"; }
 right()		{ both_ways called; }
 
 # Probes at the entries and, one after the other, at all other possible addresses.

@@ -45,11 +45,11 @@ store()		# makes the kernel store to memory that the process has not touched yet
 : >/tmp/looked_at
 : >/tmp/knob_bad
 : >/tmp/all_bad
-while_running switch_knob & knob=$!
-[ -e $KNOB ] || { kill $knob; skip "jumps # not in this kernel"; }
-while_running switch_all & switch=$!
-while_running store & store=$!
-wait $knob $switch $store
+while_running switch_knob &
+[ -e $KNOB ] || { kill $!; skip "jumps # not in this kernel"; }
+while_running switch_all &
+while_running store &
+wait
 ours | awk '{ $1 = $2 = $4 = $5 = ""; print }' | sort | uniq -c | tell "at the end: "
 
 end

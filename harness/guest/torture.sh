@@ -72,7 +72,6 @@ switch_tracer()
 }
 
 for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
-jobs=
 for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
 	case $what in
 	switch_knob)
@@ -91,9 +90,8 @@ for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; 
 		;;
 	esac
 	while_running $what &
-	jobs="$jobs $!"
 done
-wait $jobs
+wait
 [ ! -e $TRACE/set_ftrace_filter ] || : >$TRACE/set_ftrace_filter
 
 end

@@ -35,16 +35,10 @@ unprobed()	{ work && ! grep -q "vfs_read: (" /tmp/trace; }
 traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
 
-all_jumps()
-{
-	soon settled && [ "$(grep -c ' optimized ' $KPROBES/points)" = "$(echo $FUNCTIONS | wc -w)" ]
-}
+all_jumps() { soon settled && [ "$(grep -c ' optimized ' $KPROBES/points)" = $(echo $FUNCTIONS | wc -w) ]; }
 
-# Jumps replace ftrace's call only where probes can be there and are not called by ftrace.
-jumps()		# NAME
-{
-	[ $ARCH != riscv64 ] || [ ! -e $KNOB ] || check "$1" all_jumps
-}
+# NAME: jumps replace ftrace's call only where probes can be there and are not called by ftrace.
+jumps()		{ [ $ARCH != riscv64 ] || [ ! -e $KNOB ] || check "$1" all_jumps; }
 
 echo $FUNCTIONS | tr ' ' '\n' >$TRACE/set_ftrace_filter
 for name in function function_graph; do

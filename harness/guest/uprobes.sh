@@ -6,13 +6,9 @@
 EVENTS=$TRACE/uprobe_events
 [ $ARCH = aarch64 ] && [ -e $EVENTS ] || skip_all "uprobes # not ours, or not there"
 
-field()		# OFFSET BYTES: a number of the ELF header of the shell
-{
-	od -A n -t u$2 -j $1 -N $2 /bin/sh | tr -d ' '
-}
-
-# Debian links its busybox to this address, and the start of the file is mapped there.
-START=$(($(field 24 8) - 0x400000))
+# The ELF header has the entry. Debian links its busybox to this address, and the start of the
+# file is mapped there.
+START=$(($(od -A n -t u8 -j 24 -N 8 /bin/sh) - 0x400000))
 
 for i in $(seq 0 11); do
 	echo "p:kp/u$i /bin/sh:$((START + i * 4))" 2>/dev/null >>$EVENTS
