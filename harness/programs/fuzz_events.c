@@ -9,6 +9,7 @@
  * prints how many lines were written and accepted, and the number of hits. The same seed
  * gives the same lines for the same kernel at the same addresses.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -59,9 +60,6 @@ static void put(const char *format, ...)
 		len = sizeof(line) - 1;
 }
 
-#define pick(array)	((array)[rnd(sizeof(array) / sizeof(*(array)))])
-#define put_any(array)	put("%s", pick(array))
-
 static char *symbols[SYMBOLS];
 static unsigned long addresses[SYMBOLS];
 static unsigned int nr_symbols;
@@ -99,240 +97,171 @@ static void garbage(void)
 		put("%c", one_in(3) ? odd[rnd(sizeof(odd) - 1)] : (int)rnd(255) + 1);
 }
 
-static void number(void)
+static void letters(void)
 {
-	static const char *const some[] = {
-		"0", "1", "-1", "4", "8", "16", "255", "4096", "0x7fffffff", "0x80000000",
-		"4294967296", "0xffffffffffffffff", "-0x8000000000000000", "18446744073709551616",
-		"99999999999999999999999999", "010", "0x", "1e3", "", "+1", "--1", "0b1",
-	};
-
-	if (one_in(2))
-		put("%u", rnd(64));
-	else
-		put_any(some);
-}
-
-static void name(void)
-{
-	static const char *const some[] = {
-		"a", "b", "c", "d", "e", "_x", "common_pid", "common_type", "__probe_ip", "1x",
-		"a-b", "a.b", "a/b", "a b", "", "..", "kprobes", "FUNC",
-	};
 	unsigned int n;
 
-	if (one_in(25)) {
-		for (n = rnd(2) ? rnd(300) : 40 + rnd(50); n; n--)
-			put("%c", 'a' + (int)rnd(26));
-	} else if (one_in(3)) {
-		put("n%u", rnd(400));
-	} else {
-		one_in(60) ? garbage() : put_any(some);
-	}
+	for (n = rnd(2) ? rnd(300) : 40 + rnd(50); n; n--)
+		put("%c", 'a' + (int)rnd(26));
 }
 
-static void offset(void)
+static void symbol(void)
 {
-	if (one_in(2))
-		return;
-	put("%c", one_in(8) ? '-' : '+');
-	if (one_in(10))
-		number();
-	else
-		put(one_in(2) ? "%u" : "0x%x", rnd(32));
+	put("%s", symbols[rnd(nr_symbols)]);
 }
 
-/* Functions that the child calls, so that some events are hit. */
-static const char *const busy[] = {
-	"vfs_read", "vfs_write", "kernel_clone", "do_sys_openat2", "do_exit", "ksys_read",
-	"pipe_write", "schedule", "wake_up_process", "__kmalloc_noprof", "getname_flags",
-	"filp_close", "do_filp_open",
-};
-
-static void place(void)
+static void address(void)
 {
-	unsigned int i = rnd(nr_symbols);
-
-	switch (rnd(20)) {
-	case 0:
-		garbage();
-		break;
-	case 1:
-		number();
-		break;
-	case 2:
-		put("0x%lx", addresses[i] + (one_in(2) ? 0 : rnd(64)));
-		break;
-	case 3:
-		put("%s:%s", one_in(2) ? "kp_text" : "no_such_module", pick(busy));
-		break;
-	case 4:
-		put("no_such_function");
-		break;
-	case 5:
-		put("%s%%return", pick(busy));
-		break;
-	case 6 ... 12:
-		put_any(busy);
-		break;
-	default:
-		put("%s", symbols[i]);
-		offset();
-	}
+	put("0x%lx", addresses[rnd(nr_symbols)] + (one_in(2) ? 0 : rnd(64)));
 }
 
-/* -- fetch arguments -- */
+/* -- the grammar, and mistakes -- */
 
-static void source(unsigned int depth);
-
-static void dereference(unsigned int depth)
-{
-	put("%s%s", one_in(4) ? "-" : one_in(30) ? "" : "+", one_in(3) ? "u" : "");
-	number();
-	put("(");
-	source(depth + 1);
-	if (!one_in(40))
-		put(")");
-}
-
-static const char *const variables[] = {
-	"$comm", "$COMM", "$stack", "$stack0", "$stack7", "$stack4096", "$stack-1", "$retval",
-	"$arg1", "$arg2", "$arg6", "$arg0", "$arg999", "$arg*", "$argx", "$nothing", "$", "$$",
-	"$stack99999999999999999999", "comm", "$comm1", "$retval1",
-};
-
-static const char *const registers[] = {
-	"%ax", "%di", "%si", "%sp", "%ip", "%flags", "%cs", "%x0", "%x30", "%pc", "%a0",
-	"%ra", "%s11", "%nosuch", "%", "%%", "%return",
-};
-
-static void source(unsigned int depth)
-{
-	switch (rnd(depth > 20 ? 7 : 12)) {
-	case 0 ... 1:
-		put_any(variables);
-		break;
-	case 2 ... 3:
-		put_any(registers);
-		break;
-	case 4:
-		put("@%s", one_in(3) ? "jiffies" : symbols[rnd(nr_symbols)]);
-		offset();
-		break;
-	case 5:
-		put("@");
-		one_in(3) ? number() : put("0x%lx", addresses[rnd(nr_symbols)]);
-		break;
-	case 6:
-		one_in(2) ? put("\\\"") : put("\\");
-		one_in(2) ? number() : name();
-		if (one_in(2))
-			put("\"");
-		break;
-	case 7:
-		one_in(8) ? garbage() : put_any(variables);
-		break;
-	default:
-		dereference(depth);
-		/* Deeper than an argument may be. */
-		if (one_in(200))
-			for (depth = 0; depth < 100; depth++)
-				put("+0(");
-	}
-}
-
-static void type(void)
-{
-	static const char *const some[] = {
+/*
+ * Any one of some texts. One with "N*" at its start is N times as likely as one without. In it,
+ * <NAME> stands for the rule of that name, <NAME*N> for N times that rule, and <N> for a
+ * number below N.
+ */
+static const struct rule {
+	const char *name;
+	void (*make)(void);
+	const char *some[26];
+} rules[] = {
+	{ "garbage", .make = garbage },
+	{ "letters", .make = letters },
+	{ "symbol", .make = symbol },
+	{ "address", .make = address },
+	{ "line", .some = {
+		"<garbage>", "#<garbage>", "5*-<colon><from><name><rest>",
+		"<definition>\n<definition>", "32*<definition>" } },
+	{ "colon", .some = { "19*:", "" } },
+	{ "from", .some = { "", "fuzz/", "kprobes/" } },
+	{ "rest", .some = { "19*", "<place>" } },
+	{ "definition", .some = { "<kind><most><event> <place><arguments>" } },
+	{ "kind", .some = { "2*p", "r" } },
+	{ "most", .some = { "7*", "<number>" } },
+	{ "event", .some = { "", "4*:<group><named>" } },
+	{ "group", .some = { "3*", "2*fuzz/", "kprobes/", "/", "no-good/", "syscalls/" } },
+	{ "named", .some = { "", "5*<name>" } },
+	{ "name", .some = { "15*<letters>", "120*n<400>", "4*<garbage>", "236*<word>" } },
+	{ "word", .some = {
+		"a", "b", "c", "d", "e", "_x", "common_pid", "common_type", "__probe_ip", "1x",
+		"a-b", "a.b", "a/b", "a b", "", "..", "kprobes", "FUNC" } },
+	{ "number", .some = {
+		"22*<64>", "0", "1", "-1", "4", "8", "16", "255", "4096", "0x7fffffff",
+		"0x80000000", "4294967296", "0xffffffffffffffff", "-0x8000000000000000",
+		"18446744073709551616", "99999999999999999999999999", "010", "0x", "1e3", "",
+		"+1", "--1", "0b1" } },
+	{ "place", .some = {
+		"<garbage>", "<number>", "<address>", "<module>:<busy>", "no_such_function",
+		"<busy>%return", "7*<busy>", "7*<symbol><offset>" } },
+	{ "module", .some = { "kp_text", "no_such_module" } },
+	/* Functions that the child calls, so that some events are hit. */
+	{ "busy", .some = {
+		"vfs_read", "vfs_write", "kernel_clone", "do_sys_openat2", "do_exit", "ksys_read",
+		"pipe_write", "schedule", "wake_up_process", "__kmalloc_noprof", "getname_flags",
+		"filp_close", "do_filp_open" } },
+	{ "offset", .some = { "", "<sign><distance>" } },
+	{ "sign", .some = { "7*+", "-" } },
+	{ "distance", .some = { "2*<number>", "9*<32>", "9*0x<32>" } },
+	/* Sometimes more than an event can have. */
+	{ "arguments", .some = {
+		"49*", "49*<argument>", "49*<argument*2>", "49*<argument*3>", "49*<argument*4>",
+		"5*<argument*140>" } },
+	{ "argument", .some = { "<space><label><source><as>" } },
+	{ "space", .some = { "29* ", "\t" } },
+	{ "label", .some = { "", "<name>=" } },
+	{ "source", .some = {
+		"23*<variable>", "16*<register>", "8*@<data><offset>", "8*@<where>",
+		"8*\\<quote><value><quote>", "<garbage>", "32*<pointer><deeper>" } },
+	{ "variable", .some = {
+		"$comm", "$COMM", "$stack", "$stack0", "$stack7", "$stack4096", "$stack-1",
+		"$retval", "$arg1", "$arg2", "$arg6", "$arg0", "$arg999", "$arg*", "$argx",
+		"$nothing", "$", "$$", "$stack99999999999999999999", "comm", "$comm1",
+		"$retval1" } },
+	{ "register", .some = {
+		"%ax", "%di", "%si", "%sp", "%ip", "%flags", "%cs", "%x0", "%x30", "%pc", "%a0",
+		"%ra", "%s11", "%nosuch", "%", "%%", "%return" } },
+	{ "data", .some = { "2*<symbol>", "jiffies" } },
+	{ "where", .some = { "2*<address>", "<number>" } },
+	{ "quote", .some = { "", "\"" } },
+	{ "value", .some = { "<number>", "<name>" } },
+	{ "pointer", .some = { "<way><user><number>(<source><close>" } },
+	{ "close", .some = { "39*)", "" } },
+	{ "way", .some = { "29*+", "10*-", "" } },
+	{ "user", .some = { "2*", "u" } },
+	/* Deeper than an argument may be. */
+	{ "deeper", .some = { "199*", "<nested*100>" } },
+	{ "nested", .some = { "+0(" } },
+	{ "as", .some = { "", "2*:<type><array>" } },
+	{ "type", .some = { "8*b<70>@<70>/<bits>", "<garbage>", "39*<known>" } },
+	{ "bits", .some = { "8", "16", "32", "64", "128" } },
+	{ "known", .some = {
 		"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64",
 		"char", "string", "ustring", "symbol", "symstr", "%pd", "%pD", "u7", "string8",
-		"b1@2/8", "b",
-	};
+		"b1@2/8", "b" } },
+	{ "array", .some = { "60*", "19*[<count>]", "[<count>" } },
+	{ "count", .some = { "<number>", "<71>" } },
+};
 
-	if (one_in(6))
-		put("b%u@%u/%u", rnd(70), rnd(70), 8U << rnd(5));
-	else if (one_in(40))
-		garbage();
+static const char *any_of(const char *const *some)
+{
+	unsigned int weight, total = 0;
+	const char *chosen = "";
+	char *end;
+
+	for (; *some; some++) {
+		weight = strtoul(*some, &end, 10);
+		if (!weight || *end != '*')
+			weight = 1;
+		total += weight;
+		if (rnd(total) < weight)
+			chosen = *end == '*' ? end + 1 : *some;
+	}
+	return chosen;
+}
+
+static void expand(const char *text);
+
+static void apply(const char *name)
+{
+	const struct rule *rule;
+
+	if (isdigit(*name)) {
+		put("%u", rnd(atoi(name)));
+		return;
+	}
+	for (rule = rules; strcmp(rule->name, name); rule++)
+		;
+	if (rule->make)
+		rule->make();
 	else
-		put_any(some);
-	if (one_in(4)) {
-		put("[");
-		one_in(2) ? number() : put("%u", 1 + rnd(70));
-		if (!one_in(20))
-			put("]");
-	}
+		expand(any_of(rule->some));
 }
 
-static void argument(void)
+static void expand(const char *text)
 {
-	put(one_in(30) ? "\t" : " ");
-	if (one_in(2)) {
-		name();
-		put("=");
-	}
-	source(0);
-	if (!one_in(3)) {
-		put(":");
-		type();
-	}
-}
+	unsigned int times;
+	char name[16];
+	int n;
 
-static void definition(void)
-{
-	static const char *const groups[] = {
-		"fuzz", "fuzz", "kprobes", "", "no-good", "syscalls",
-	};
-	/* Sometimes more arguments than an event can have. */
-	unsigned int args = one_in(50) ? 140 : rnd(5);
-
-	put(one_in(3) ? "r" : "p");
-	if (one_in(8))
-		number();
-	if (!one_in(5)) {
-		put(":");
-		if (!one_in(3))
-			put("%s/", pick(groups));
-		if (!one_in(6))
-			name();
+	for (;;) {
+		n = strcspn(text, "<");
+		put("%.*s", n, text);
+		text += n;
+		if (sscanf(text, "<%15[^*>]%n", name, &n) != 1)
+			return;
+		times = text[n] == '*' ? atoi(text + n + 1) : 1;
+		while (times--)
+			apply(name);
+		text = strchr(text, '>') + 1;
 	}
-	put(" ");
-	place();
-	while (args--)
-		argument();
-}
-
-static void removal(void)
-{
-	put("-%s", one_in(20) ? "" : ":");
-	if (!one_in(3))
-		put("%s/", one_in(2) ? "fuzz" : "kprobes");
-	name();
-	if (one_in(20))
-		place();
 }
 
 static void make_line(void)
 {
 	len = 0;
-	switch (rnd(40)) {
-	case 0:
-		garbage();
-		break;
-	case 1:
-		put("#");
-		garbage();
-		break;
-	case 2 ... 6:
-		removal();
-		break;
-	case 7:
-		definition();
-		put("\n");
-		definition();
-		break;
-	default:
-		definition();
-	}
+	apply("line");
 	if (one_in(30))
 		line[rnd(len + 1)] = rnd(256);
 	if (!one_in(20))
