@@ -66,12 +66,8 @@ static void complain(int line, const char *what)
 	} while (0)
 
 /* Lacking a feature is no failure. */
-#define LACKS(result)	((result) < 0 && is_missing(errno))
-
-static bool is_missing(int err)
-{
-	return err == ENOSYS || err == EAFNOSUPPORT || err == EOPNOTSUPP || err == EPROTONOSUPPORT;
-}
+#define LACKS(result)	((result) < 0 && (errno == ENOSYS || errno == EAFNOSUPPORT || \
+					  errno == EOPNOTSUPP || errno == EPROTONOSUPPORT))
 
 static uint64_t next(uint64_t *x)
 {
@@ -103,10 +99,7 @@ static bool holds(const unsigned char *buf, size_t size, uint64_t from)
 
 static bool is_zero(const unsigned char *buf, size_t size)
 {
-	while (size--)
-		if (*buf++)
-			return false;
-	return true;
+	return !*buf && !memcmp(buf, buf + 1, size - 1);
 }
 
 static int64_t now(void)
@@ -517,12 +510,6 @@ static void do_mapped_file(void)
 	CHECK(!unlink(name) && !rmdir(folder));
 }
 
-static void do_memory(void)
-{
-	do_private_memory();
-	do_mapped_file();
-}
-
 static volatile int received, order[8];
 static volatile void *stack_seen;
 
@@ -654,12 +641,6 @@ static void do_network(void)
 		CHECK(sendto(client, buf, 300 * i, 0, (void *)&name, size) == 300 * i);
 		CHECK(recv(server, buf, sizeof(buf), 0) == 300 * i && holds(buf, 300 * i, i));
 	}
-}
-
-static void do_sockets(void)
-{
-	do_local_sockets();
-	do_network();
 }
 
 static void do_timers(void)
@@ -816,9 +797,11 @@ static const struct {
 	{ "processes",	do_processes },
 	{ "pipes",	do_pipes },
 	{ "files",	do_files },
-	{ "memory",	do_memory },
+	{ "memory",	do_private_memory },
+	{ "mapped",	do_mapped_file },
 	{ "signals",	do_signals },
-	{ "sockets",	do_sockets },
+	{ "sockets",	do_local_sockets },
+	{ "network",	do_network },
 	{ "timers",	do_timers },
 	{ "threads",	do_threads },
 	{ "events",	do_events },
