@@ -218,25 +218,18 @@ static void test_perf(void)
 	test_perf_refusals();
 }
 
-static int bpf(int command, union bpf_attr *attr)
-{
-	return syscall(SYS_bpf, command, attr, sizeof(*attr));
-}
+/* The system call bpf, with these members of its attributes. */
+#define bpf(command, ...) \
+	syscall(SYS_bpf, command, &(union bpf_attr){ __VA_ARGS__ }, sizeof(union bpf_attr))
 
 #define INSN(c, d, s, o, i) \
 	{ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
 
 static int bpf_load(const struct bpf_insn *insns, unsigned int nr, int attach_type)
 {
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_KPROBE,
-		.insns = (uintptr_t)insns,
-		.insn_cnt = nr,
-		.license = (uintptr_t)"GPL",
-		.expected_attach_type = attach_type,
-	};
-
-	return bpf(BPF_PROG_LOAD, &attr);
+	return bpf(BPF_PROG_LOAD, .prog_type = BPF_PROG_TYPE_KPROBE, .insns = (uintptr_t)insns,
+		   .insn_cnt = nr, .license = (uintptr_t)"GPL",
+		   .expected_attach_type = attach_type);
 }
 
 struct seen {
@@ -246,14 +239,8 @@ struct seen {
 
 static int map_create(void)
 {
-	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY,
-		.key_size = 4,
-		.value_size = sizeof(struct seen),
-		.max_entries = 1,
-	};
-
-	return bpf(BPF_MAP_CREATE, &attr);
+	return bpf(BPF_MAP_CREATE, .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4,
+		   .value_size = sizeof(struct seen), .max_entries = 1);
 }
 
 /* Load a program that counts its runs and stores the result of bpf_get_func_ip(). */
@@ -298,36 +285,18 @@ struct client {
 	uint64_t hits;		/* the count at the last look */
 };
 
-static int link_event(int prog, int event)
-{
-	union bpf_attr attr = {
-		.link_create.prog_fd = prog,
-		.link_create.target_fd = event,
-		.link_create.attach_type = BPF_PERF_EVENT,
-	};
-
-	return bpf(BPF_LINK_CREATE, &attr);
-}
-
-static int link_multi(int prog, const char *name, bool is_return)
-{
-	uint64_t names[] = { (uintptr_t)name };
-	union bpf_attr attr = {
-		.link_create.prog_fd = prog,
-		.link_create.attach_type = BPF_TRACE_KPROBE_MULTI,
-		.link_create.kprobe_multi.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0,
-		.link_create.kprobe_multi.cnt = 1,
-		.link_create.kprobe_multi.syms = (uintptr_t)names,
-	};
-
-	return bpf(BPF_LINK_CREATE, &attr);
-}
-
 static bool attach_prog(struct client *c, int prog, const char *name, uint64_t offset)
 {
+	uint64_t symbols[] = { (uintptr_t)name };
+
 	c->event = c->link = -1;
 	if (c->kind == MULTI) {
-		c->link = link_multi(prog, name, c->is_return);
+		c->link = bpf(BPF_LINK_CREATE, .link_create.prog_fd = prog,
+			      .link_create.attach_type = BPF_TRACE_KPROBE_MULTI,
+			      .link_create.kprobe_multi.flags =
+					c->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0,
+			      .link_create.kprobe_multi.cnt = 1,
+			      .link_create.kprobe_multi.syms = (uintptr_t)symbols);
 		return c->link >= 0;
 	}
 	c->event = perf_open(name, offset, c->is_return);
@@ -335,7 +304,9 @@ static bool attach_prog(struct client *c, int prog, const char *name, uint64_t o
 		return false;
 	if (c->kind == BY_IOCTL)
 		return !ioctl(c->event, PERF_EVENT_IOC_SET_BPF, prog);
-	c->link = link_event(prog, c->event);
+	c->link = bpf(BPF_LINK_CREATE, .link_create.prog_fd = prog,
+		      .link_create.target_fd = c->event,
+		      .link_create.attach_type = BPF_PERF_EVENT);
 	return c->link >= 0;
 }
 
@@ -372,13 +343,9 @@ static struct seen look(struct client *c)
 {
 	uint32_t key = 0;
 	struct seen seen = { .hits = -1 };
-	union bpf_attr attr = {
-		.map_fd = c->map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)&seen,
-	};
 
-	bpf(BPF_MAP_LOOKUP_ELEM, &attr);
+	bpf(BPF_MAP_LOOKUP_ELEM, .map_fd = c->map, .key = (uintptr_t)&key,
+	    .value = (uintptr_t)&seen);
 	return seen;
 }
 
