@@ -36,8 +36,7 @@ for name in traced plain; do
 	prober add off_later_ret $function ret
 	check "$name: those that come later are not called" yields $name -12
 	check "$name: stops to fail" stop $function
-	prober del off_later
-	prober del off_later_ret
+	del_probes off_later off_later_ret
 	check "$name: has stopped" yields $name $right
 
 	# Nor must post_handlers be called, because the instruction is not executed.
@@ -53,8 +52,7 @@ for name in traced plain; do
 	check "$name: and no more often" yields $name $right
 	limit -1
 	check "$name: fails again" yields $name -12
-	prober del pre
-	prober del ret
+	del_probes pre ret
 	check "$name: fails when probes have left" yields $name -12
 	stop $function
 	check "$name: works when all have left" yields $name $right

@@ -43,8 +43,7 @@ check "patch leaves probes" unpatch
 check "probes stay" unpatched
 
 # The patch first, and the probes leave first.
-prober del pre
-prober del ret
+del_probes pre ret
 check "patch comes again" patch
 check "probe comes to the patch" prober add pre $FUNCTION
 check "return probe comes to the patch" prober add ret $FUNCTION ret

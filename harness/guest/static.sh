@@ -41,8 +41,7 @@ for on in 0 1; do
 		check "$function: right with a return probe that came while it was $on" right
 	done
 	for kind in pre post ret; do
-		prober del ${kind}_kp_shared_key
-		prober del ${kind}_kp_shared_call
+		del_probes ${kind}_kp_shared_key ${kind}_kp_shared_call
 		check "right after a $kind probe left while it was $on" right
 	done
 	check "text is what it was while it was $on" same

@@ -129,9 +129,7 @@ for name in function function_graph; do
 	check "$name: comes to probes on the tracer" work
 	tracer nop
 	check "$name: they were hit" awk '$2 > 0 { hit = 1 } END { exit !hit }' $PROBER/state
-	for f in $(cut -d ' ' -f 1 $PROBER/state); do
-		prober del "$f"
-	done
+	del_probes $(cut -d ' ' -f 1 $PROBER/state)
 done
 knob 1
 rmmod kp_prober

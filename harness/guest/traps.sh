@@ -52,9 +52,7 @@ check "most functions are probed meanwhile" [ "$(sort -u /tmp/added | wc -l)" -g
 check "no trap is a hit" [ "$(grep -cx "victim[a-z]* 0 0" $PROBER/state)" -eq 3 ]
 check "the probed function is called" put 1 /sys/module/kp_victim/parameters/call
 check "this call is the only hit" [ "$(grep -c "^victim[a-z]* 1 " $PROBER/state)" -eq 3 ]
-for kind in "" post ret; do
-	prober del "victim$kind"
-done
+del_probes victim victimpost victimret
 rm -f /tmp/over
 echo $randomize >$RANDOMIZE
 rmmod kp_prober kp_victim

@@ -54,18 +54,13 @@
 #define pick(array)	((array)[draw(SIZE(array))])
 
 struct outcome {
-	int32_t signal;
-	int32_t code;
+	int32_t signal, code;
 	int64_t ip;
 };
 
 struct trap {
-	unsigned int kind;
-	unsigned int place;
-	unsigned int offset;
-	unsigned int code;
+	unsigned int kind, place, offset, code, selector;
 	uintptr_t odd;
-	unsigned int selector;
 };
 
 /* What the file has. */
@@ -149,9 +144,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 			regs[REG_EFL] &= ~TF;
 		return;
 	}
-	seen.signal = number;
-	seen.code = info->si_code;
-	seen.ip = regs[IP];
+	seen = (struct outcome){ number, info->si_code, regs[IP] };
 	siglongjmp(out, 1);
 }
 
