@@ -343,7 +343,7 @@ static void let_work(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long written = 0, taken = 0, rounds = 0, events = 0, enough;
+	unsigned long written = 0, taken = 0, enough;
 	unsigned long long hits = 0;
 	int failed = 0, status;
 	pid_t worker;
@@ -367,21 +367,15 @@ int main(int argc, char **argv)
 		work();
 
 	while (time(NULL) < end || written < enough) {
-		make_line();
-		written++;
-		if (!store(TRACE "kprobe_events", line, len, O_APPEND)) {
-			taken++;
-			events++;
-		}
 		if (one_in(60) && !switch_events("1")) {
 			let_work();
 			switch_events("0");
 		}
-		if (events >= EVENTS_MOST) {
+		make_line();
+		written++;
+		if (!store(TRACE "kprobe_events", line, len, O_APPEND) &&
+		    ++taken % EVENTS_MOST == 0)
 			failed |= remove_all(&hits);
-			events = 0;
-			rounds++;
-		}
 	}
 	failed |= remove_all(&hits);
 
@@ -389,6 +383,6 @@ int main(int argc, char **argv)
 	if (waitpid(worker, &status, WNOHANG) || kill(worker, SIGKILL) ||
 	    waitpid(worker, &status, 0) != worker)
 		failed |= 2;
-	printf("written %lu taken %lu rounds %lu hits %llu\n", written, taken, rounds, hits);
+	printf("written %lu taken %lu hits %llu\n", written, taken, hits);
 	return failed ? 1 : 0;
 }
