@@ -9,8 +9,8 @@
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../jump.h"
 
@@ -18,38 +18,39 @@
 
 static char *which = "pre";
 module_param(which, charp, 0400);
-MODULE_PARM_DESC(which,
-		 "what faults: the pre, post, entry or return handler, or the first of two jprobes, or the second of two pre handlers, or one whose fault handler has declined; the code, also by a wild pointer, or a load whose fault handler has declined; or a return that is lost");
+MODULE_PARM_DESC(which, "what faults, see the table");
 
 static char *way = "break";
 module_param(way, charp, 0400);
 MODULE_PARM_DESC(way, "how the probe is reached: break, jump or ftrace");
 
 static int *bad_pointer = (int *)8;
-/* On 64 bits a non-canonical address. */
-static int *wild_pointer = (int *)(0xdeadUL << (BITS_PER_LONG - 16));
 
-static noinline int kp_fault_traced(int n)
+/* Addresses to load from; on 64 bits the second is not canonical. */
+#define BAD	8UL
+#define WILD	(0xdeadUL << (BITS_PER_LONG - 16))
+
+static noinline int kp_fault_traced(unsigned long n)
 {
 	barrier();
 	return n + 1;
 }
 
-static noinline notrace int kp_fault_plain(int n)
+static noinline notrace int kp_fault_plain(unsigned long n)
 {
 	barrier();
 	return n + 2;
 }
 
-static noinline notrace int kp_fault_other(int n)
+static noinline notrace int kp_fault_other(unsigned long n)
 {
 	barrier();
 	return n + 3;
 }
 
-static noinline notrace int kp_fault_in_code(int *pointer)
+static noinline notrace int kp_fault_in_code(unsigned long address)
 {
-	return READ_ONCE(*pointer);
+	return READ_ONCE(*(int *)address);
 }
 
 #if defined(CONFIG_X86)
@@ -63,7 +64,7 @@ static noinline notrace int kp_fault_in_code(int *pointer)
 /* Address of the load in the next function: the probe is on the faulting instruction itself. */
 extern kprobe_opcode_t *kp_fault_load_at;
 
-static noinline notrace int kp_fault_in_load(int *pointer)
+static noinline notrace int kp_fault_in_load(unsigned long address)
 {
 	int n;
 
@@ -74,13 +75,13 @@ static noinline notrace int kp_fault_in_load(int *pointer)
 		     "kp_fault_load_at:\n"
 		     "	.dc.a	1b\n"
 		     "	.popsection"
-		     : "=r" (n) : "r" (pointer), [size] "i" (sizeof(long)) : "memory");
+		     : "=r" (n) : "r" (address), [size] "i" (sizeof(long)) : "memory");
 
 	return n;
 }
 
 /* Enters the trampoline from another frame than the one whose return is diverted. */
-static noinline notrace int kp_fault_lost(int n)
+static noinline notrace int kp_fault_lost(unsigned long n)
 {
 	void (*trampoline)(void) = __builtin_return_address(0);
 
@@ -88,14 +89,6 @@ static noinline notrace int kp_fault_lost(int n)
 	barrier();
 	return n + 4;
 }
-
-/* Not const: the functions are called, not inlined or cloned. */
-static int (*traced)(int n) = kp_fault_traced;
-static int (*plain)(int n) = kp_fault_plain;
-static int (*other)(int n) = kp_fault_other;
-static int (*lost)(int n) = kp_fault_lost;
-static int (*code)(int *pointer) = kp_fault_in_code;
-static int (*load)(int *pointer) = kp_fault_in_load;
 
 static int kp_fault_in_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -117,12 +110,12 @@ static int kp_fault_in_return(struct kretprobe_instance *ri, struct pt_regs *reg
 	return READ_ONCE(*READ_ONCE(bad_pointer));
 }
 
-static void kp_fault_in_jprobe(int n)
+static void kp_fault_in_jprobe(unsigned long n)
 {
 	READ_ONCE(*READ_ONCE(bad_pointer));
 }
 
-static void on_jprobe(int n)
+static void on_jprobe(unsigned long n)
 {
 }
 
@@ -148,137 +141,105 @@ static int on_other(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kretprobe faulty;		/* a plain probe uses only its kprobe */
 static struct jprobe faulty_jprobe = { .entry = JPROBE_ENTRY(kp_fault_in_jprobe) };
 static struct jprobe healthy_jprobe = { .entry = JPROBE_ENTRY(on_jprobe) };
 static struct jprobe *jprobes[] = { &faulty_jprobe, &healthy_jprobe };
 static struct kprobe healthy = { .pre_handler = on_other };
-static struct kprobe first = { .pre_handler = on_other };	/* at the address of the second */
-static bool is_return;
+
+/* Not const: the function is called, not inlined or cloned. */
+static int (*other)(unsigned long n) = kp_fault_other;
+
+/*
+ * What faults. A plain probe uses only the kprobe of its probe. By default the function is the
+ * one for the way. It is called with the argument.
+ */
+static struct fault {
+	const char *name;
+	struct kretprobe probe;
+	int (*function)(unsigned long arg);
+	unsigned long arg;
+	bool is_jprobe;			/* the first of two */
+	bool is_second;			/* another probe comes first */
+} faults[] = {
+	{ "pre", { .kp.pre_handler = kp_fault_in_pre } },
+	{ "second", { .kp.pre_handler = kp_fault_in_pre }, .is_second = true },
+	{ "post", { .kp.post_handler = kp_fault_in_post } },
+	{ "entry", { .entry_handler = kp_fault_in_entry } },
+	{ "return", { .handler = kp_fault_in_return } },
+	{ "jprobe", .is_jprobe = true },
+	{ "code", { .kp.pre_handler = on_other }, kp_fault_in_code, BAD },
+	{ "wild", { .kp.pre_handler = on_other }, kp_fault_in_code, WILD },
+	{ "lost", { .handler = on_lost }, kp_fault_lost },
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+	{ "declined", { .kp = { .pre_handler = kp_fault_in_pre, .fault_handler = on_fault } } },
+	{ "declined_load", { .kp = { .pre_handler = on_other, .fault_handler = on_fault } },
+	  kp_fault_in_load, BAD },
+#endif
+};
+
+static struct fault *fault;
+static struct kprobe first = { .pre_handler = on_other };
+static struct kprobe *kps[] = { &first, NULL };		/* the other one is faulty */
 static struct dentry *file;
+
+static ssize_t kp_fault_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	int (*function)(unsigned long arg) = READ_ONCE(fault->function);
+
+	pr_info("called: %d\n", function(fault->arg));
+	return count;
+}
+
+static int kp_fault_show(struct seq_file *m, void *unused)
+{
+	int i;
+
+	hits = 0;
+	healthy.nmissed = 0;
+	for (i = 0; i < CALLS; i++)
+		READ_ONCE(other)(i);
+	seq_printf(m, "%d called, %d hit, %lu missed\n", i, hits, healthy.nmissed);
+
+	return 0;
+}
+DEFINE_SHOW_STORE_ATTRIBUTE(kp_fault);
 
 static bool way_is(const char *name)
 {
 	return !strcmp(way, name);
 }
 
-static bool which_is(const char *name)
+static bool is_return(void)
 {
-	return !strcmp(which, name);
-}
-
-static int call_probed(void)
-{
-	if (which_is("code"))
-		return READ_ONCE(code)(READ_ONCE(bad_pointer));
-	if (which_is("declined_load"))
-		return READ_ONCE(load)(READ_ONCE(bad_pointer));
-	if (which_is("wild"))
-		return READ_ONCE(code)(READ_ONCE(wild_pointer));
-	if (which_is("lost"))
-		return READ_ONCE(lost)(1);
-	return way_is("ftrace") ? READ_ONCE(traced)(1) : READ_ONCE(plain)(1);
-}
-
-static ssize_t kp_fault_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
-{
-	pr_info("called: %d\n", call_probed());
-	return count;
-}
-
-static ssize_t kp_fault_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
-{
-	char text[64];
-	int i, len;
-
-	if (*pos)
-		return 0;
-
-	hits = 0;
-	healthy.nmissed = 0;
-	for (i = 0; i < CALLS; i++)
-		READ_ONCE(other)(i);
-	len = scnprintf(text, sizeof(text), "%d called, %d hit, %lu missed\n", i, hits,
-			healthy.nmissed);
-
-	return simple_read_from_buffer(buf, count, pos, text, len);
-}
-
-/*
- * A task that dies in a write keeps the file open until its process has been cleaned up.
- * debugfs must not wait for it: it leaves nothing else behind.
- */
-static const struct file_operations kp_fault_fops = {
-	.owner	= THIS_MODULE,
-	.write	= kp_fault_write,
-	.read	= kp_fault_read,
-};
-
-static struct kprobe *faulty_kprobe(void)
-{
-	return which_is("jprobe") ? &faulty_jprobe.kp : &faulty.kp;
+	return fault->probe.entry_handler || fault->probe.handler;
 }
 
 static int register_faulty(void)
 {
-	struct kprobe *kp = faulty_kprobe();
-	int err;
-
-	kp->addr = dereference_symbol_descriptor(way_is("ftrace") ? traced : plain);
-	if (which_is("code") || which_is("wild")) {
-		kp->addr = dereference_symbol_descriptor(code);
-		kp->pre_handler = on_other;
-	} else if (which_is("lost")) {
-		kp->addr = dereference_symbol_descriptor(lost);
-		faulty.handler = on_lost;
-#ifdef CONFIG_KPROBES_FAULT_HANDLER
-	} else if (which_is("declined")) {
-		kp->pre_handler = kp_fault_in_pre;
-		kp->fault_handler = on_fault;
-	} else if (which_is("declined_load")) {
-		kp->addr = kp_fault_load_at;
-		kp->pre_handler = on_other;
-		kp->fault_handler = on_fault;
-#endif
-	} else if (which_is("pre") || which_is("second")) {
-		kp->pre_handler = kp_fault_in_pre;
-	} else if (which_is("post")) {
-		kp->post_handler = kp_fault_in_post;
-	} else if (which_is("jprobe")) {
-		healthy_jprobe.kp.addr = kp->addr;
+	if (!fault->function)
+		fault->function = way_is("ftrace") ? kp_fault_traced : kp_fault_plain;
+	kps[1] = fault->is_jprobe ? &faulty_jprobe.kp : &fault->probe.kp;
+	kps[1]->addr = fault->function == kp_fault_in_load ?
+		       kp_fault_load_at : (kprobe_opcode_t *)fault->function;
+	first.addr = kps[1]->addr;
+	healthy_jprobe.kp.addr = kps[1]->addr;
+	if (fault->is_jprobe)
 		return register_jprobes(jprobes, ARRAY_SIZE(jprobes));
-	} else if (which_is("entry")) {
-		faulty.entry_handler = kp_fault_in_entry;
-	} else if (which_is("return")) {
-		faulty.handler = kp_fault_in_return;
-	} else {
-		return -EINVAL;
-	}
-	is_return = faulty.entry_handler || faulty.handler;
-	if (which_is("second")) {
-		first.addr = kp->addr;
-		err = register_kprobe(&first);
-		if (err)
-			return err;
-	}
-
-	err = is_return ? register_kretprobe(&faulty) : register_kprobe(kp);
-	if (err && first.addr)
-		unregister_kprobe(&first);
-
-	return err;
+	if (is_return())
+		return register_kretprobe(&fault->probe);
+	return fault->is_second ? register_kprobes(kps, 2) : register_kprobe(kps[1]);
 }
 
 static void unregister_faulty(void)
 {
-	if (is_return)
-		unregister_kretprobe(&faulty);
-	else if (which_is("jprobe"))
+	if (fault->is_jprobe)
 		unregister_jprobes(jprobes, ARRAY_SIZE(jprobes));
+	else if (is_return())
+		unregister_kretprobe(&fault->probe);
+	else if (fault->is_second)
+		unregister_kprobes(kps, 2);
 	else
-		unregister_kprobe(&faulty.kp);
-	if (first.addr)
-		unregister_kprobe(&first);
+		unregister_kprobe(kps[1]);
 }
 
 /*
@@ -290,9 +251,9 @@ static bool way_is_taken(void)
 	int i;
 
 	if (!way_is("jump"))
-		return way_is("ftrace") == kprobe_ftrace(faulty_kprobe());
+		return way_is("ftrace") == kprobe_ftrace(kps[1]);
 
-	for (i = 0; i < 500 && !begins_jump(faulty_kprobe()->addr); i++)
+	for (i = 0; i < 500 && !begins_jump(kps[1]->addr); i++)
 		msleep(20);
 
 	return i < 500;
@@ -302,7 +263,11 @@ static int __init kp_fault_init(void)
 {
 	int err;
 
-	healthy.addr = dereference_symbol_descriptor(other);
+	for (fault = faults; strcmp(fault->name, which); ) {
+		if (++fault == faults + ARRAY_SIZE(faults))
+			return -EINVAL;
+	}
+	healthy.addr = (kprobe_opcode_t *)other;
 	err = register_kprobe(&healthy);
 	if (err)
 		return err;
@@ -315,6 +280,10 @@ static int __init kp_fault_init(void)
 		unregister_kprobe(&healthy);
 		return err;
 	}
+	/*
+	 * A task that dies in a write keeps the file open until its process has been cleaned up.
+	 * debugfs must not wait for it: it leaves nothing else behind.
+	 */
 	file = debugfs_create_file_unsafe("kp_fault", 0600, NULL, NULL, &kp_fault_fops);
 
 	return 0;
