@@ -7,7 +7,7 @@ from . import tree
 from .build import Build
 
 # These modules use nothing that only our kprobes have.
-MODULES = ("kp_bench", "kp_share")
+MODULES = ("kp_bench", "kp_sweep")
 
 
 def fragment(config):

@@ -173,7 +173,7 @@ def measure(config, name, made, number, seed, post, what):
     at_once = len(drawn) if what == "dense" else ROUND
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
-    line = f"jobs/share {at_once} room={at_once} post={int(post)}"
+    line = f"jobs/share {at_once} count={at_once} post={int(post)}"
     lines = guesttest.told(config, made, modules, f"share-{name}", line, 3600, ["nokaslr"],
                            extra=[("kp/addresses", addresses)])
     return count(drawn, lines)

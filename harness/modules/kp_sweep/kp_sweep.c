@@ -9,6 +9,9 @@
  *	what=dense	every instruction of count random functions
  *	what=range	every instruction, or every step-th, of count functions from number
  *			first on; the parameter "total" has the number of all functions
+ *	what=given	none at first, but one at each address that is written to the parameter
+ *			"add", at most count. The write fails if the probe is refused. This
+ *			works with any implementation of kprobes.
  *
  * Writing one of these to the parameter "more" changes all probes in one batch:
  *
@@ -16,6 +19,7 @@
  *	post	adds a probe with a post_handler to each
  *	none	removes what ret or post has added
  *	next	moves all probes to the instructions behind theirs
+ *	clear	removes all probes
  *	tell	prints the number of hits since the last time to the kernel log
  *
  * The parameter "jumps" has the number of probes that have a jump now. Writing N to "wake"
@@ -25,6 +29,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
@@ -47,6 +52,8 @@ static uint step = 1;
 module_param(step, uint, 0444);
 static ulong seed = 1;
 module_param(seed, ulong, 0444);
+static bool post;			/* they have a post_handler from the beginning */
+module_param(post, bool, 0444);
 static ulong start, end, each;		/* each: kallsyms_on_each_symbol(), which is not exported */
 module_param(start, ulong, 0444);
 module_param(end, ulong, 0444);
@@ -66,47 +73,46 @@ module_param_named(total, nr_functions, uint, 0444);
 static const char *more = "none";
 static DEFINE_PER_CPU(unsigned long, hits);
 
-static void count_hit(struct swept *probe)
+/* No probe is in this module, so its handlers may be anywhere. @member: of struct swept */
+static void count_hit(const void *member)
 {
+	struct swept *probe = &probes[(member - (void *)probes) / sizeof(*probes)];
+
 	this_cpu_inc(hits);
 	if (!READ_ONCE(probe->hit))
 		WRITE_ONCE(probe->hit, true);
 }
 
-NOKPROBE_SYMBOL(count_hit);
-
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	count_hit(container_of(kp, struct swept, kp));
+	count_hit(kp);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(on_pre);
-
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	count_hit(container_of(kp, struct swept, more.kp));
+	count_hit(kp);
 }
-
-NOKPROBE_SYMBOL(on_post);
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
 
 	if (rp)
-		count_hit(container_of(rp, struct swept, more));
+		count_hit(rp);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(on_return);
 
 static int try_address(unsigned long addr)
 {
 	struct kprobe *kp = &probes[nr_probes].kp;
 	int err;
 
-	*kp = (struct kprobe){ .addr = (kprobe_opcode_t *)addr, .pre_handler = on_pre };
+	*kp = (struct kprobe){
+		.addr = (kprobe_opcode_t *)addr,
+		.pre_handler = on_pre,
+		.post_handler = post ? on_post : NULL,
+	};
 	err = register_kprobe(kp);
 	if (!err)
 		nr_probes++;
@@ -279,6 +285,8 @@ static void remove_probes(void)
 	for (i = 0; i < nr_probes; i++)
 		kps[i] = &probes[i].kp;
 	unregister_kprobes(kps, nr_probes);
+	nr_tried = 0;
+	nr_probes = 0;
 }
 
 static void tell_tried(void)
@@ -303,8 +311,6 @@ static void go_next(void)
 	for (i = 0; i < nr; i++)
 		functions[i] = behind(&probes[i].kp);
 	remove_probes();
-	nr_tried = 0;
-	nr_probes = 0;
 	for (i = 0; i < nr; i++)
 		try_from(functions[i]);
 	tell_tried();
@@ -339,6 +345,8 @@ static int more_set(const char *text, const struct kernel_param *param)
 		remove_more();
 	else if (sysfs_streq(text, "next"))
 		go_next();
+	else if (sysfs_streq(text, "clear"))
+		remove_probes();
 	else if (sysfs_streq(text, "tell"))
 		tell_hits();
 	else
@@ -347,6 +355,18 @@ static int more_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(more, more_set, NULL, NULL, 0200);
+
+static int add_set(const char *text, const struct kernel_param *param)
+{
+	unsigned long addr;
+	int err = kstrtoul(text, 16, &addr);
+
+	if (!err && nr_probes >= count)
+		err = -ENOSPC;
+	return err ?: try_address(addr);
+}
+
+module_param_call(add, add_set, NULL, NULL, 0200);
 
 /*
  * Does not find a jump that begins before its probe. RISC-V code has many AUIPC: one that
@@ -400,13 +420,14 @@ static void free_all(void)
 
 static int make_room(void)
 {
+	int err = 0;
 	uint nr;
-	int err;
 
 	functions = vmalloc_array(MAX_FUNCTIONS, sizeof(*functions));
 	if (!functions)
 		return -ENOMEM;
-	err = find_functions();
+	if (strcmp(what, "given"))
+		err = find_functions();
 	if (err)
 		return err;
 	nr = max(nr_functions, count);
@@ -431,7 +452,7 @@ static int __init kp_sweep_init(void)
 		try_functions();
 	else if (!strcmp(what, "range"))
 		try_range();
-	else
+	else if (!strcmp(what, "insn"))
 		try_insns();
 	tell_tried();
 	if (nr_probes == count * DENSE_INSNS) {
