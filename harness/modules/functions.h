@@ -4,37 +4,47 @@
 #define _KP_FUNCTIONS_H
 
 #include <linux/compiler.h>
+#include <linux/moduleparam.h>
 #include <linux/string.h>
-#include <linux/types.h>
+#include <linux/vmalloc.h>
+
+#define MAX_FUNCTIONS	100000
+
+/* Addresses of _stext, _etext and kallsyms_on_each_symbol(), which are not exported. */
+static ulong start, end, each;
+module_param(start, ulong, 0444);
+module_param(end, ulong, 0444);
+module_param(each, ulong, 0444);
+
+static unsigned long *functions;
+static uint nr_functions;
 
 /*
- * Is this symbol the first name of a function in [@start, @end)? For one symbol after the
- * other, as for_each_symbol() finds them. The parts that compilers split off a function are not
- * called but jumped to.
+ * Add the address of a symbol if this is the first name of a function. The parts that compilers
+ * split off a function are not called but jumped to.
  */
-static bool is_function(const char *name, unsigned long addr, unsigned long start,
-			unsigned long end)
+static int add_function(void *unused, const char *name, unsigned long addr)
 {
-	static unsigned long last;
+	bool is_next = !nr_functions || functions[nr_functions - 1] != addr;
 
-	if (addr < start || addr >= end || addr == last || !name[0] || strstr(name, ".cold") ||
-	    str_has_prefix(name, "__pfx_") || str_has_prefix(name, "__cfi_"))
-		return false;
-	last = addr;
-	return true;
+	if (addr >= start && addr < end && is_next && name[0] && !strstr(name, ".cold") &&
+	    !str_has_prefix(name, "__pfx_") && !str_has_prefix(name, "__cfi_"))
+		functions[nr_functions++] = addr;
+	return nr_functions == MAX_FUNCTIONS;
 }
 
-/*
- * Call kallsyms_on_each_symbol(), which is not exported, by its address @each. kCFI would
- * compare the types.
- */
-static noinline __nocfi void for_each_symbol(unsigned long each,
-					     int (*fn)(void *, const char *, unsigned long))
+/* Fill in functions[], which the caller frees. kCFI would compare the types of the call. */
+static noinline __nocfi int find_functions(void)
 {
 	int (*each_symbol)(int (*fn)(void *, const char *, unsigned long), void *data) =
 		(void *)each;
 
-	each_symbol(fn, NULL);
+	functions = vmalloc_array(MAX_FUNCTIONS, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	if (each)
+		each_symbol(add_function, NULL);
+	return nr_functions ? 0 : -ENOENT;
 }
 
 #endif /* _KP_FUNCTIONS_H */

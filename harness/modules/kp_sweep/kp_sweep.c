@@ -40,8 +40,6 @@
 #include "../functions.h"
 #include "../jump.h"
 
-#define MAX_FUNCTIONS	100000
-
 static char *what = "entry";
 module_param(what, charp, 0444);
 static uint count = 5000;
@@ -54,10 +52,7 @@ static ulong seed = 1;
 module_param(seed, ulong, 0444);
 static bool post;			/* they have a post_handler from the beginning */
 module_param(post, bool, 0444);
-static ulong start, end, each;		/* each: kallsyms_on_each_symbol(), which is not exported */
-module_param(start, ulong, 0444);
-module_param(end, ulong, 0444);
-module_param(each, ulong, 0444);
+module_param_named(total, nr_functions, uint, 0444);
 
 struct swept {
 	struct kprobe kp;
@@ -67,9 +62,7 @@ struct swept {
 
 static struct swept *probes;
 static struct kretprobe **more_probes;
-static unsigned long *functions;
-static uint nr_functions, nr_tried, nr_probes, nr_more;
-module_param_named(total, nr_functions, uint, 0444);
+static uint nr_tried, nr_probes, nr_more;
 static const char *more = "none";
 static DEFINE_PER_CPU(unsigned long, hits);
 
@@ -117,21 +110,6 @@ static int try_address(unsigned long addr)
 	if (!err)
 		nr_probes++;
 	return err;
-}
-
-static int add_function(void *data, const char *name, unsigned long addr)
-{
-	if (is_function(name, addr, start, end))
-		functions[nr_functions++] = addr;
-	return nr_functions == MAX_FUNCTIONS;
-}
-
-static int find_functions(void)
-{
-	if (!each)
-		return -EINVAL;
-	for_each_symbol(each, add_function);
-	return nr_functions ? 0 : -ENOENT;
 }
 
 static void count_try(int err, unsigned long addr)
@@ -420,14 +398,9 @@ static void free_all(void)
 
 static int make_room(void)
 {
-	int err = 0;
+	int err = strcmp(what, "given") ? find_functions() : 0;
 	uint nr;
 
-	functions = vmalloc_array(MAX_FUNCTIONS, sizeof(*functions));
-	if (!functions)
-		return -ENOMEM;
-	if (strcmp(what, "given"))
-		err = find_functions();
 	if (err)
 		return err;
 	nr = max(nr_functions, count);
