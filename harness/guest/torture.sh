@@ -36,10 +36,10 @@ read_files()
 
 load_prey()
 {
-	insmod /lib/kp/kp_prey.ko || echo "kp_prey does not load" >>/tmp/prey_bad
+	insmod /lib/kp/kp_victim.ko calls=3 || echo "kp_victim does not load" >>/tmp/prey_bad
 	a_while 100
 	# The module is in use while a probe is being registered in it.
-	soon rmmod kp_prey || echo "kp_prey does not go" >>/tmp/prey_bad
+	soon rmmod kp_victim || echo "kp_victim does not go" >>/tmp/prey_bad
 	a_while 200
 	echo >>/tmp/preys
 }

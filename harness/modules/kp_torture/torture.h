@@ -18,7 +18,6 @@
 #define NR_MORE		6	/* at one address of each function, unless probes are dense */
 #define MAX_PROBES	(2 * MAX_SPOTS + NR_RETURNS)
 #define MAX_TEXT	512
-#define PREY		"kp_prey"
 
 /* --- versions --- */
 
