@@ -17,6 +17,7 @@
 #include <linux/vmalloc.h>
 
 #include "../jump.h"
+#include "../ten.h"
 #include "bench.h"
 #include "targets.h"
 
@@ -536,8 +537,6 @@ static void run_oldest(unsigned int unused)
 /* A thousand functions that ftrace can attach to. */
 #define SITE(n)		static noinline void site_##n(void) { barrier(); }
 #define SITE_OF(n)	site_##n,
-#define TEN(m, n)	m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) \
-			m(n##5) m(n##6) m(n##7) m(n##8) m(n##9)
 #define HUNDRED(m, n)	TEN(m, n##0) TEN(m, n##1) TEN(m, n##2) TEN(m, n##3) TEN(m, n##4) \
 			TEN(m, n##5) TEN(m, n##6) TEN(m, n##7) TEN(m, n##8) TEN(m, n##9)
 #define THOUSAND(m)	HUNDRED(m, 0) HUNDRED(m, 1) HUNDRED(m, 2) HUNDRED(m, 3) HUNDRED(m, 4) \

@@ -17,67 +17,54 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#define NR_FUNCTIONS	16	/* ftrace can trace half of them */
+#include "../ten.h"
+
+#define NR_FUNCTIONS	20	/* ftrace can trace half of them */
 #define MAX_PROBES	64
 #define SHORT_TEXT	16	/* bytes to compare of each function */
 #define LONG_TEXT	128
 #define QUIET_TRIES	3	/* tries without a failure that end the test */
 #define MAX_TRIES	2000
 
-#define STEP(i)									\
-	do {									\
-		WRITE_ONCE(cells[i], n);					\
-		WRITE_ONCE(cells[(i) + 1], READ_ONCE(cells[i]) + 1);		\
-		WRITE_ONCE(cells[(i) + 2], READ_ONCE(cells[(i) + 1]) ^ n);	\
-	} while (0)
+static __always_inline void step(int *cell, int n)
+{
+	WRITE_ONCE(cell[0], n);
+	WRITE_ONCE(cell[1], READ_ONCE(cell[0]) + 1);
+	WRITE_ONCE(cell[2], READ_ONCE(cell[1]) ^ n);
+}
 
 /* Longer than LONG_TEXT, without branches. */
 static noinline notrace int kp_nomem_long(int n)
 {
 	static int cells[32];
 
-	STEP(0);
-	STEP(3);
-	STEP(6);
-	STEP(9);
-	STEP(12);
-	STEP(15);
-	STEP(18);
-	STEP(21);
-	STEP(24);
-	STEP(27);
+	step(cells, n);
+	step(cells + 3, n);
+	step(cells + 6, n);
+	step(cells + 9, n);
+	step(cells + 12, n);
+	step(cells + 15, n);
+	step(cells + 18, n);
+	step(cells + 21, n);
+	step(cells + 24, n);
+	step(cells + 27, n);
 	return READ_ONCE(cells[0]) + READ_ONCE(cells[28]);
 }
 
-#define DEFINE_FUNCTION(k, attributes)			\
+#define DEFINE_FUNCTION(k, attributes)		\
 static attributes int function_##k(int n)	\
-{							\
-	barrier();					\
-	return n + (k);					\
+{						\
+	barrier();				\
+	return n + (k);				\
 }
 
-DEFINE_FUNCTION(0, noinline)
-DEFINE_FUNCTION(1, noinline)
-DEFINE_FUNCTION(2, noinline)
-DEFINE_FUNCTION(3, noinline)
-DEFINE_FUNCTION(4, noinline)
-DEFINE_FUNCTION(5, noinline)
-DEFINE_FUNCTION(6, noinline)
-DEFINE_FUNCTION(7, noinline)
-DEFINE_FUNCTION(8, noinline notrace)
-DEFINE_FUNCTION(9, noinline notrace)
-DEFINE_FUNCTION(10, noinline notrace)
-DEFINE_FUNCTION(11, noinline notrace)
-DEFINE_FUNCTION(12, noinline notrace)
-DEFINE_FUNCTION(13, noinline notrace)
-DEFINE_FUNCTION(14, noinline notrace)
-DEFINE_FUNCTION(15, noinline notrace)
+#define LIST_FUNCTION(k)	function_##k,
+
+TEN(DEFINE_FUNCTION, 1, noinline)
+TEN(DEFINE_FUNCTION, 2, noinline notrace)
 
 static int (*functions[NR_FUNCTIONS])(int n) = {
-	function_0, function_1, function_2, function_3,
-	function_4, function_5, function_6, function_7,
-	function_8, function_9, function_10, function_11,
-	function_12, function_13, function_14, function_15,
+	TEN(LIST_FUNCTION, 1) TEN(LIST_FUNCTION, 2)
 };
 
 enum kind { PRE, POST, RETURN };
@@ -129,19 +116,12 @@ static void *spots[MAX_PROBES];
 static unsigned int nr_spots, nr_hits, nr_sibling_hits, nr_fired, faults;
 static u8 texts[NR_FUNCTIONS][SHORT_TEXT], long_text[LONG_TEXT];
 
-__printf(3, 4)
-static void complain(const struct plan *plan, unsigned int nth, const char *fmt, ...)
-{
-	struct va_format vaf = { .fmt = fmt };
-	va_list args;
-
-	if (++faults > 40)
-		return;
-	va_start(args, fmt);
-	vaf.va = &args;
-	pr_err("%s, allocation %u: %pV\n", plan->name, nth, &vaf);
-	va_end(args);
-}
+#define complain(plan, nth, fmt, ...)							\
+	do {										\
+		if (faults++ < 40)							\
+			pr_err("%s, allocation %u: " fmt "\n", (plan)->name, nth,	\
+			       ##__VA_ARGS__);						\
+	} while (0)
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -234,7 +214,7 @@ static bool call_all(void)
 	for (i = 0; i < NR_FUNCTIONS; i++) {
 		int (*function)(int n) = READ_ONCE(functions[i]);
 
-		good &= function(5) == 5 + i;
+		good &= function(5) == 15 + i;
 	}
 	return good;
 }

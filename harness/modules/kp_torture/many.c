@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/static_call.h>
 
+#include "../ten.h"
 #include "targets.h"
 
 static DEFINE_STATIC_KEY_FALSE(flipped);
@@ -164,41 +165,22 @@ static __always_inline unsigned long sleeper(unsigned long n, unsigned long *mem
 	return n + k;
 }
 
-#define TEN(each, shape, tens, attributes)	\
-	each(shape, tens##0, attributes)		\
-	each(shape, tens##1, attributes)		\
-	each(shape, tens##2, attributes)		\
-	each(shape, tens##3, attributes)		\
-	each(shape, tens##4, attributes)		\
-	each(shape, tens##5, attributes)		\
-	each(shape, tens##6, attributes)		\
-	each(shape, tens##7, attributes)		\
-	each(shape, tens##8, attributes)		\
-	each(shape, tens##9, attributes)
+#define TWENTY(each, shape)	\
+	TEN(each, 1, shape, noinline) TEN(each, 2, shape, noinline notrace)
 
-#define TWENTY(each, shape)			\
-	TEN(each, shape, 1, noinline)		\
-	TEN(each, shape, 2, noinline notrace)
+#define ALL_TARGETS(each)						\
+	TWENTY(each, leaf) TWENTY(each, loop) TWENTY(each, calls)	\
+	TWENTY(each, branch) TWENTY(each, choose) TWENTY(each, memory)	\
+	TWENTY(each, key) TWENTY(each, static_calls)			\
+	TWENTY(each, recursive) TWENTY(each, sleeper)
 
-#define ALL_TARGETS(each)		\
-	TWENTY(each, leaf)	\
-	TWENTY(each, loop)	\
-	TWENTY(each, calls)	\
-	TWENTY(each, branch)	\
-	TWENTY(each, choose)	\
-	TWENTY(each, memory)	\
-	TWENTY(each, key)		\
-	TWENTY(each, static_calls)	\
-	TWENTY(each, recursive)	\
-	TWENTY(each, sleeper)
-
-#define DEFINE_TARGET(shape, k, attributes)						\
+#define DEFINE_TARGET(k, shape, attributes)						\
 static attributes unsigned long kp_##shape##_##k(unsigned long n, unsigned long *mem)	\
 {											\
 	return shape(n, mem, k, kp_##shape##_##k);					\
 }
 
-#define LIST_TARGET(shape, k, attributes)	{ #shape "_" #k, kp_##shape##_##k },
+#define LIST_TARGET(k, shape, attributes)	{ #shape "_" #k, kp_##shape##_##k },
 
 ALL_TARGETS(DEFINE_TARGET)
 
