@@ -12,6 +12,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
+#include "../batch.h"
 #include "../jump.h"
 
 #define CALLS	5
@@ -178,6 +179,7 @@ static struct fault {
 };
 
 static struct fault *fault;
+static bool is_return;
 static struct kprobe first = { .pre_handler = on_other };
 static struct kprobe *kps[] = { &first, NULL };		/* the other one is faulty */
 static struct dentry *file;
@@ -209,11 +211,6 @@ static bool way_is(const char *name)
 	return !strcmp(way, name);
 }
 
-static bool is_return(void)
-{
-	return fault->probe.entry_handler || fault->probe.handler;
-}
-
 static int register_faulty(void)
 {
 	if (!fault->function)
@@ -223,23 +220,18 @@ static int register_faulty(void)
 		       kp_fault_load_at : (kprobe_opcode_t *)fault->function;
 	first.addr = kps[1]->addr;
 	healthy_jprobe.kp.addr = kps[1]->addr;
+	is_return = fault->probe.entry_handler || fault->probe.handler;
 	if (fault->is_jprobe)
 		return register_jprobes(jprobes, ARRAY_SIZE(jprobes));
-	if (is_return())
-		return register_kretprobe(&fault->probe);
-	return fault->is_second ? register_kprobes(kps, 2) : register_kprobe(kps[1]);
+	return batch_register(&kps[!fault->is_second], 1 + fault->is_second, is_return);
 }
 
 static void unregister_faulty(void)
 {
 	if (fault->is_jprobe)
 		unregister_jprobes(jprobes, ARRAY_SIZE(jprobes));
-	else if (is_return())
-		unregister_kretprobe(&fault->probe);
-	else if (fault->is_second)
-		unregister_kprobes(kps, 2);
 	else
-		unregister_kprobe(kps[1]);
+		batch_unregister(&kps[!fault->is_second], 1 + fault->is_second, is_return);
 }
 
 /*

@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include "../batch.h"
 #include "../ten.h"
 
 #define NR_FUNCTIONS	20	/* ftrace can trace half of them */
@@ -158,22 +159,7 @@ static bool end_failing(void)
 
 static int call_register(const struct plan *plan)
 {
-	struct kretprobe **rps = (struct kretprobe **)kps;
-
-	if (plan->kind == RETURN)
-		return plan->nr == 1 ? register_kretprobe(rps[0]) :
-				       register_kretprobes(rps, plan->nr);
-	return plan->nr == 1 ? register_kprobe(kps[0]) : register_kprobes(kps, plan->nr);
-}
-
-static void call_unregister(const struct plan *plan)
-{
-	struct kretprobe **rps = (struct kretprobe **)kps;
-
-	if (plan->kind == RETURN)
-		unregister_kretprobes(rps, plan->nr);
-	else
-		unregister_kprobes(kps, plan->nr);
+	return batch_register(kps, plan->nr, plan->kind == RETURN);
 }
 
 static void fill_one(const struct plan *plan, unsigned int i)
@@ -324,7 +310,7 @@ static bool try_nth(const struct plan *plan, unsigned int nth)
 	}
 
 	current->fail_nth = nth;
-	call_unregister(plan);
+	batch_unregister(kps, plan->nr, plan->kind == RETURN);
 	fired |= end_failing();
 	check_hits(plan, nth, false);
 	check_text(plan, nth);

@@ -37,6 +37,7 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 
+#include "../batch.h"
 #include "../functions.h"
 #include "../jump.h"
 
@@ -213,9 +214,7 @@ static int add_some(struct kretprobe **rps, uint nr, const char *mode)
 			rps[i]->kp.post_handler = on_post;
 		rps[i]->maxactive = 4;
 	}
-	if (is_return(mode))
-		return register_kretprobes(rps, nr);
-	return register_kprobes((struct kprobe **)rps, nr);
+	return batch_register((struct kprobe **)rps, nr, is_return(mode));
 }
 
 /* Some functions cannot have return probes: split the batch until the others are in. */
@@ -246,10 +245,7 @@ static void add_more(const char *mode)
 
 static void remove_more(void)
 {
-	if (is_return(more))
-		unregister_kretprobes(more_probes, nr_more);
-	else
-		unregister_kprobes((struct kprobe **)more_probes, nr_more);
+	batch_unregister((struct kprobe **)more_probes, nr_more, is_return(more));
 	nr_more = 0;
 	more = "none";
 }

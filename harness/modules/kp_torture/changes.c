@@ -6,6 +6,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
+#include "../batch.h"
 #include "torture.h"
 
 #define MAX_DISTURBERS	12
@@ -98,30 +99,6 @@ void probe_went(struct probe *probe)
 
 /* --- several probes --- */
 
-/* An array of return probes is one of kprobes, too: these are their first members. */
-static int call_register(struct kprobe **kps, unsigned int nr, bool returns)
-{
-	struct kretprobe **rps = (struct kretprobe **)kps;
-
-	if (returns)
-		return nr == 1 ? register_kretprobe(rps[0]) : register_kretprobes(rps, nr);
-	return nr == 1 ? register_kprobe(kps[0]) : register_kprobes(kps, nr);
-}
-
-static void call_unregister(struct kprobe **kps, unsigned int nr, bool returns)
-{
-	struct kretprobe **rps = (struct kretprobe **)kps;
-
-	if (returns && nr == 1)
-		unregister_kretprobe(rps[0]);
-	else if (returns)
-		unregister_kretprobes(rps, nr);
-	else if (nr == 1)
-		unregister_kprobe(kps[0]);
-	else
-		unregister_kprobes(kps, nr);
-}
-
 /* Register probes of one kind, some of them disabled if there is @rnd. */
 int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd)
 {
@@ -130,7 +107,7 @@ int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rn
 
 	for (i = 0; i < nr; i++)
 		probe_fill(probe_of(kps[i]), !rnd || !one_in(rnd, 4));
-	err = call_register(kps, nr, returns);
+	err = batch_register(kps, nr, returns);
 	if (err)
 		complain(BAD_ERROR, "%u probes, the first at %pS: %d", nr, kps[0]->addr, err);
 	for (i = 0; i < nr; i++) {
@@ -148,7 +125,7 @@ void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns)
 
 	for (i = 0; i < nr; i++)
 		probe_goes(probe_of(kps[i]));
-	call_unregister(kps, nr, returns);
+	batch_unregister(kps, nr, returns);
 	for (i = 0; i < nr; i++)
 		probe_went(probe_of(kps[i]));
 }
@@ -235,7 +212,7 @@ static void register_refused(struct disturber *d, struct target *focus, bool ret
 	at = pick(&d->rnd, d->nr + 1);
 	d->kps[d->nr] = d->kps[at];
 	d->kps[at] = &bad.kp;
-	err = call_register(d->kps, d->nr + 1, returns);
+	err = batch_register(d->kps, d->nr + 1, returns);
 	if (err != -ENOENT)
 		complain(BAD_ERROR, "a probe on nothing: %d", err);
 	for (i = 0; i <= d->nr; i++) {
