@@ -4,8 +4,6 @@
  * they hit. A caller looks at each probe of a function before and after a call: one that did
  * not change meanwhile must have been hit exactly as often as it was when nothing changed.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/cpumask.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
@@ -18,7 +16,7 @@
 
 struct caller callers[MAX_CALLERS];
 
-/* --- handlers --- */
+/* --- handlers, which need no blacklist: nobody else probes this module --- */
 
 static struct caller *current_caller(void)
 {
@@ -30,8 +28,6 @@ static struct caller *current_caller(void)
 	}
 	return NULL;
 }
-
-NOKPROBE_SYMBOL(current_caller);
 
 /*
  * Return the caller that hit @probe, or NULL for any other task. Some handlers linger, so that
@@ -55,8 +51,6 @@ static struct caller *handler_begins(struct probe *probe, const char *which)
 		 caller->target->function->name);
 	return NULL;
 }
-
-NOKPROBE_SYMBOL(handler_begins);
 
 static __always_inline struct tally *tally_of(const struct caller *caller,
 					      const struct probe *probe)
@@ -84,14 +78,9 @@ int on_pre(struct kprobe *kp, struct pt_regs *regs)
 	if (!caller)
 		return 0;
 	tally_of(caller, probe_of(kp))->hits++;
-	if (hit_is_trap(regs))
-		caller->traps++;
-	else
-		caller->jumps++;
+	count(hit_is_trap(regs) ? TRAPS : JUMPS);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(on_pre);
 
 void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -100,8 +89,6 @@ void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 	if (caller)
 		tally_of(caller, probe_of(kp))->posts++;
 }
-
-NOKPROBE_SYMBOL(on_post);
 
 int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -115,8 +102,6 @@ int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	mark->n = regs_get_kernel_argument(regs, 0);
 	return mark->n == probe->skip;
 }
-
-NOKPROBE_SYMBOL(on_entry);
 
 int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -133,7 +118,7 @@ int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	}
 	caller = handler_begins(probe, "return");
 	if (caller) {
-		caller->returns++;
+		count(RETURNS);
 		tally_of(caller, probe)->posts++;
 	}
 	if (mark->n < NR_INPUTS && regs_return_value(regs) != target->results[mark->n])
@@ -142,8 +127,6 @@ int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 			 target->results[mark->n]);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(on_return);
 
 /* --- calls --- */
 
@@ -189,7 +172,7 @@ static void check_probe(struct caller *caller, unsigned int i, unsigned long n)
 		wanted = probe->wanted[n];
 	/* Probes that are out have no hits, however few calls there are. */
 	if (wanted.hits)
-		caller->checks++;
+		count(CHECKS);
 	if (seen.hits != wanted.hits || seen.posts != wanted.posts)
 		complain(BAD_COUNT, "%pS, n %lu: %u hits, not %u; %u after, not %u", probe->addr,
 			 n, seen.hits, wanted.hits, seen.posts, wanted.posts);
@@ -230,6 +213,7 @@ static int caller_thread(void *data)
 		if (!(caller->calls % 4096))
 			move_on(caller);
 		caller->calls++;
+		count(CALLS);
 		call_and_check(caller, &targets[(random >> 8) % nr_targets], random % NR_INPUTS);
 		/* RCU-tasks grace periods wait for each caller. */
 		if (!(caller->calls % 32))
@@ -258,19 +242,4 @@ void stop_callers(void)
 
 	for (i = 0; i < MAX_CALLERS; i++)
 		stop_thread(&callers[i].task);
-}
-
-void report_callers(void)
-{
-	struct caller *caller, *sum = &callers[0];
-
-	for (caller = sum + 1; caller < callers + MAX_CALLERS; caller++) {
-		sum->calls += caller->calls;
-		sum->checks += caller->checks;
-		sum->jumps += caller->jumps;
-		sum->traps += caller->traps;
-		sum->returns += caller->returns;
-	}
-	pr_info("calls %lu checks %lu jumps %lu traps %lu returns %lu\n", sum->calls, sum->checks,
-		sum->jumps, sum->traps, sum->returns);
 }

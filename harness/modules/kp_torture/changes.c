@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads that register, remove, enable and disable probes, each several at once. */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -22,7 +20,6 @@ struct disturber {
 static struct disturber disturbers[MAX_DISTURBERS];
 static struct task_struct *flipper;
 static atomic_t nr_in[2];		/* plain ones, and return probes */
-static atomic_t nr_registered, nr_batches, nr_refused, nr_switched, nr_flips;
 
 /* --- the states of a probe that this task may change --- */
 
@@ -173,8 +170,8 @@ static void register_some(struct disturber *d, struct target *focus, bool return
 	if (!d->nr)
 		return;
 	register_batch(d->kps, d->nr, returns, &d->rnd);
-	atomic_add(d->nr, &nr_registered);
-	atomic_inc(&nr_batches);
+	atomic_long_add(d->nr, &counts[REGISTERED]);
+	count(BATCHES);
 }
 
 static void unregister_some(struct disturber *d, struct target *focus, bool returns,
@@ -219,7 +216,7 @@ static void register_refused(struct disturber *d, struct target *focus, bool ret
 		if (i != at)
 			probe_was_refused(probe_of(d->kps[i]));
 	}
-	atomic_inc(&nr_refused);
+	count(REFUSED);
 }
 
 static void switch_one(struct disturber *d, struct target *focus, bool returns)
@@ -238,7 +235,7 @@ static void switch_one(struct disturber *d, struct target *focus, bool returns)
 	if (err)
 		complain(BAD_ERROR, "%pS, %s: %d", probe->rp.kp.addr, on ? "on" : "off", err);
 	probe_is(probe, IN, err ? !on : on);
-	atomic_inc(&nr_switched);
+	count(SWITCHED);
 }
 
 static void disturb_once(struct disturber *d)
@@ -288,7 +285,7 @@ static int flipper_thread(void *data)
 	prandom_seed_state(&rnd, seed + 2000);
 	while (!time_is_up()) {
 		targets_flip(one_in(&rnd, 2), one_in(&rnd, 2));
-		atomic_inc(&nr_flips);
+		count(FLIPS);
 		msleep(pick(&rnd, 100));
 	}
 	wait_for_stop();
@@ -350,11 +347,4 @@ void unregister_all(void)
 		complain(BAD_ERROR, "%d probes and %d return probes are left",
 			 atomic_read(&nr_in[0]), atomic_read(&nr_in[1]));
 	targets_flip(false, false);
-}
-
-void report_changes(void)
-{
-	pr_info("registered %d batches %d refused %d switched %d flips %d prey %u\n",
-		atomic_read(&nr_registered), atomic_read(&nr_batches), atomic_read(&nr_refused),
-		atomic_read(&nr_switched), atomic_read(&nr_flips), probes_in_prey());
 }

@@ -175,8 +175,8 @@ static int count_alone(struct kprobe **kps)
 	err = count_kind(kps, PLAIN) ?: count_kind(kps, POST);
 	WRITE_ONCE(callers[0].task, NULL);
 	/* Only hits while probes change are reported. */
-	callers[0].jumps = 0;
-	callers[0].traps = 0;
+	atomic_long_set(&counts[JUMPS], 0);
+	atomic_long_set(&counts[TRAPS], 0);
 	for (i = 0; i < nr_probes; i++) {
 		if (probes[i].kind == RETURN)
 			expect_returns(&probes[i]);

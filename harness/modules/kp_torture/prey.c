@@ -9,18 +9,16 @@
 
 #include "torture.h"
 
-#define PREY	"kp_victim"
+#define VICTIM	"kp_victim"
 
-static atomic_t nr_prey;
-
-static const struct target_function prey_function = { .name = PREY };
+static const struct target_function prey_function = { .name = VICTIM };
 static struct target prey = { .function = &prey_function };
 
 /* Change a probe that belongs to one disturber. */
 void disturb_prey(struct probe *probe, struct rnd_state *rnd)
 {
 	static const char * const symbols[] = {
-		PREY ":kp_victim_traced", PREY ":kp_victim_plain", "kp_victim_at_init",
+		VICTIM ":kp_victim_traced", VICTIM ":kp_victim_plain", "kp_victim_at_init",
 	};
 	int err;
 
@@ -37,11 +35,12 @@ void disturb_prey(struct probe *probe, struct rnd_state *rnd)
 	err = register_kprobe(&probe->rp.kp);
 	if (err && err != -ENOENT)
 		complain(BAD_ERROR, "%s: %d", probe->symbol, err);
-	if (err)
+	if (err) {
 		probe_was_refused(probe);
-	else
+	} else {
 		probe_came(probe);
-	atomic_add(!err, &nr_prey);
+		count(PREY);
+	}
 }
 
 /* --- its init function --- */
@@ -54,8 +53,6 @@ static int on_init(struct kprobe *kp, struct pt_regs *regs)
 	init_hits++;
 	return 0;
 }
-
-NOKPROBE_SYMBOL(on_init);
 
 static struct kprobe init_probe;
 
@@ -84,7 +81,7 @@ static int prey_event(struct notifier_block *nb, unsigned long event, void *data
 {
 	struct module *mod = data;
 
-	if (strcmp(mod->name, PREY))
+	if (strcmp(mod->name, VICTIM))
 		return NOTIFY_DONE;
 	if (event == MODULE_STATE_COMING)
 		prey_is_coming();
@@ -105,9 +102,4 @@ int watch_prey(void)
 void unwatch_prey(void)
 {
 	unregister_module_notifier(&prey_nb);
-}
-
-unsigned int probes_in_prey(void)
-{
-	return atomic_read(&nr_prey);
 }

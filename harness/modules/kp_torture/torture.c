@@ -51,36 +51,39 @@ static unsigned long deadline;
 static atomic_t nr_running;
 static struct dentry *file;
 
-/* --- errors --- */
+/* --- counts --- */
 
 #define MAX_COMPLAINTS	20
 
-static const char * const fault_names[NR_FAULTS] = {
-	"result", "lost", "late", "missed", "error", "text",
+static const char * const count_names[NR_COUNTS] = {
+	"bad result", "bad lost", "bad late", "bad missed", "bad error", "bad text",
+	"calls", "checks", "jumps", "traps", "returns",
+	"registered", "batches", "refused", "switched", "flips", "prey",
 };
 
-static atomic_t faults[NR_FAULTS], complaints;
+atomic_long_t counts[NR_COUNTS];
+static atomic_t complaints;
 
-void complain(enum fault fault, const char *fmt, ...)
+void complain(enum count fault, const char *fmt, ...)
 {
 	struct va_format vaf = { .fmt = fmt };
 	va_list args;
 
-	atomic_inc(&faults[fault]);
+	count(fault);
 	if (atomic_inc_return(&complaints) > MAX_COMPLAINTS)
 		return;
 	va_start(args, fmt);
 	vaf.va = &args;
-	pr_err("%s: %pV\n", fault_names[fault], &vaf);
+	pr_err("%s: %pV\n", count_names[fault], &vaf);
 	va_end(args);
 }
 
-static void report_faults(void)
+static void report_counts(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_FAULTS; i++)
-		pr_info("bad %s %d\n", fault_names[i], atomic_read(&faults[i]));
+	for (i = 0; i < NR_COUNTS; i++)
+		pr_info("%s %ld\n", count_names[i], atomic_long_read(&counts[i]));
 }
 
 /* --- threads --- */
@@ -236,9 +239,7 @@ static void __exit kp_torture_exit(void)
 	debugfs_remove(file);
 	stop_and_remove();
 	check_texts();
-	report_callers();
-	report_changes();
-	report_faults();
+	report_counts();
 	free_all();
 }
 

@@ -103,7 +103,7 @@ struct snapshot {
 	struct tally tally;
 };
 
-/* Counters need no lock: only the task itself counts its hits. */
+/* Tallies need no lock: only the task itself counts its hits. */
 struct caller {
 	struct task_struct *task;
 	struct rnd_state rnd;
@@ -112,15 +112,19 @@ struct caller {
 	struct tally *tallies;		/* of its hits, in the order of probes[] */
 	struct version all;		/* these two from before the call */
 	struct snapshot before[MAX_PROBES];
-	unsigned long calls, checks, jumps, traps, returns;
+	unsigned long calls;
 };
 
 /* --- torture.c --- */
 
-enum fault {
-	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT, NR_FAULTS
+/* What is counted and reported at the end. */
+enum count {
+	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT,
+	CALLS, CHECKS, JUMPS, TRAPS, RETURNS,
+	REGISTERED, BATCHES, REFUSED, SWITCHED, FLIPS, PREY, NR_COUNTS
 };
 
+extern atomic_long_t counts[NR_COUNTS];
 extern bool dense;
 extern ulong seed;
 extern struct version all;
@@ -129,12 +133,17 @@ extern struct target *targets;
 extern struct probe *probes;
 
 __printf(2, 3)
-void complain(enum fault fault, const char *fmt, ...);
+void complain(enum count fault, const char *fmt, ...);
 
 int run_thread(struct task_struct **where, struct task_struct *task);
 void stop_thread(struct task_struct **task);
 bool time_is_up(void);
 void wait_for_stop(void);
+
+static __always_inline void count(enum count what)
+{
+	atomic_long_inc(&counts[what]);
+}
 
 static inline unsigned int max_spots(void)
 {
@@ -170,7 +179,6 @@ struct tally tally_since(const struct caller *caller, const struct target *targe
 void call_target(struct caller *caller, struct target *target, unsigned long n);
 int start_callers(void);
 void stop_callers(void);
-void report_callers(void);
 
 /* --- changes.c --- */
 
@@ -190,13 +198,11 @@ void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns);
 int start_disturbers(void);
 void stop_disturbers(void);
 void unregister_all(void);
-void report_changes(void);
 
 /* --- prey.c --- */
 
 void disturb_prey(struct probe *probe, struct rnd_state *rnd);
 int watch_prey(void);
 void unwatch_prey(void);
-unsigned int probes_in_prey(void);
 
 #endif
