@@ -28,7 +28,7 @@ EXCEPTIONS = {
     "harness/modules/kp_bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     "harness/modules/ten.h": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # The macros make two hundred functions from ten shapes.
-    "harness/modules/kp_torture/many.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
+    "harness/modules/kp_torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
     # The macro makes the same test for functions of all types.
     "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
     # The macro makes one row for each way to interrupt a hit.

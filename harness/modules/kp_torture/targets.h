@@ -15,18 +15,13 @@ struct target_function {
 	bool shared;		/* others in the table call it, too, with any argument */
 };
 
-/* many.c */
-extern const struct target_function many_functions[];
-extern const unsigned int nr_many_functions;
+extern const struct target_function many_functions[], dense_functions[];
+extern const unsigned int nr_many_functions, nr_dense_functions;
 
-/* Let the functions of many.c take other paths, with the same results. */
+/* Let some of the many functions take other paths, with the same results. */
 void targets_flip(bool key, bool call);
 
-/* dense.c */
-extern const struct target_function dense_functions[];
-extern const unsigned int nr_dense_functions;
-
-/* Called by the others there. The first one may sleep. */
+/* Called by the others. The first one may sleep. */
 unsigned long kp_target_sleeper(unsigned long n);
 unsigned long kp_target_leaf(unsigned long n, unsigned long *mem);
 

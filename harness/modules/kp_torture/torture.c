@@ -3,11 +3,10 @@
  * Probes of all kinds change while every CPU calls the functions they are in, alone and in
  * batches, at one address, side by side, and in a module that is loaded and unloaded.
  *
- * There are two sets of functions. Those of many.c are many, and have few probes each. Those
- * of dense.c are few, and have probes at each instruction, so that many jumps are in the way
- * of each other. First each probe is tried with every input, without any other change, to
- * count its hits in a call. Then, for a number of seconds, callers call the functions, and
- * disturbers change probes. These errors are counted:
+ * There are two sets of functions. Many have few probes each. A few have probes at each
+ * instruction, so that many jumps are in the way of each other. First each probe is tried with
+ * every input, without any other change, to count its hits in a call. Then, for a number of
+ * seconds, callers call the functions, and disturbers change probes. These errors are counted:
  *
  *	result	a function returned another result than without probes, or a return
  *		handler saw another value, or another call's data
@@ -37,7 +36,7 @@
 
 bool dense;
 module_param(dense, bool, 0444);
-MODULE_PARM_DESC(dense, "use the functions of dense.c");
+MODULE_PARM_DESC(dense, "use few functions, and probe each instruction");
 ulong seed = 1;
 module_param(seed, ulong, 0444);
 static uint seconds = 20;

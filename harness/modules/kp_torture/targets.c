@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many functions that kp_torture probes: ten shapes, and of each shape ten functions that
- * ftrace can trace and ten that it cannot, which differ by a constant.
+ * The functions that kp_torture probes. The many ones: ten shapes, and of each shape ten functions
+ * that ftrace can trace and ten that it cannot, which differ by a constant. The few ones that it
+ * probes at each instruction: some of those, and assembly code with instructions that compilers
+ * emit rarely in dense_x86_64.S.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -14,19 +16,19 @@
 
 static DEFINE_STATIC_KEY_FALSE(flipped);
 
-static noinline notrace unsigned long triple(unsigned long n)
+noinline notrace unsigned long kp_target_leaf(unsigned long n, unsigned long *mem)
 {
 	barrier();
 	return 3 * n;
 }
 
-static noinline unsigned long triple_otherwise(unsigned long n)
+static noinline unsigned long triple_otherwise(unsigned long n, unsigned long *mem)
 {
 	barrier();
 	return (n << 1) + n;
 }
 
-DEFINE_STATIC_CALL(kp_torture_triple, triple);
+DEFINE_STATIC_CALL(kp_torture_triple, kp_target_leaf);
 
 void targets_flip(bool key, bool call)
 {
@@ -34,7 +36,7 @@ void targets_flip(bool key, bool call)
 		static_branch_enable(&flipped);
 	else
 		static_branch_disable(&flipped);
-	static_call_update(kp_torture_triple, call ? triple_otherwise : triple);
+	static_call_update(kp_torture_triple, call ? triple_otherwise : kp_target_leaf);
 }
 
 /* --- shapes; @k is a constant, @self the function itself --- */
@@ -60,11 +62,11 @@ static __always_inline unsigned long loop(unsigned long n, unsigned long *mem, u
 static __always_inline unsigned long calls(unsigned long n, unsigned long *mem, unsigned long k,
 					   target_fn self)
 {
-	unsigned long sum = triple(n + k);
+	unsigned long sum = kp_target_leaf(n + k, mem);
 
 	if (k % 3)
-		sum -= triple_otherwise(sum ^ n);
-	return sum + (n < k % 8 ? triple(k) : 1);
+		sum -= triple_otherwise(sum ^ n, mem);
+	return sum + (n < k % 8 ? kp_target_leaf(k, mem) : 1);
 }
 
 static __always_inline unsigned long branch(unsigned long n, unsigned long *mem, unsigned long k,
@@ -89,12 +91,12 @@ static __always_inline unsigned long choose(unsigned long n, unsigned long *mem,
 {
 	switch (n) {
 	case 0:
-		return triple(k);
+		return kp_target_leaf(k, mem);
 	case 1:
 		WRITE_ONCE(*mem, k);
 		return READ_ONCE(*mem) + 1;
 	case 3:
-		return triple(n) ^ k;
+		return kp_target_leaf(n, mem) ^ k;
 	case 4:
 		WRITE_ONCE(*mem, n);
 		break;
@@ -121,7 +123,7 @@ static __always_inline unsigned long key(unsigned long n, unsigned long *mem, un
 	unsigned long x = n + k;
 
 	if (static_branch_unlikely(&flipped))
-		x = triple(x);
+		x = kp_target_leaf(x, mem);
 	else
 		x += 2 * x;
 	barrier();
@@ -131,9 +133,9 @@ static __always_inline unsigned long key(unsigned long n, unsigned long *mem, un
 static __always_inline unsigned long static_calls(unsigned long n, unsigned long *mem,
 						  unsigned long k, target_fn self)
 {
-	unsigned long x = static_call(kp_torture_triple)(n);
+	unsigned long x = static_call(kp_torture_triple)(n, mem);
 
-	return k % 2 ? x - static_call(kp_torture_triple)(x + k) : x + k;
+	return k % 2 ? x - static_call(kp_torture_triple)(x + k, mem) : x + k;
 }
 
 static __always_inline unsigned long recursive(unsigned long n, unsigned long *mem,
@@ -165,6 +167,11 @@ static __always_inline unsigned long sleeper(unsigned long n, unsigned long *mem
 	return n + k;
 }
 
+noinline notrace unsigned long kp_target_sleeper(unsigned long n)
+{
+	return sleeper(n, NULL, 1, NULL);
+}
+
 #define TWENTY(each, shape)	\
 	TEN(each, 1, shape, noinline) TEN(each, 2, shape, noinline notrace)
 
@@ -180,7 +187,7 @@ static attributes unsigned long kp_##shape##_##k(unsigned long n, unsigned long 
 	return shape(n, mem, k, kp_##shape##_##k);					\
 }
 
-#define LIST_TARGET(k, shape, attributes)	{ #shape "_" #k, kp_##shape##_##k },
+#define LIST_TARGET(k, shape, ...)	{ #shape "_" #k, kp_##shape##_##k },
 
 ALL_TARGETS(DEFINE_TARGET)
 
@@ -189,3 +196,28 @@ const struct target_function many_functions[] = {
 };
 
 const unsigned int nr_many_functions = ARRAY_SIZE(many_functions);
+
+#define ASSEMBLY(name)	{ #name, kp_target_##name }
+
+const struct target_function dense_functions[] = {
+	LIST_TARGET(24, loop)
+	LIST_TARGET(20, calls)
+	LIST_TARGET(25, branch)
+	LIST_TARGET(20, choose)
+	LIST_TARGET(20, recursive)
+	LIST_TARGET(21, sleeper)
+	{ "leaf", kp_target_leaf, .shared = true },
+#ifdef CONFIG_X86_64
+	ASSEMBLY(short),
+	ASSEMBLY(branch),
+	ASSEMBLY(callback),
+	ASSEMBLY(load),
+	ASSEMBLY(store),
+	ASSEMBLY(flags),
+	ASSEMBLY(returns),
+	ASSEMBLY(tail),
+	ASSEMBLY(stack),
+#endif
+};
+
+const unsigned int nr_dense_functions = ARRAY_SIZE(dense_functions);
