@@ -52,8 +52,7 @@ static struct caller *handler_begins(struct probe *probe, const char *which)
 	return NULL;
 }
 
-static __always_inline struct tally *tally_of(const struct caller *caller,
-					      const struct probe *probe)
+static __always_inline struct tally *tally_of(struct caller *caller, const struct probe *probe)
 {
 	return &caller->tallies[probe - probes];
 }
@@ -151,8 +150,7 @@ void call_target(struct caller *caller, struct target *target, unsigned long n)
 }
 
 /* Return the hits of probe number @i of @target in the call before. */
-struct tally tally_since(const struct caller *caller, const struct target *target,
-			 unsigned int i)
+struct tally tally_since(struct caller *caller, const struct target *target, unsigned int i)
 {
 	const struct tally *now = tally_of(caller, &target->probes[i]);
 	const struct tally *before = &caller->before[i].tally;

@@ -196,6 +196,7 @@ const struct target_function many_functions[] = {
 };
 
 const unsigned int nr_many_functions = ARRAY_SIZE(many_functions);
+static_assert(ARRAY_SIZE(many_functions) <= MAX_TARGETS);
 
 #define ASSEMBLY(name)	{ #name, kp_target_##name }
 
@@ -208,15 +209,8 @@ const struct target_function dense_functions[] = {
 	LIST_TARGET(21, sleeper)
 	{ "leaf", kp_target_leaf, .shared = true },
 #ifdef CONFIG_X86_64
-	ASSEMBLY(short),
-	ASSEMBLY(branch),
-	ASSEMBLY(callback),
-	ASSEMBLY(load),
-	ASSEMBLY(store),
-	ASSEMBLY(flags),
-	ASSEMBLY(returns),
-	ASSEMBLY(tail),
-	ASSEMBLY(stack),
+	ASSEMBLY(short), ASSEMBLY(branch), ASSEMBLY(callback), ASSEMBLY(load), ASSEMBLY(store),
+	ASSEMBLY(flags), ASSEMBLY(returns), ASSEMBLY(tail), ASSEMBLY(stack),
 #endif
 };
 

@@ -28,9 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include "torture.h"
 
@@ -43,8 +41,8 @@ static uint seconds = 20;
 module_param(seconds, uint, 0444);
 
 unsigned int nr_targets, nr_probes;
-struct target *targets;
-struct probe *probes;
+struct target targets[MAX_TARGETS];
+struct probe probes[ALL_PROBES];
 
 static unsigned long deadline;
 static atomic_t nr_running;
@@ -128,29 +126,22 @@ MODULE_PARM_DESC(running, "threads that have not ended");
 
 /* Version of the debugfs file "enabled", which applies to all probes. */
 struct version all = { .on = true };
-static DEFINE_MUTEX(all_lock);
 
 static int enabled_set(const char *text, const struct kernel_param *param)
 {
-	bool moving = !strncmp(text, "moving", 6);
-	int err = 0;
-	bool on;
+	bool on, moving = !strncmp(text, "moving", 6);
 
-	guard(mutex)(&all_lock);
-	if (moving == all.count % 2)
+	if (moving == all.count % 2 || (!moving && kstrtobool(text, &on)))
 		return -EINVAL;
 	if (moving)
 		change_begin(&all);
 	else
-		err = kstrtobool(text, &on);
-	if (!err && !moving)
 		change_end(&all, on);
-	return err;
+	return 0;
 }
 
 module_param_call(enabled, enabled_set, NULL, NULL, 0200);
 
-#ifdef CONFIG_X86_64
 /* Store to pages of the reader that may not be present yet. */
 static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
 {
@@ -159,49 +150,16 @@ static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff
 	for (done = 0; done + sizeof(long) <= count; done += PAGE_SIZE) {
 		if (!access_ok(buf + done, sizeof(long)))
 			return -EFAULT;
-		if (kp_target_store(0, (unsigned long __force *)(buf + done)))
+		if (IS_ENABLED(CONFIG_X86_64) &&
+		    kp_target_store(0, (unsigned long __force *)(buf + done)))
 			complain(BAD_RESULT, "store to user memory failed");
 	}
 	return count;
 }
-#else
-static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
-{
-	return 0;
-}
-#endif
 
 static const struct file_operations user_fops = { .owner = THIS_MODULE, .read = user_read };
 
 /* --- beginning and end --- */
-
-static void free_all(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++)
-		kvfree(callers[i].tallies);
-	vfree(probes);
-	vfree(targets);
-}
-
-static int alloc_all(void)
-{
-	unsigned int i, max_probes;
-
-	nr_targets = dense ? nr_dense_functions : nr_many_functions;
-	max_probes = nr_targets * (2 * max_spots() + NR_RETURNS + NR_MORE);
-	targets = vcalloc(nr_targets, sizeof(*targets));
-	probes = vcalloc(max_probes, sizeof(*probes));
-	if (!targets || !probes)
-		return -ENOMEM;
-	for (i = 0; i < MAX_CALLERS; i++) {
-		callers[i].tallies = kvcalloc(max_probes, sizeof(struct tally), GFP_KERNEL);
-		if (!callers[i].tallies)
-			return -ENOMEM;
-	}
-	return 0;
-}
 
 static void stop_and_remove(void)
 {
@@ -214,22 +172,20 @@ static void stop_and_remove(void)
 
 static int __init kp_torture_init(void)
 {
-	int err = alloc_all() ?: prepare_targets() ?: watch_prey();
+	int err;
 
+	nr_targets = dense ? nr_dense_functions : nr_many_functions;
+	err = prepare_targets() ?: watch_prey();
 	if (err)
-		goto free;
+		return err;
 	pr_info("%u functions, %u probes, seed %lu, %u seconds\n", nr_targets, nr_probes, seed,
 		seconds);
 	deadline = jiffies + seconds * HZ;
 	err = start_callers() ?: start_disturbers();
-	if (err) {
+	if (err)
 		stop_and_remove();
-		goto free;
-	}
-	file = debugfs_create_file("kp_torture", 0400, NULL, NULL, &user_fops);
-	return 0;
-free:
-	free_all();
+	else
+		file = debugfs_create_file("kp_torture", 0400, NULL, NULL, &user_fops);
 	return err;
 }
 
@@ -239,7 +195,6 @@ static void __exit kp_torture_exit(void)
 	stop_and_remove();
 	check_texts();
 	report_counts();
-	free_all();
 }
 
 module_init(kp_torture_init);

@@ -17,6 +17,8 @@
 #define NR_RETURNS	3	/* return probes of one function */
 #define NR_MORE		6	/* at one address of each function, unless probes are dense */
 #define MAX_PROBES	(2 * MAX_SPOTS + NR_RETURNS)
+/* Those of many functions, which are more than those that are dense. */
+#define ALL_PROBES	(MAX_TARGETS * (2 * FEW_SPOTS + NR_RETURNS + NR_MORE))
 #define MAX_TEXT	512
 
 /* --- versions --- */
@@ -109,7 +111,7 @@ struct caller {
 	struct rnd_state rnd;
 	unsigned long mem[4];
 	struct target *target;		/* which it calls */
-	struct tally *tallies;		/* of its hits, in the order of probes[] */
+	struct tally tallies[ALL_PROBES];	/* of its hits, in the order of probes[] */
 	struct version all;		/* these two from before the call */
 	struct snapshot before[MAX_PROBES];
 	unsigned long calls;
@@ -129,8 +131,8 @@ extern bool dense;
 extern ulong seed;
 extern struct version all;
 extern unsigned int nr_targets, nr_probes;
-extern struct target *targets;
-extern struct probe *probes;
+extern struct target targets[MAX_TARGETS];
+extern struct probe probes[ALL_PROBES];
 
 __printf(2, 3)
 void complain(enum count fault, const char *fmt, ...);
@@ -174,8 +176,7 @@ void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int on_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 
-struct tally tally_since(const struct caller *caller, const struct target *target,
-			 unsigned int i);
+struct tally tally_since(struct caller *caller, const struct target *target, unsigned int i);
 void call_target(struct caller *caller, struct target *target, unsigned long n);
 int start_callers(void);
 void stop_callers(void);
