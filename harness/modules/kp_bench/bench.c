@@ -14,7 +14,6 @@
 #include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include "../jump.h"
 #include "../ten.h"
@@ -30,8 +29,8 @@ static struct kprobe *crowd_list[TOGETHER];
 static struct kretprobe return_probe;
 
 /* Sorted by address; the first @nr_many are registered. */
-static struct kprobe *many;
-static struct kprobe **many_list;
+static struct kprobe many[MANY];
+static struct kprobe *many_list[MANY];
 static unsigned int nr_many;
 static const char *many_what = "";
 static ktime_t many_since;
@@ -88,11 +87,9 @@ void result(const char *name, u64 value)
 }
 
 /* Report a failure: the measurement of this name has no result. */
-static int tell_failure(const char *name, int err)
+static void tell_failure(const char *name, int err)
 {
 	pr_info("%s failed %d\n", name, err);
-
-	return err;
 }
 
 /* -- one hit -- */
@@ -328,17 +325,6 @@ static kprobe_opcode_t *each_addr(unsigned int n)
 	return (kprobe_opcode_t *)(kp_bench_each_first + n * EACH_STRIDE);
 }
 
-static int alloc_many(void)
-{
-	if (many)
-		return 0;
-
-	many = vzalloc(array_size(MANY, sizeof(*many)));
-	many_list = vzalloc(array_size(MANY, sizeof(*many_list)));
-
-	return many && many_list ? 0 : -ENOMEM;
-}
-
 static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
 	set_probe(&many[i], addr, NULL, NULL);
@@ -361,8 +347,6 @@ static void register_many(const char *what, unsigned int nr,
 	u64 cost;
 	int err;
 
-	if (alloc_many())
-		return;
 	for (i = 0; i < nr; i++)
 		many_set(i, addr_of(i));
 
@@ -459,10 +443,11 @@ static void run_in_turn(unsigned int unused)
 	unsigned int cpu;
 	int err;
 
-	memset(&return_probe, 0, sizeof(return_probe));
-	return_probe.kp.symbol_name = "kp_bench:traced";
-	return_probe.handler = on_return;
-	return_probe.maxactive = 1;
+	return_probe = (struct kretprobe){
+		.kp.symbol_name = "kp_bench:traced",
+		.handler = on_return,
+		.maxactive = 1,
+	};
 	err = register_kretprobe(&return_probe);
 	if (err) {
 		tell_failure("lost", err);
@@ -557,17 +542,9 @@ static void run_sites(unsigned int unused)
 		run_unregister(0);
 }
 
-static struct kretprobe *returns;
-static struct kretprobe **returns_list;
+static struct kretprobe returns[EACH_FUNCTIONS];
+static struct kretprobe *returns_list[EACH_FUNCTIONS];
 static unsigned int nr_returns;
-
-static int alloc_returns(void)
-{
-	returns = vzalloc(array_size(EACH_FUNCTIONS, sizeof(*returns)));
-	returns_list = vzalloc(array_size(EACH_FUNCTIONS, sizeof(*returns_list)));
-
-	return returns && returns_list ? 0 : -ENOMEM;
-}
 
 static void register_returns(unsigned int nr)
 {
@@ -576,9 +553,7 @@ static void register_returns(unsigned int nr)
 	int err;
 
 	for (i = 0; i < nr; i++) {
-		memset(&returns[i], 0, sizeof(returns[i]));
-		returns[i].kp.addr = each_addr(i);
-		returns[i].handler = on_return;
+		returns[i] = (struct kretprobe){ .kp.addr = each_addr(i), .handler = on_return };
 		returns_list[i] = &returns[i];
 	}
 	cost = cycles();
@@ -681,17 +656,13 @@ static int __init kp_bench_init(void)
 {
 	on_each_cpu(start_counter, NULL, 1);
 
-	return alloc_returns();
+	return 0;
 }
 
 static void __exit kp_bench_exit(void)
 {
 	if (nr_many)
 		unregister_kprobes(many_list, nr_many);
-	vfree(many_list);
-	vfree(many);
-	vfree(returns_list);
-	vfree(returns);
 }
 
 module_init(kp_bench_init);
