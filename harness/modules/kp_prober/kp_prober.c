@@ -3,20 +3,20 @@
  * register_kprobe() and the like for shell scripts: commands are written to the
  * parameter "command"; the write fails with the error that the function returned.
  *
- *	add NAME SYMBOL[+OFFSET] [post|off|ret]
+ *	add NAME SYMBOL[+OFFSET]|ADDRESS [post|off|ret]
  *	addr NAME ADDRESS	(only whether there can be a probe: it is removed at once)
  *	del NAME
  *	enable NAME
  *	disable NAME
  *
  * The parameter "state" lists the name and the hits of each probe, and the number of
- * calls of its post_handler, or of returns of the probed function.
+ * calls of its post_handler, or of returns of the probed function. Reads and writes of a
+ * module's parameters exclude each other.
  */
 #include <linux/kprobes.h>
 #include <linux/kstrtox.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -32,7 +32,6 @@ struct probe {
 };
 
 static LIST_HEAD(probes);
-static DEFINE_MUTEX(probes_lock);
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -70,18 +69,16 @@ static struct probe *find_probe(const char *name)
 	return NULL;
 }
 
-static int place_probe(struct probe *p, char *where)
+static void place_probe(struct probe *p, const char *where)
 {
-	char *offset = strchr(where, '+');
+	unsigned long addr;
 
-	if (offset) {
-		*offset++ = '\0';
-		if (kstrtouint(offset, 0, &p->rp.kp.offset))
-			return -ERANGE;
+	if (!kstrtoul(where, 0, &addr)) {
+		p->rp.kp.addr = (kprobe_opcode_t *)addr;
+		return;
 	}
-	strscpy(p->symbol, where, sizeof(p->symbol));
+	sscanf(where, "%63[^+]+%i", p->symbol, &p->rp.kp.offset);
 	p->rp.kp.symbol_name = p->symbol;
-	return 0;
 }
 
 static int register_probe(struct probe *p)
@@ -95,7 +92,7 @@ static int register_probe(struct probe *p)
 	return register_kprobe(&p->rp.kp);
 }
 
-static int add_probe(const char *name, char *where, const char *kind)
+static int add_probe(const char *name, const char *where, const char *kind)
 {
 	struct probe *p __free(kfree) = kzalloc(sizeof(*p), GFP_KERNEL);
 	int err;
@@ -104,10 +101,7 @@ static int add_probe(const char *name, char *where, const char *kind)
 		return -ENOMEM;
 	if (find_probe(name))
 		return -EEXIST;
-	err = place_probe(p, where);
-	if (err)
-		return err;
-
+	place_probe(p, where);
 	strscpy(p->name, name, sizeof(p->name));
 	p->is_return = !strcmp(kind, "ret");
 	p->rp.kp.post_handler = strcmp(kind, "post") ? NULL : on_post;
@@ -117,21 +111,6 @@ static int add_probe(const char *name, char *where, const char *kind)
 		return err;
 	list_add_tail(&no_free_ptr(p)->list, &probes);
 	return 0;
-}
-
-static int try_address(const char *where)
-{
-	struct kprobe kp = { .pre_handler = on_pre };
-	unsigned long addr;
-	int err;
-
-	if (kstrtoul(where, 0, &addr))
-		return -ERANGE;
-	kp.addr = (kprobe_opcode_t *)addr;
-	err = register_kprobe(&kp);
-	if (!err)
-		unregister_kprobe(&kp);
-	return err;
 }
 
 static void del_probe(struct probe *p)
@@ -167,11 +146,10 @@ static int command_set(const char *text, const struct kernel_param *param)
 	if (sscanf(text, "%15s %31s %63s %15s", verb, name, where, kind) < 2)
 		return -EBADRQC;
 
-	guard(mutex)(&probes_lock);
 	if (!strcmp(verb, "add"))
 		return add_probe(name, where, kind);
 	if (!strcmp(verb, "addr"))
-		return try_address(where);
+		return add_probe(name, where, kind) ?: change_probe("del", name);
 	return change_probe(verb, name);
 }
 
@@ -182,7 +160,6 @@ static int state_get(char *buf, const struct kernel_param *param)
 	struct probe *p;
 	int len = 0;
 
-	guard(mutex)(&probes_lock);
 	list_for_each_entry(p, &probes, list)
 		len += scnprintf(buf + len, PAGE_SIZE - len, "%s %d %d\n", p->name,
 				 atomic_read(&p->before), atomic_read(&p->after));
