@@ -6,7 +6,7 @@
 insmod /lib/kp/kp_kgdb.ko || exit 1
 
 KGDB=/sys/module/kp_kgdb/parameters
-entry()		{ sed -n "s/$1 //p" $SHARED/entries; }
+entry()		{ sed -n "s/$1 //p" $SHARED/results; }
 plus()		{ printf '%#x' $(($1 + $2)); }
 type()		{ echo "$1" >$KGDB/type; }
 screen()	{ cat $KGDB/screen; }

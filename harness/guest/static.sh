@@ -18,7 +18,7 @@ trampoline=$(symbol __SCT__kp_shared_callee)
 [ -z "$trampoline" ] ||
 	check "call: its trampoline is refused" fails_with "Invalid arg" prober addr x "$trampoline"
 
-set_both()	{ state=$1 && echo "$1" >$SHARED/key && echo "$1" >$SHARED/callee; }
+set_both()	{ state=$1 && echo "$1" >$SHARED/changed; }
 results()	{ returns key $((300003 + state * 100)) && returns call $((400004 + state * 100)); }
 called()	{ counted 5 calls 5 && results; }
 called_often()	{ calls 50 && results; }

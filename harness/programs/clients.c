@@ -78,7 +78,7 @@ static long long number(const char *path, const char *word, int base)
 
 static uint64_t symbol(const char *name)
 {
-	return number(SHARED "entries", name, 16);
+	return number(SHARED "results", name, 16);
 }
 
 static bool listed(const char *name)

@@ -58,12 +58,7 @@ static int enter_set(const char *text, const struct kernel_param *param)
 
 module_param_call(enter, enter_set, NULL, NULL, 0200);
 
-static int screen_get(char *buf, const struct kernel_param *param)
-{
-	return scnprintf(buf, PAGE_SIZE, "%s\n", screen);
-}
-
-module_param_call(screen, NULL, screen_get, NULL, 0400);
+module_param_string(screen, screen, sizeof(screen), 0400);
 
 static int __init kp_kgdb_init(void)
 {

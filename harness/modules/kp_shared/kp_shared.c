@@ -3,7 +3,8 @@
  * Functions whose text is also changed by others than kprobes: ftrace, error injection, a
  * static key, a static call. Only writing to the parameter "call" calls them, each as
  * often as it says, so that each hit can be accounted for. The parameter "results" has
- * the results of the last calls.
+ * the results of the last calls, and the addresses of the functions. Reads and writes of a
+ * module's parameters exclude each other.
  */
 #include <linux/cleanup.h>
 #include <linux/error-injection.h>
@@ -11,11 +12,9 @@
 #include <linux/jhash.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/static_call.h>
 
 static DEFINE_STATIC_KEY_FALSE(key);
-static DEFINE_MUTEX(lock);
 
 static noinline int kp_shared_traced(int n)
 {
@@ -93,7 +92,6 @@ static int call_set(const char *text, const struct kernel_param *param)
 	unsigned int i, j, n;
 	int err = kstrtouint(text, 0, &n);
 
-	guard(mutex)(&lock);
 	for (i = 0; !err && i < n; i++) {
 		for (j = 0; j < ARRAY_SIZE(functions); j++) {
 			int (*function)(int n) = READ_ONCE(functions[j].function);
@@ -128,57 +126,32 @@ static int results_get(char *buf, const struct kernel_param *param)
 {
 	int i, len = 0;
 
-	guard(mutex)(&lock);
 	for (i = 0; i < ARRAY_SIZE(functions); i++)
-		len += scnprintf(buf + len, PAGE_SIZE - len, "%s %d\n", functions[i].name,
-				 functions[i].result);
+		len += scnprintf(buf + len, PAGE_SIZE - len, "%s %d\nkp_shared_%s %#lx\n",
+				 functions[i].name, functions[i].result, functions[i].name,
+				 (unsigned long)functions[i].function);
 	return len;
 }
 
 module_param_call(results, NULL, results_get, NULL, 0400);
 
-static int entries_get(char *buf, const struct kernel_param *param)
-{
-	int i, len = 0;
-
-	for (i = 0; i < ARRAY_SIZE(functions); i++)
-		len += scnprintf(buf + len, PAGE_SIZE - len, "kp_shared_%s %#lx\n",
-				 functions[i].name, (unsigned long)functions[i].function);
-	return len;
-}
-
-module_param_call(entries, NULL, entries_get, NULL, 0400);
-MODULE_PARM_DESC(entries, "where they are");
-
-static int key_set(const char *text, const struct kernel_param *param)
+static int changed_set(const char *text, const struct kernel_param *param)
 {
 	bool on;
 	int err = kstrtobool(text, &on);
 
-	if (!err && on)
+	if (err)
+		return err;
+	if (on)
 		static_branch_enable(&key);
-	else if (!err)
+	else
 		static_branch_disable(&key);
-	return err;
+	static_call_update(kp_shared_callee, on ? add_hundred : add_nothing);
+	return 0;
 }
 
-module_param_call(key, key_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(key, "whether the static key is on");
-
-static int callee_set(const char *text, const struct kernel_param *param)
-{
-	bool hundred;
-	int err = kstrtobool(text, &hundred);
-
-	if (!err && hundred)
-		static_call_update(kp_shared_callee, add_hundred);
-	else if (!err)
-		static_call_update(kp_shared_callee, add_nothing);
-	return err;
-}
-
-module_param_call(callee, callee_set, NULL, NULL, 0200);
-MODULE_PARM_DESC(callee, "whether the static call is to the function that adds 100");
+module_param_call(changed, changed_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(changed, "is the static key on, and the static call to what adds 100?");
 
 /* List the addresses of the instructions that the static key and the static call rewrite. */
 static int sites_get(char *buf, const struct kernel_param *param)
