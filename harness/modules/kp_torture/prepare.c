@@ -5,7 +5,6 @@
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/vmalloc.h>
 
 #include "torture.h"
 
@@ -122,7 +121,9 @@ static void count_all(enum kind kind, bool flipped)
 	targets_flip(false, false);
 }
 
-static unsigned int list_probes(struct kprobe **kps, enum kind kind, enum state state)
+static struct kprobe *kps[ALL_PROBES];
+
+static unsigned int list_probes(enum kind kind, enum state state)
 {
 	unsigned int i, nr = 0;
 
@@ -134,15 +135,15 @@ static unsigned int list_probes(struct kprobe **kps, enum kind kind, enum state 
 }
 
 /* In one batch: on some architectures each single change stops the machine, which is slow. */
-static int count_kind(struct kprobe **kps, enum kind kind)
+static int count_kind(enum kind kind)
 {
 	unsigned int nr;
 	int err;
 
 	/* Those that tell whether an address can be probed are still registered. */
 	if (kind == PLAIN)
-		unregister_batch(kps, list_probes(kps, kind, IN), false);
-	nr = list_probes(kps, kind, OUT);
+		unregister_batch(kps, list_probes(kind, IN), false);
+	nr = list_probes(kind, OUT);
 	err = register_batch(kps, nr, false, NULL);
 	if (err)
 		return err;
@@ -166,13 +167,13 @@ static void expect_returns(struct probe *probe)
 	}
 }
 
-static int count_alone(struct kprobe **kps)
+static int count_alone(void)
 {
 	unsigned int i;
 	int err;
 
 	WRITE_ONCE(callers[0].task, current);
-	err = count_kind(kps, PLAIN) ?: count_kind(kps, POST);
+	err = count_kind(PLAIN) ?: count_kind(POST);
 	WRITE_ONCE(callers[0].task, NULL);
 	/* Only hits while probes change are reported. */
 	atomic_long_set(&counts[JUMPS], 0);
@@ -187,14 +188,10 @@ static int count_alone(struct kprobe **kps)
 int prepare_targets(void)
 {
 	const struct target_function *functions = dense ? dense_functions : many_functions;
-	struct kprobe **kps = vcalloc(nr_targets * (max_spots() + NR_MORE), sizeof(*kps));
 	struct rnd_state rnd;
 	unsigned long n;
 	unsigned int i;
-	int err;
 
-	if (!kps)
-		return -ENOMEM;
 	prandom_seed_state(&rnd, seed);
 	for (i = 0; i < nr_targets; i++) {
 		struct target *target = &targets[i];
@@ -204,9 +201,7 @@ int prepare_targets(void)
 			target->results[n] = target->function->fn(n, callers[0].mem);
 		find_spots(target, &rnd);
 	}
-	err = count_alone(kps);
-	vfree(kps);
-	return err;
+	return count_alone();
 }
 
 /* --- the end --- */

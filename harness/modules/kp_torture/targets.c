@@ -41,14 +41,16 @@ void targets_flip(bool key, bool call)
 
 /* --- shapes; @k is a constant, @self the function itself --- */
 
-static __always_inline unsigned long leaf(unsigned long n, unsigned long *mem, unsigned long k,
-					  target_fn self)
+#define SHAPE(name)								\
+static __always_inline unsigned long name(unsigned long n, unsigned long *mem,	\
+					  unsigned long k, target_fn self)
+
+SHAPE(leaf)
 {
 	return n * k + (k << 3);
 }
 
-static __always_inline unsigned long loop(unsigned long n, unsigned long *mem, unsigned long k,
-					  target_fn self)
+SHAPE(loop)
 {
 	unsigned long i, crc = n ^ k;
 
@@ -59,8 +61,7 @@ static __always_inline unsigned long loop(unsigned long n, unsigned long *mem, u
 	return crc;
 }
 
-static __always_inline unsigned long calls(unsigned long n, unsigned long *mem, unsigned long k,
-					   target_fn self)
+SHAPE(calls)
 {
 	unsigned long sum = kp_target_leaf(n + k, mem);
 
@@ -69,8 +70,7 @@ static __always_inline unsigned long calls(unsigned long n, unsigned long *mem, 
 	return sum + (n < k % 8 ? kp_target_leaf(k, mem) : 1);
 }
 
-static __always_inline unsigned long branch(unsigned long n, unsigned long *mem, unsigned long k,
-					    target_fn self)
+SHAPE(branch)
 {
 	unsigned long x = k;
 
@@ -86,8 +86,7 @@ static __always_inline unsigned long branch(unsigned long n, unsigned long *mem,
 	return x << (n & 3);
 }
 
-static __always_inline unsigned long choose(unsigned long n, unsigned long *mem, unsigned long k,
-					    target_fn self)
+SHAPE(choose)
 {
 	switch (n) {
 	case 0:
@@ -106,8 +105,7 @@ static __always_inline unsigned long choose(unsigned long n, unsigned long *mem,
 	return k + 77;
 }
 
-static __always_inline unsigned long memory(unsigned long n, unsigned long *mem, unsigned long k,
-					    target_fn self)
+SHAPE(memory)
 {
 	unsigned int i;
 
@@ -117,8 +115,7 @@ static __always_inline unsigned long memory(unsigned long n, unsigned long *mem,
 	return READ_ONCE(mem[0]) ^ READ_ONCE(mem[1]) ^ READ_ONCE(mem[2]) ^ READ_ONCE(mem[3]);
 }
 
-static __always_inline unsigned long key(unsigned long n, unsigned long *mem, unsigned long k,
-					 target_fn self)
+SHAPE(key)
 {
 	unsigned long x = n + k;
 
@@ -130,16 +127,14 @@ static __always_inline unsigned long key(unsigned long n, unsigned long *mem, un
 	return k % 2 && static_branch_likely(&flipped) ? x + n : n + x;
 }
 
-static __always_inline unsigned long static_calls(unsigned long n, unsigned long *mem,
-						  unsigned long k, target_fn self)
+SHAPE(static_calls)
 {
 	unsigned long x = static_call(kp_torture_triple)(n, mem);
 
 	return k % 2 ? x - static_call(kp_torture_triple)(x + k, mem) : x + k;
 }
 
-static __always_inline unsigned long recursive(unsigned long n, unsigned long *mem,
-					       unsigned long k, target_fn self)
+SHAPE(recursive)
 {
 	unsigned long below = n ? self(n - 1, mem) : k;
 
@@ -157,8 +152,7 @@ static noinline void nap(unsigned long jiffies)
 }
 
 /* Callers sleep here, so that they return to text that has been changed meanwhile. */
-static __always_inline unsigned long sleeper(unsigned long n, unsigned long *mem,
-					     unsigned long k, target_fn self)
+SHAPE(sleeper)
 {
 	if (n == k % 8)
 		schedule();
