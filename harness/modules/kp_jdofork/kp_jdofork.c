@@ -24,24 +24,14 @@ static struct jprobe my_jprobe = {
 
 static int __init kp_jdofork_init(void)
 {
-	int ret;
-
 	my_jprobe.kp.symbol_name = "kernel_clone";
 
-	ret = register_jprobe(&my_jprobe);
-	if (ret < 0) {
-		pr_info("kp_jdofork: register_jprobe failed, returned %d\n", ret);
-		return ret;
-	}
-	pr_info("kp_jdofork: planted at %p, handler at %p\n", my_jprobe.kp.addr,
-		my_jprobe.entry);
-	return 0;
+	return register_jprobe(&my_jprobe);
 }
 
 static void __exit kp_jdofork_exit(void)
 {
 	unregister_jprobe(&my_jprobe);
-	pr_info("kp_jdofork: unregistered\n");
 }
 
 module_init(kp_jdofork_init)

@@ -407,14 +407,8 @@ static int make_room(void)
 	return probes && more_probes ? 0 : -ENOMEM;
 }
 
-static int __init kp_sweep_init(void)
+static int try_all(void)
 {
-	int err = make_room();
-
-	if (err) {
-		free_all();
-		return err;
-	}
 	if (!strcmp(what, "entry"))
 		try_entries();
 	else if (!strcmp(what, "dense"))
@@ -424,13 +418,18 @@ static int __init kp_sweep_init(void)
 	else if (!strcmp(what, "insn"))
 		try_insns();
 	tell_tried();
-	if (nr_probes == count * DENSE_INSNS) {
-		pr_err("no room for more\n");
+	return nr_probes == count * DENSE_INSNS ? -ENOSPC : 0;
+}
+
+static int __init kp_sweep_init(void)
+{
+	int err = make_room() ?: try_all();
+
+	if (err) {
 		remove_probes();
 		free_all();
-		return -ENOSPC;
 	}
-	return 0;
+	return err;
 }
 
 static void __exit kp_sweep_exit(void)
