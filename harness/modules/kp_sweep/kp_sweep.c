@@ -206,13 +206,11 @@ static int add_some(struct kretprobe **rps, uint nr, const char *mode)
 	for (i = 0; i < nr; i++) {
 		struct kprobe *kp = &container_of(rps[i], struct swept, more)->kp;
 
-		memset(rps[i], 0, sizeof(*rps[i]));
-		rps[i]->kp.addr = kp->addr;
+		*rps[i] = (struct kretprobe){ .kp.addr = kp->addr, .maxactive = 4 };
 		if (is_return(mode))
 			rps[i]->handler = on_return;
 		else
 			rps[i]->kp.post_handler = on_post;
-		rps[i]->maxactive = 4;
 	}
 	return batch_register((struct kprobe **)rps, nr, is_return(mode));
 }
@@ -382,8 +380,7 @@ static int wake_set(const char *text, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops wake_ops = { .set = wake_set };
-module_param_cb(wake, &wake_ops, NULL, 0200);
+module_param_call(wake, wake_set, NULL, NULL, 0200);
 
 static void free_all(void)
 {

@@ -76,11 +76,6 @@ void probe_was_refused(struct probe *probe)
 	probe_is(probe, OUT, false);
 }
 
-void probe_goes(struct probe *probe)
-{
-	change_begin(&probe->version);
-}
-
 void probe_went(struct probe *probe)
 {
 	struct kretprobe *rp = &probe->rp;
@@ -121,7 +116,7 @@ void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		probe_goes(probe_of(kps[i]));
+		change_begin(&probe_of(kps[i])->version);
 	batch_unregister(kps, nr, returns);
 	for (i = 0; i < nr; i++)
 		probe_went(probe_of(kps[i]));

@@ -23,7 +23,7 @@ void disturb_prey(struct probe *probe, struct rnd_state *rnd)
 	int err;
 
 	if (atomic_read(&probe->state) == IN) {
-		probe_goes(probe);
+		change_begin(&probe->version);
 		unregister_kprobe(&probe->rp.kp);
 		probe_went(probe);
 		return;
@@ -92,14 +92,4 @@ static int prey_event(struct notifier_block *nb, unsigned long event, void *data
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block prey_nb = { .notifier_call = prey_event };
-
-int watch_prey(void)
-{
-	return register_module_notifier(&prey_nb);
-}
-
-void unwatch_prey(void)
-{
-	unregister_module_notifier(&prey_nb);
-}
+struct notifier_block prey_nb = { .notifier_call = prey_event };

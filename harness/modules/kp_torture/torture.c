@@ -166,7 +166,7 @@ static void stop_and_remove(void)
 	WRITE_ONCE(deadline, jiffies - 1);
 	stop_disturbers();
 	stop_callers();
-	unwatch_prey();
+	unregister_module_notifier(&prey_nb);
 	unregister_all();
 }
 
@@ -175,7 +175,7 @@ static int __init kp_torture_init(void)
 	int err;
 
 	nr_targets = dense ? nr_dense_functions : nr_many_functions;
-	err = prepare_targets() ?: watch_prey();
+	err = prepare_targets() ?: register_module_notifier(&prey_nb);
 	if (err)
 		return err;
 	pr_info("%u functions, %u probes, seed %lu, %u seconds\n", nr_targets, nr_probes, seed,

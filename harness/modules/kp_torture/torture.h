@@ -191,7 +191,6 @@ static __always_inline struct probe *probe_of(struct kprobe *kp)
 void probe_fill(struct probe *probe, bool on);
 void probe_came(struct probe *probe);
 void probe_was_refused(struct probe *probe);
-void probe_goes(struct probe *probe);
 void probe_went(struct probe *probe);
 int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd);
 void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns);
@@ -202,8 +201,8 @@ void unregister_all(void);
 
 /* --- prey.c --- */
 
+extern struct notifier_block prey_nb;
+
 void disturb_prey(struct probe *probe, struct rnd_state *rnd);
-int watch_prey(void);
-void unwatch_prey(void);
 
 #endif
