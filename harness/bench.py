@@ -54,7 +54,7 @@ ROWS = [
     ("register it and wait until all are jumps, each", "each-jumped-10000"),
     ("unregister it, all being jumps, each", "each-unregister-10000"),
     ("knob on and wait until all are jumps, each", "knob-jumped-10000"),
-    ("register a batch of 10,000 return probes, each", "returns-10000"),
+    ("register a batch of 10,000 return probes, each", "returns-register-10000"),
     ("unregister it, each", "returns-unregister-10000"),
     ("unregister one, while 1,000 are armed", "leave-999"),
     ("unregister one, while 10,000 are armed", "leave-9999"),

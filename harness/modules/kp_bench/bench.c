@@ -15,6 +15,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "../batch.h"
 #include "../jump.h"
 #include "../ten.h"
 #include "bench.h"
@@ -29,9 +30,10 @@ static struct kprobe *crowd_list[TOGETHER];
 static struct kretprobe return_probe;
 
 /* Sorted by address; the first @nr_many are registered. */
-static struct kprobe many[MANY];
+static struct kretprobe many[MANY];	/* plain probes use only its kprobe */
 static struct kprobe *many_list[MANY];
 static unsigned int nr_many;
+static bool many_return;
 static const char *many_what = "";
 static ktime_t many_since;
 
@@ -135,22 +137,6 @@ static void set_probe(struct kprobe *kp, void *addr, const char *symbol,
 	};
 }
 
-/* Print how much more than @without @fn costs, if it calls @per_call handlers. */
-static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call)
-{
-	u64 with;
-
-	/* The compiler may see that @fn itself does not change hits. */
-	WRITE_ONCE(hits, 0);
-	fn();
-	if (READ_ONCE(hits) != per_call) {
-		tell_failure(name, -ENOENT);
-		return;
-	}
-	with = call_cost(fn);
-	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
-}
-
 static noinline void traced(void)
 {
 	barrier();
@@ -167,6 +153,30 @@ static int wait_for_jump(const u8 *at)
 		usleep_range(1000, 2000);
 	}
 	return -ETIME;
+}
+
+/*
+ * Print how much more than @without @fn costs, if it calls @per_call handlers, after there is a
+ * jump at the address @jump, if any, unless registering returned @err.
+ */
+static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call,
+		     int err, const u8 *jump)
+{
+	u64 with;
+
+	if (!err && jump)
+		err = wait_for_jump(jump);
+	/* The compiler may see that @fn itself does not change hits. */
+	WRITE_ONCE(hits, 0);
+	fn();
+	if (!err && READ_ONCE(hits) != per_call)
+		err = -ENOENT;
+	if (err) {
+		tell_failure(name, err);
+		return;
+	}
+	with = call_cost(fn);
+	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
 }
 
 /* Measure a return probe, perhaps with a probe on the entry. @jump: address of the jump, if any */
@@ -189,12 +199,7 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 	set_probe(&probe, NULL, symbol, NULL);
 	if (entry)
 		err = register_kprobe(&probe);
-	if (!err && jump)
-		err = wait_for_jump(jump);
-	if (err)
-		tell_failure(name, err);
-	else
-		tell_hit(name, fn, without, entry ? 2 : 1);
+	tell_hit(name, fn, without, entry ? 2 : 1, err, jump);
 	if (entry && probe.addr)
 		unregister_kprobe(&probe);
 	unregister_kretprobe(&return_probe);
@@ -213,17 +218,9 @@ static void hit_of(const char *name, void (*fn)(void), void *at, kprobe_post_han
 		crowd_list[i] = &crowd[i];
 	}
 	err = register_kprobes(crowd_list, nr);
-	if (err) {
-		tell_failure(name, err);
-		return;
-	}
-	if (jump)
-		err = wait_for_jump(at);
-	if (err)
-		tell_failure(name, err);
-	else
-		tell_hit(name, fn, without, nr);
-	unregister_kprobes(crowd_list, nr);
+	tell_hit(name, fn, without, nr, err, jump ? at : NULL);
+	if (!err)
+		unregister_kprobes(crowd_list, nr);
 }
 
 /* Called with debug.kprobes-optimization off. */
@@ -327,8 +324,12 @@ static kprobe_opcode_t *each_addr(unsigned int n)
 
 static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
-	set_probe(&many[i], addr, NULL, NULL);
-	many_list[i] = &many[i];
+	many[i] = (struct kretprobe){
+		.kp.addr = addr,
+		.kp.pre_handler = many_return ? NULL : bench_on_pre,
+		.handler = on_return,
+	};
+	many_list[i] = &many[i].kp;
 }
 
 static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
@@ -340,20 +341,21 @@ static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time
 }
 
 static void register_many(const char *what, unsigned int nr,
-			  kprobe_opcode_t *(*addr_of)(unsigned int n))
+			  kprobe_opcode_t *(*addr_of)(unsigned int n), bool returns)
 {
 	unsigned int i;
 	ktime_t time;
 	u64 cost;
 	int err;
 
+	many_return = returns;
 	for (i = 0; i < nr; i++)
 		many_set(i, addr_of(i));
 
 	time = ktime_get();
 	many_since = time;
 	cost = cycles();
-	err = register_kprobes(many_list, nr);
+	err = batch_register(many_list, nr, many_return);
 	cost = cycles() - cost;
 	time = ktime_sub(ktime_get(), time);
 	if (err) {
@@ -368,14 +370,21 @@ static void register_many(const char *what, unsigned int nr,
 static void run_register(unsigned int nr)
 {
 	if (nr <= MANY)
-		register_many("", nr, field_addr);
+		register_many("", nr, field_addr, false);
 }
 
 /* Register one probe in each of many functions. */
 static void run_each(unsigned int nr)
 {
 	if (nr <= EACH_FUNCTIONS)
-		register_many("each-", nr, each_addr);
+		register_many("each-", nr, each_addr, false);
+}
+
+/* The same for return probes with the default maxactive. */
+static void run_returns(unsigned int nr)
+{
+	if (nr <= EACH_FUNCTIONS)
+		register_many("returns-", nr, each_addr, true);
 }
 
 /* Unregister one probe while the others stay, and register it again. */
@@ -401,7 +410,7 @@ static void run_unregister(unsigned int nr)
 	ktime_t time = ktime_get();
 	u64 cost = cycles();
 
-	unregister_kprobes(many_list, nr_many);
+	batch_unregister(many_list, nr_many, many_return);
 	cost = cycles() - cost;
 	tell_batch("unregister", nr_many, cost, ktime_sub(ktime_get(), time));
 	nr_many = 0;
@@ -412,7 +421,7 @@ static void call_all(void *unused)
 	unsigned int i;
 
 	for (i = 0; i < nr_many; i++)
-		((void (*)(void))many[i].addr)();
+		((void (*)(void))many[i].kp.addr)();
 }
 
 /* One CPU after the other, so that no count is lost, and then all at once. */
@@ -428,7 +437,7 @@ static void run_everywhere(unsigned int unused)
 
 	on_each_cpu(call_all, NULL, 1);
 	for (i = 0; i < nr_many; i++)
-		missed += many[i].nmissed;
+		missed += many[i].kp.nmissed;
 	result("missed", missed);
 }
 
@@ -464,7 +473,7 @@ static bool all_are_jumps(void)
 	unsigned int i;
 
 	for (i = 0; i < nr_many; i++) {
-		if (wait_for_jump((u8 *)many[i].addr)) {
+		if (wait_for_jump((u8 *)many[i].kp.addr)) {
 			tell_failure("jumped", -ETIME);
 			return false;
 		}
@@ -516,7 +525,7 @@ static void run_oldest(unsigned int unused)
 	}
 
 	snprintf(name, sizeof(name), "oldest-%u", nr_many + 1);
-	tell_hit(name, kp_bench_move, without, 1);
+	tell_hit(name, kp_bench_move, without, 1, 0, NULL);
 }
 
 /* A thousand functions that ftrace can attach to. */
@@ -537,50 +546,9 @@ static kprobe_opcode_t *site_addr(unsigned int n)
 
 static void run_sites(unsigned int unused)
 {
-	register_many("sites-", ARRAY_SIZE(sites), site_addr);
+	register_many("sites-", ARRAY_SIZE(sites), site_addr, false);
 	if (nr_many)
 		run_unregister(0);
-}
-
-static struct kretprobe returns[EACH_FUNCTIONS];
-static struct kretprobe *returns_list[EACH_FUNCTIONS];
-static unsigned int nr_returns;
-
-static void register_returns(unsigned int nr)
-{
-	unsigned int i;
-	u64 cost;
-	int err;
-
-	for (i = 0; i < nr; i++) {
-		returns[i] = (struct kretprobe){ .kp.addr = each_addr(i), .handler = on_return };
-		returns_list[i] = &returns[i];
-	}
-	cost = cycles();
-	err = register_kretprobes(returns_list, nr);
-	cost = cycles() - cost;
-	if (err) {
-		tell_failure("returns", err);
-		return;
-	}
-	nr_returns = nr;
-	pr_info("returns-%u %llu\n", nr, div_u64(cost, nr));
-}
-
-/* Register return probes with the default maxactive, one per function, or remove them again. */
-static void run_returns(unsigned int nr)
-{
-	u64 cost;
-
-	if (nr_returns) {
-		cost = cycles();
-		unregister_kretprobes(returns_list, nr_returns);
-		cost = cycles() - cost;
-		pr_info("returns-unregister-%u %llu\n", nr_returns, div_u64(cost, nr_returns));
-		nr_returns = 0;
-	} else if (nr <= EACH_FUNCTIONS) {
-		register_returns(nr);
-	}
 }
 
 /* Counts how often all CPUs are stopped. */
@@ -662,7 +630,7 @@ static int __init kp_bench_init(void)
 static void __exit kp_bench_exit(void)
 {
 	if (nr_many)
-		unregister_kprobes(many_list, nr_many);
+		batch_unregister(many_list, nr_many, many_return);
 }
 
 module_init(kp_bench_init);
