@@ -205,6 +205,7 @@ static int caller_thread(void *data)
 {
 	struct caller *caller = data;
 
+	WRITE_ONCE(caller->task, current);
 	while (!time_is_up()) {
 		u32 random = prandom_u32_state(&caller->rnd);
 
@@ -217,6 +218,7 @@ static int caller_thread(void *data)
 		if (!(caller->calls % 32))
 			cond_resched_tasks_rcu_qs();
 	}
+	WRITE_ONCE(caller->task, NULL);
 	wait_for_stop();
 	return 0;
 }
@@ -228,16 +230,7 @@ int start_callers(void)
 
 	for (i = 0; i < nr && !err; i++) {
 		prandom_seed_state(&callers[i].rnd, seed + i);
-		err = run_thread(&callers[i].task,
-				 kthread_create(caller_thread, &callers[i], "kp_caller/%u", i));
+		err = add_thread(kthread_run(caller_thread, &callers[i], "kp_caller/%u", i));
 	}
 	return err;
-}
-
-void stop_callers(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < MAX_CALLERS; i++)
-		stop_thread(&callers[i].task);
 }

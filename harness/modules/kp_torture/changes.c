@@ -7,10 +7,7 @@
 #include "../batch.h"
 #include "torture.h"
 
-#define MAX_DISTURBERS	12
-
 struct disturber {
-	struct task_struct *task;
 	struct rnd_state rnd;
 	struct kprobe *kps[MAX_PROBES + 1];	/* which it has taken */
 	unsigned int nr;
@@ -18,7 +15,6 @@ struct disturber {
 };
 
 static struct disturber disturbers[MAX_DISTURBERS];
-static struct task_struct *flipper;
 static atomic_t nr_in[2];		/* plain ones, and return probes */
 
 /* --- the states of a probe that this task may change --- */
@@ -295,22 +291,12 @@ int start_disturbers(void)
 
 	for (i = 0; i < nr && !err; i++) {
 		prandom_seed_state(&disturbers[i].rnd, seed + 1000 + i);
-		err = run_thread(&disturbers[i].task,
-				 kthread_create(disturber_thread, &disturbers[i],
-						"kp_disturber/%u", i));
+		err = add_thread(kthread_run(disturber_thread, &disturbers[i],
+					     "kp_disturber/%u", i));
 	}
 	if (err || dense)
 		return err;
-	return run_thread(&flipper, kthread_create(flipper_thread, NULL, "kp_flipper/0"));
-}
-
-void stop_disturbers(void)
-{
-	unsigned int i;
-
-	stop_thread(&flipper);
-	for (i = 0; i < MAX_DISTURBERS; i++)
-		stop_thread(&disturbers[i].task);
+	return add_thread(kthread_run(flipper_thread, NULL, "kp_flipper/0"));
 }
 
 static bool any_is_in(void)

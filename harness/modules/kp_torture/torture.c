@@ -45,6 +45,8 @@ struct target targets[MAX_TARGETS];
 struct probe probes[ALL_PROBES];
 
 static unsigned long deadline;
+static struct task_struct *threads[MAX_THREADS];
+static unsigned int nr_threads;
 static atomic_t nr_running;
 static struct dentry *file;
 
@@ -97,21 +99,13 @@ void wait_for_stop(void)
 		schedule_timeout_interruptible(HZ / 10);
 }
 
-int run_thread(struct task_struct **where, struct task_struct *task)
+int add_thread(struct task_struct *task)
 {
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	WRITE_ONCE(*where, task);
 	atomic_inc(&nr_running);
-	wake_up_process(task);
+	threads[nr_threads++] = task;
 	return 0;
-}
-
-void stop_thread(struct task_struct **task)
-{
-	if (*task)
-		kthread_stop(*task);
-	WRITE_ONCE(*task, NULL);
 }
 
 static int running_get(char *buf, const struct kernel_param *param)
@@ -164,8 +158,8 @@ static const struct file_operations user_fops = { .owner = THIS_MODULE, .read = 
 static void stop_and_remove(void)
 {
 	WRITE_ONCE(deadline, jiffies - 1);
-	stop_disturbers();
-	stop_callers();
+	while (nr_threads)
+		kthread_stop(threads[--nr_threads]);
 	unregister_module_notifier(&prey_nb);
 	unregister_all();
 }

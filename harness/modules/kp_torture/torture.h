@@ -5,13 +5,14 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
-#include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/sched.h>
 
 #include "targets.h"
 
 #define MAX_CALLERS	8
+#define MAX_DISTURBERS	12
+#define MAX_THREADS	(MAX_CALLERS + MAX_DISTURBERS + 1)
 #define MAX_SPOTS	64	/* in one function, the addresses that have probes */
 #define FEW_SPOTS	12	/* in one of many functions */
 #define NR_RETURNS	3	/* return probes of one function */
@@ -107,7 +108,7 @@ struct snapshot {
 
 /* Tallies need no lock: only the task itself counts its hits. */
 struct caller {
-	struct task_struct *task;
+	struct task_struct *task;	/* NULL when it has ended */
 	struct rnd_state rnd;
 	unsigned long mem[4];
 	struct target *target;		/* which it calls */
@@ -137,8 +138,7 @@ extern struct probe probes[ALL_PROBES];
 __printf(2, 3)
 void complain(enum count fault, const char *fmt, ...);
 
-int run_thread(struct task_struct **where, struct task_struct *task);
-void stop_thread(struct task_struct **task);
+int add_thread(struct task_struct *task);
 bool time_is_up(void);
 void wait_for_stop(void);
 
@@ -179,7 +179,6 @@ int on_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 struct tally tally_since(struct caller *caller, const struct target *target, unsigned int i);
 void call_target(struct caller *caller, struct target *target, unsigned long n);
 int start_callers(void);
-void stop_callers(void);
 
 /* --- changes.c --- */
 
@@ -196,7 +195,6 @@ int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rn
 void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns);
 
 int start_disturbers(void);
-void stop_disturbers(void);
 void unregister_all(void);
 
 /* --- prey.c --- */
