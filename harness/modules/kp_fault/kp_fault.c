@@ -14,6 +14,7 @@
 
 #include "../batch.h"
 #include "../jump.h"
+#include "../target.h"
 
 #define CALLS	5
 
@@ -31,23 +32,9 @@ static int *bad_pointer = (int *)8;
 #define BAD	8UL
 #define WILD	(0xdeadUL << (BITS_PER_LONG - 16))
 
-static noinline int kp_fault_traced(unsigned long n)
-{
-	barrier();
-	return n + 1;
-}
-
-static noinline notrace int kp_fault_plain(unsigned long n)
-{
-	barrier();
-	return n + 2;
-}
-
-static noinline notrace int kp_fault_other(unsigned long n)
-{
-	barrier();
-	return n + 3;
-}
+DEFINE_TARGET(kp_fault_traced, unsigned long, 1)
+DEFINE_TARGET(kp_fault_plain, unsigned long, 2, notrace)
+DEFINE_TARGET(kp_fault_other, unsigned long, 3, notrace)
 
 static noinline notrace int kp_fault_in_code(unsigned long address)
 {

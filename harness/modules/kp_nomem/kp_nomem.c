@@ -18,6 +18,7 @@
 #include <linux/string.h>
 
 #include "../batch.h"
+#include "../target.h"
 #include "../ten.h"
 
 #define NR_FUNCTIONS	20	/* ftrace can trace half of them */
@@ -52,17 +53,11 @@ static noinline notrace int kp_nomem_long(int n)
 	return READ_ONCE(cells[0]) + READ_ONCE(cells[28]);
 }
 
-#define DEFINE_FUNCTION(k, attributes)		\
-static attributes int function_##k(int n)	\
-{						\
-	barrier();				\
-	return n + (k);				\
-}
-
+#define DEFINE_FUNCTION(k, ...)	DEFINE_TARGET(function_##k, int, k, ##__VA_ARGS__)
 #define LIST_FUNCTION(k)	function_##k,
 
-TEN(DEFINE_FUNCTION, 1, noinline)
-TEN(DEFINE_FUNCTION, 2, noinline notrace)
+TEN(DEFINE_FUNCTION, 1)
+TEN(DEFINE_FUNCTION, 2, notrace)
 
 static int (*functions[NR_FUNCTIONS])(int n) = {
 	TEN(LIST_FUNCTION, 1) TEN(LIST_FUNCTION, 2)

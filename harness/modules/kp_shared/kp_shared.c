@@ -14,30 +14,20 @@
 #include <linux/module.h>
 #include <linux/static_call.h>
 
+#include "../target.h"
+
 static DEFINE_STATIC_KEY_FALSE(key);
 
-static noinline int kp_shared_traced(int n)
-{
-	barrier();
-	return n + 100001;
-}
+DEFINE_TARGET(kp_shared_traced, int, 100001)
 
 ALLOW_ERROR_INJECTION(kp_shared_traced, ERRNO);
 
-static noinline notrace int kp_shared_plain(int n)
-{
-	barrier();
-	return n + 200002;
-}
+DEFINE_TARGET(kp_shared_plain, int, 200002, notrace)
 
 ALLOW_ERROR_INJECTION(kp_shared_plain, ERRNO);
 
 /* Not on the list for error injection. */
-static noinline int kp_shared_safe(int n)
-{
-	barrier();
-	return n + 500005;
-}
+DEFINE_TARGET(kp_shared_safe, int, 500005)
 
 static noinline int kp_shared_key(int n)
 {

@@ -8,6 +8,8 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
+#include "../target.h"
+
 static unsigned int init_hits;
 module_param(init_hits, uint, 0444);
 MODULE_PARM_DESC(init_hits, "hits of the probe on a function that is gone");
@@ -16,31 +18,12 @@ static unsigned int calls;
 module_param(calls, uint, 0444);
 MODULE_PARM_DESC(calls, "how often to call the functions when the module comes and goes");
 
-static noinline int kp_victim_traced(int n)
-{
-	barrier();
-	return n + 1;
-}
-
-static noinline notrace int kp_victim_plain(int n)
-{
-	barrier();
-	return n + 2;
-}
-
-static noinline notrace int kp_victim_forbidden(int n)
-{
-	barrier();
-	return n + 3;
-}
-
+DEFINE_TARGET(kp_victim_traced, int, 1)
+DEFINE_TARGET(kp_victim_plain, int, 2, notrace)
+DEFINE_TARGET(kp_victim_forbidden, int, 3, notrace)
 NOKPROBE_SYMBOL(kp_victim_forbidden);
 
-static noinline __init int kp_victim_at_init(int n)
-{
-	barrier();
-	return n + 4;
-}
+DEFINE_TARGET(kp_victim_at_init, int, 4, __init)
 
 static int (*functions[])(int n) = {
 	kp_victim_traced, kp_victim_plain, kp_victim_forbidden,
