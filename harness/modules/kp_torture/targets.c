@@ -169,24 +169,24 @@ noinline notrace unsigned long kp_target_sleeper(unsigned long n)
 #define TWENTY(each, shape)	\
 	TEN(each, 1, shape, noinline) TEN(each, 2, shape, noinline notrace)
 
-#define ALL_TARGETS(each)						\
+#define ALL_FUNCTIONS(each)						\
 	TWENTY(each, leaf) TWENTY(each, loop) TWENTY(each, calls)	\
 	TWENTY(each, branch) TWENTY(each, choose) TWENTY(each, memory)	\
 	TWENTY(each, key) TWENTY(each, static_calls)			\
 	TWENTY(each, recursive) TWENTY(each, sleeper)
 
-#define DEFINE_TARGET(k, shape, attributes)						\
+#define DEFINE_FUNCTION(k, shape, attributes)						\
 static attributes unsigned long kp_##shape##_##k(unsigned long n, unsigned long *mem)	\
 {											\
 	return shape(n, mem, k, kp_##shape##_##k);					\
 }
 
-#define LIST_TARGET(k, shape, ...)	{ #shape "_" #k, kp_##shape##_##k },
+#define LIST_FUNCTION(k, shape, ...)	{ #shape "_" #k, kp_##shape##_##k },
 
-ALL_TARGETS(DEFINE_TARGET)
+ALL_FUNCTIONS(DEFINE_FUNCTION)
 
 const struct target_function many_functions[] = {
-	ALL_TARGETS(LIST_TARGET)
+	ALL_FUNCTIONS(LIST_FUNCTION)
 };
 
 const unsigned int nr_many_functions = ARRAY_SIZE(many_functions);
@@ -195,12 +195,12 @@ static_assert(ARRAY_SIZE(many_functions) <= MAX_TARGETS);
 #define ASSEMBLY(name)	{ #name, kp_target_##name }
 
 const struct target_function dense_functions[] = {
-	LIST_TARGET(24, loop)
-	LIST_TARGET(20, calls)
-	LIST_TARGET(25, branch)
-	LIST_TARGET(20, choose)
-	LIST_TARGET(20, recursive)
-	LIST_TARGET(21, sleeper)
+	LIST_FUNCTION(24, loop)
+	LIST_FUNCTION(20, calls)
+	LIST_FUNCTION(25, branch)
+	LIST_FUNCTION(20, choose)
+	LIST_FUNCTION(20, recursive)
+	LIST_FUNCTION(21, sleeper)
 	{ "leaf", kp_target_leaf, .shared = true },
 #ifdef CONFIG_X86_64
 	ASSEMBLY(short), ASSEMBLY(branch), ASSEMBLY(callback), ASSEMBLY(load), ASSEMBLY(store),
