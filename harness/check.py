@@ -75,19 +75,16 @@ def sparse(arch, source, results):
     made = guesttest.build(configs.default(arch), source)
     ours = tree.our_files()
     targets = [t for t in SPARSE[arch] if any(n.startswith(t.removesuffix(".o")) for n in ours)]
-    try:
+    with results.attempt(f"sparse {arch}", counted=False):
         made.kernel()
         with ui.Step(f"sparse {' '.join(targets)}") as step:
             made.make("sparse", "C=2", f"CHECK={HARNESS}/sparse", *targets, step=step)
-    except ui.Failure as failure:
-        results.fail(f"sparse {arch}", str(failure))
-        return
-    found = set()
-    for line in open(log_file(f"{made.label}-sparse"), errors="replace"):
-        place = re.match(r"(?:\S*/tree/|\.\./)*([\w./-]+\.[chS]):\d+:\d+: (?:warning|error)", line)
-        if place and any(place[1].endswith(name) for name in ours):
-            found.add(line.strip())
-    results.check(f"sparse {arch}", not found, "\n    ".join(sorted(found)))
+        found = set()
+        for line in open(log_file(f"{made.label}-sparse"), errors="replace"):
+            place = re.match(r"(?:\S*/tree/|\.\./)*([\w./-]+\.[chS]):\d+:\d+: (?:warning|error)", line)
+            if place and any(place[1].endswith(name) for name in ours):
+                found.add(line.strip())
+        results.check(f"sparse {arch}", not found, "\n    ".join(sorted(found)))
 
 
 def about(names, text):
@@ -101,15 +98,12 @@ def documentation(source, results):
     folder = CACHE / "check" / "documentation"
     folder.mkdir(parents=True, exist_ok=True)
     log = log_file("documentation")
-    try:
+    argv = ["make", "-C", source, f"O={folder}", "SPHINXDIRS=trace", "SPHINXOPTS=-E", "htmldocs"]
+    with results.attempt("Sphinx", counted=False):
         with ui.Step("render Documentation/trace") as step:
-            ui.run(["make", "-C", str(source), f"O={folder}", "SPHINXDIRS=trace",
-                    "SPHINXOPTS=-E", "htmldocs"], log, step)
-    except ui.Failure as failure:
-        results.fail("Sphinx", str(failure))
-        return
-    found = about(tree.our_files(), log.read_text(errors="replace"))
-    results.check("Sphinx", not found, "\n    ".join(found))
+            ui.run(argv, log, step)
+        found = about(tree.our_files(), log.read_text(errors="replace"))
+        results.check("Sphinx", not found, "\n    ".join(found))
 
 
 def spdx(results):

@@ -26,8 +26,5 @@ def build(made, results):
                 folder.mkdir()
                 (folder / "example.c").write_text(text)
                 (folder / "Kbuild").write_text("obj-m := example.o\n")
-                try:
+                with results.attempt(f"{document} module {nr}"):
                     made.external([folder], step)
-                    results.ok(f"{document} module {nr}")
-                except ui.Failure as failure:
-                    results.fail(f"{document} module {nr}", str(failure))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts tests."""
+import contextlib
 from dataclasses import dataclass, field
 
 from . import ui
@@ -30,6 +31,17 @@ class Results:
             self.ok(name)
         else:
             self.fail(name, why)
+
+    @contextlib.contextmanager
+    def attempt(self, name, counted=True):
+        """A failure within is that of the test @name, which passes otherwise, if it is @counted."""
+        try:
+            yield
+        except ui.Failure as failure:
+            self.fail(name, str(failure))
+        else:
+            if counted:
+                self.ok(name)
 
     def finish(self):
         """Prints the verdict; returns the exit status."""

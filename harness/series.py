@@ -322,12 +322,9 @@ def compile_each(applied, pristine, results):
     commits = git(applied, "log", "--reverse", "--format=%H %s").splitlines()[1:]
     for nr, line in enumerate(commits, 1):
         commit, subject = line.split(" ", 1)
-        with ui.Step(f"build after {nr:02}/{len(commits)} {subject}") as step:
-            try:
-                probes = compiler.compile(commit, step)
-                results.ok(f"series builds after {subject}")
-            except ui.Failure as failure:
-                results.fail(f"series builds after {subject}", str(failure))
+        with ui.Step(f"build after {nr:02}/{len(commits)} {subject}") as step, \
+                results.attempt(f"series builds after {subject}"):
+            probes = compiler.compile(commit, step)
     results.check("series ends with CONFIG_KPROBES", probes)
 
 

@@ -20,10 +20,8 @@ def guests():
 def line(name, job, results):
     """Prints one line for a boot, which counts as one test here."""
     own = Results()
-    try:
+    with own.attempt(name, counted=False):
         job(own)
-    except ui.Failure as failure:
-        own.fail(name, str(failure))
     results.check(name, not own.failures and own.passed)
     ui.say(f"  {name}: {own.passed} passed, {len(own.failures)} failed")
 
@@ -70,12 +68,8 @@ def kunit_py(arch, source, results):
     if arch.cross:
         argv += ["--cross_compile", arch.cross]
     name = f"kunit.py --arch {arch.name}"
-    try:
-        with ui.Step(name) as step:
-            ui.run(argv, log_file(f"kunit-{arch.name}"), step, cwd=source, env=CCACHE_ENV)
-        results.ok(name)
-    except ui.Failure as failure:
-        results.fail(name, str(failure))
+    with results.attempt(name), ui.Step(name) as step:
+        ui.run(argv, log_file(f"kunit-{arch.name}"), step, cwd=source, env=CCACHE_ENV)
 
 
 def run(source, seconds, seed, results):
@@ -83,10 +77,6 @@ def run(source, seconds, seed, results):
         kunit_py(arch, source, results)
     for config in guests():
         made = guesttest.build(config, source)
-        try:
-            modules = made.kernel()
-        except ui.Failure as failure:
-            results.fail(f"{config.label} builds", str(failure))
-            continue
-        for name, job in jobs(config, made, modules, seconds, seed):
-            line(f"{config.label} {name}", job, results)
+        with results.attempt(f"{config.label} builds", counted=False):
+            for name, job in jobs(config, made, made.kernel(), seconds, seed):
+                line(f"{config.label} {name}", job, results)
