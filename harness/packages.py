@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The programs that a step needs, and their Debian packages."""
+import contextlib
 import os
 import platform
 import re
@@ -11,12 +12,15 @@ from pathlib import Path
 from . import ui
 from .paths import CACHE, log_file
 
-# package: a program or file of it (packages have other names in other distributions)
+# A program or file of each package whose name is not a program's.
 PROBES = {
-    "bc": "bc", "bison": "bison", "busybox-static": "busybox", "ccache": "ccache", "flex": "flex", "git": "git",
-    "gcc": "gcc", "kmod": "depmod", "make": "make", "openssl": "openssl", "patch": "patch", "perl": "perl",
-    "xz-utils": "xz", "sparse": "sparse", "gnuplot-nox": "gnuplot",
-    "cpio": "cpio", "debhelper": "dh_listpackages", "dpkg-dev": "dpkg-buildpackage", "rsync": "rsync",
+    "busybox-static": "busybox", "kmod": "depmod", "xz-utils": "xz", "gnuplot-nox": "gnuplot",
+    "debhelper": "dh_listpackages", "dpkg-dev": "dpkg-buildpackage", "python3-sphinx": "sphinx-build",
+    "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
+    "qemu-system-x86": "qemu-system-x86_64", "qemu-system-arm": "qemu-system-aarch64",
+    "qemu-system-misc": "qemu-system-riscv64", "qemu-system-ppc": "qemu-system-ppc64",
+    "qemu-system-mips": "qemu-system-mipsel",
+    "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
     "libc6-dev": "/usr/include/stdio.h",
     "libc6-dev-i386": "/usr/lib32/libc.a",
     "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",
@@ -27,33 +31,12 @@ PROBES = {
     "libssl-dev": "/usr/include/openssl/opensslv.h",
     "linux-config-6.12": "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz",
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
-    "qemu-system-x86": "qemu-system-x86_64",
-    "qemu-system-arm": "qemu-system-aarch64",
-    "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
-    "gcc-arc-linux-gnu": "arc-linux-gnu-gcc",
-    "gcc-arm-linux-gnueabihf": "arm-linux-gnueabihf-gcc",
-    "gcc-hppa-linux-gnu": "hppa-linux-gnu-gcc",
-    "gcc-mipsel-linux-gnu": "mipsel-linux-gnu-gcc",
-    "gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc",
-    "gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc",
-    "gcc-riscv64-linux-gnu": "riscv64-linux-gnu-gcc",
-    "gcc-sh4-linux-gnu": "sh4-linux-gnu-gcc",
-    "gcc-sparc64-linux-gnu": "sparc64-linux-gnu-gcc",
-    "python3-sphinx": "sphinx-build",
     "python3-yaml": "/usr/lib/python3/dist-packages/yaml/__init__.py",
-    "qemu-system-misc": "qemu-system-riscv64",
-    "qemu-system-ppc": "qemu-system-ppc64", "qemu-system-mips": "qemu-system-mipsel",
-    "qemu-system-data": "/usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin",
-    "mmdebstrap": "mmdebstrap", "pahole": "pahole",
-    "clang-19": "clang-19", "lld-19": "ld.lld-19", "llvm-19": "llvm-nm-19",
 }
-BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev",
-         "make", "perl"]
+BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev", "make", "perl"]
 BOOT = ["busybox-static"]
 # Packages that are run in a guest, see clients.py.
 CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
-
-
 # Packages that replace one of Debian 12, by release.
 RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
 
@@ -71,9 +54,15 @@ def tree_packages():
     return ["patch", "xz-utils"] + ([] if os.environ.get("KP_KERNEL") else ["linux-source-6.12"])
 
 
+def probe(package):
+    """What tells that a package is there; in other distributions it has another name."""
+    gcc = re.fullmatch("gcc-(.*)", package)
+    return f"{gcc[1]}-gcc" if gcc else PROBES.get(package, package)
+
+
 def present(package):
-    probe = PROBES[package]
-    return Path(probe).exists() if probe.startswith("/") else bool(shutil.which(probe))
+    there = probe(package)
+    return Path(there).exists() if there.startswith("/") else bool(shutil.which(there))
 
 
 # A mirror may fail for a moment, and the machine may be upgrading itself.
@@ -124,10 +113,9 @@ def update(step, options=(), name="apt-update"):
 
 def apt(packages):
     with ui.Step("install " + " ".join(packages)) as step:
-        try:
+        # Only the packages matter, which may be there already.
+        with contextlib.suppress(ui.Failure):
             update(step)
-        except ui.Failure:
-            pass        # only the packages matter, which may be there already
         ui.run([*PATIENT, "install", "-y", "--no-install-recommends", *packages],
                log_file("apt-install"), step, env={"DEBIAN_FRONTEND": "noninteractive"})
 
@@ -143,26 +131,19 @@ def need(packages):
     still = [p for p in missing if not present(p)]
     if still:
         raise ui.Failure("installed, but not found afterwards: " +
-                         ", ".join(f"{PROBES[p]} ({p})" for p in still))
+                         ", ".join(f"{probe(p)} ({p})" for p in still))
 
 
 def sources(release, path):
     """Writes a source list for another release, with the mirror of the host."""
     host = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    def known():
-        return subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
-                               "Created-By: Packages", f"Codename: {host}"],
-                              stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-
-    found = known()
-    # An image may lack the package lists that apt has to download first.
+    argv = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", f"Codename: {host}"]
+    found = subprocess.check_output(argv, text=True).split()
+    # An image may lack the package lists that apt has to download first; those that it gets may suffice.
     if not found and not os.geteuid():
-        with ui.Step("apt-get update") as step:
-            try:
-                update(step)
-            except ui.Failure:
-                pass        # the lists that it got may suffice
-        found = known()
+        with ui.Step("apt-get update") as step, contextlib.suppress(ui.Failure):
+            update(step)
+        found = subprocess.check_output(argv, text=True).split()
     if not found:
         raise ui.Failure(f"apt knows no source of {host} to take {release} from: has root called apt-get update?")
     path.write_text(f"deb {found[0]} {release} main\n")
@@ -177,13 +158,11 @@ def fetch_from(release, package, arch, folder):
                "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}"]
     if release:
         sources(release, state / "sources.list")
-        options += ["-o", f"Dir::Etc::SourceList={state}/sources.list",
-                    "-o", "Dir::Etc::SourceParts=-"]
+        options += ["-o", f"Dir::Etc::SourceList={state}/sources.list", "-o", "Dir::Etc::SourceParts=-"]
     with ui.Step(f"download {package}:{arch}") as step:
-        try:
+        # One of several lists may be missing; only the package matters.
+        with contextlib.suppress(ui.Failure):
             update(step, options, f"apt-update-{arch}")
-        except ui.Failure:
-            pass        # one of several lists may be missing; only the package matters
         ui.run([*PATIENT, *options, "download", package], log_file(f"apt-download-{arch}"), step,
                cwd=state / "deb")
         newest = max(state.glob(f"deb/{package}_*.deb"), key=lambda path: path.stat().st_mtime)
@@ -195,10 +174,8 @@ def fetch(package, arch, releases, folder):
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         raise ui.Failure(f"no apt-get or dpkg: put the files of {package} for {arch} into {folder}")
     for release in releases[:-1]:
-        try:
+        with contextlib.suppress(ui.Failure):
             return fetch_from(release, package, arch, folder)
-        except ui.Failure:
-            pass
     return fetch_from(releases[-1], package, arch, folder)
 
 
