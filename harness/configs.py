@@ -19,6 +19,11 @@ FPROBE_TESTS = tuple(f"dynevent/{name}.tc" for name in (
     "fprobe_syntax_errors", "tprobe_syntax_errors"))
 
 
+def gcc(cross):
+    """The package of the compiler whose programs have this prefix."""
+    return (f"gcc-{cross.removesuffix('-')}",) if cross else ()
+
+
 @dataclass(frozen=True)
 class Arch:
     name: str
@@ -33,7 +38,7 @@ class Arch:
     unsupported: tuple = () # ftrace selftests that cannot pass there
     debian: str = ""        # Debian's name, when programs for the guest are not the host's
     releases: tuple = ("",)     # of Debian that have this architecture, when the host's has not
-    packages: tuple = ("qemu-system-x86",)      # a compiler, if it is another, and the emulator
+    packages: tuple = ("qemu-system-x86",)      # the emulator, and more for the compiler
     boots: int = 1          # tries, until the kernel says anything at all
     race_threads: str = "single"    # of the emulator, when text changes all the time
 
@@ -64,8 +69,8 @@ class Config:
     @property
     def packages(self):
         """The packages that building and booting it needs."""
-        return (self.arch.packages + (LLVM if self.llvm else ()) + (DEBIAN_PACKAGES if self.base else ()) +
-                (CLIENTS_PACKAGES if "clients" in self.parts else ()))
+        return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
+                (DEBIAN_PACKAGES if self.base else ()) + (CLIENTS_PACKAGES if "clients" in self.parts else ()))
 
     @property
     def label(self):
@@ -114,7 +119,7 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
                  *FPROBE_TESTS,
                  # Probes the start of the shell's file, which here is no code. See uprobes.sh.
                  "dynevent/add_remove_uprobe.tc"),
-             packages=("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-system-arm"))
+             packages=("libc6-dev-arm64-cross", "qemu-system-arm"))
 
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
@@ -123,8 +128,7 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
                  *FPROBE_TESTS,
                  # Probes the start of the shell's text, where this one has its ELF header.
                  "dynevent/add_remove_uprobe.tc"),
-             packages=("gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-system-misc",
-                       "qemu-system-data"),
+             packages=("libc6-dev-riscv64-cross", "qemu-system-misc", "qemu-system-data"),
              # While text is written, all CPUs wait and translate nothing. With one thread for
              # all of them, each would wait for a tenth of a second.
              race_threads="multi",
@@ -134,20 +138,16 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
 
 # The kernel's own ports, which keep their files. Little is known here of their guests.
 ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"),
-           cross="arm-linux-gnueabihf-", debian="armhf",
-           packages=("gcc-arm-linux-gnueabihf", "qemu-system-arm"))
+           cross="arm-linux-gnueabihf-", debian="armhf", packages=("qemu-system-arm",))
 
 POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"),
-               cross="powerpc64le-linux-gnu-", debian="ppc64el",
-               packages=("gcc-powerpc64le-linux-gnu", "qemu-system-ppc"))
+               cross="powerpc64le-linux-gnu-", debian="ppc64el", packages=("qemu-system-ppc",))
 
 S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"),
-            cross="s390x-linux-gnu-", debian="s390x",
-            packages=("gcc-s390x-linux-gnu", "qemu-system-misc"))
+            cross="s390x-linux-gnu-", debian="s390x", packages=("qemu-system-misc",))
 
 MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-cpu", "24Kf"),
-            cross="mipsel-linux-gnu-", debian="mipsel",
-            packages=("gcc-mipsel-linux-gnu", "qemu-system-mips"))
+            cross="mipsel-linux-gnu-", debian="mipsel", packages=("qemu-system-mips",))
 
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 

@@ -7,28 +7,31 @@ are built; CONFIG_WERROR turns any warning into a failure.
 """
 from dataclasses import dataclass
 
-from . import ui
+from . import configs, ui
 from .build import Build
 from .paths import HARNESS
 
 # Our objects that are architecture independent.
-CORE = ("kernel/kprobes.o", "kernel/kprobes/")
+CORE = "kernel/kprobes.o kernel/kprobes/"
 
 
 @dataclass(frozen=True)
 class Port:
     name: str
     arch: str
-    packages: tuple = ()
-    cross: str = ""
+    cross: str
+    objects: str            # the port's own files
+    core: str = CORE
     llvm: str = ""
-    objects: tuple = ()     # the port's own files
-    core: tuple = CORE
     options: tuple = ("port",)      # fragments for all that are cross compiled
 
     @property
     def label(self):
         return f"ports:{self.name}"
+
+    @property
+    def packages(self):
+        return configs.LLVM if self.llvm else configs.gcc(self.cross)
 
     @property
     def fragments(self):
@@ -37,43 +40,31 @@ class Port:
 
 
 PORTS = [
-    Port("arm", "arm", ("gcc-arm-linux-gnueabihf",), "arm-linux-gnueabihf-",
-         objects=("arch/arm/probes/", "arch/arm/kernel/")),
-    Port("powerpc64le", "powerpc", ("gcc-powerpc64le-linux-gnu",), "powerpc64le-linux-gnu-",
-         objects=tuple(f"arch/powerpc/kernel/{name}.o" for name in
-                       ("kprobes", "kprobes-ftrace", "rethook"))),
-    Port("s390", "s390", ("gcc-s390x-linux-gnu",), "s390x-linux-gnu-",
-         objects=tuple(f"arch/s390/kernel/{name}.o" for name in
-                       ("kprobes", "rethook"))),
-    Port("mips", "mips", ("gcc-mipsel-linux-gnu",), "mipsel-linux-gnu-",
-         objects=("arch/mips/kernel/kprobes.o",)),
-    Port("sh", "sh", ("gcc-sh4-linux-gnu",), "sh4-linux-gnu-", objects=("arch/sh/kernel/kprobes.o",)),
-    Port("sparc64", "sparc", ("gcc-sparc64-linux-gnu",), "sparc64-linux-gnu-",
-         objects=("arch/sparc/kernel/kprobes.o",)),
-    Port("parisc", "parisc", ("gcc-hppa-linux-gnu",), "hppa-linux-gnu-",
-         objects=tuple(f"arch/parisc/kernel/{name}.o" for name in ("kprobes", "ftrace"))),
-    Port("arc", "arc", ("gcc-arc-linux-gnu",), "arc-linux-gnu-",
-         objects=("arch/arc/kernel/kprobes.o",)),
+    Port("arm", "arm", "arm-linux-gnueabihf-", "arch/arm/probes/ arch/arm/kernel/"),
+    Port("powerpc64le", "powerpc", "powerpc64le-linux-gnu-", "arch/powerpc/kernel/kprobes.o "
+         "arch/powerpc/kernel/kprobes-ftrace.o arch/powerpc/kernel/rethook.o"),
+    Port("s390", "s390", "s390x-linux-gnu-", "arch/s390/kernel/kprobes.o arch/s390/kernel/rethook.o"),
+    Port("mips", "mips", "mipsel-linux-gnu-", "arch/mips/kernel/kprobes.o"),
+    Port("sh", "sh", "sh4-linux-gnu-", "arch/sh/kernel/kprobes.o"),
+    Port("sparc64", "sparc", "sparc64-linux-gnu-", "arch/sparc/kernel/kprobes.o"),
+    Port("parisc", "parisc", "hppa-linux-gnu-", "arch/parisc/kernel/kprobes.o arch/parisc/kernel/ftrace.o"),
+    Port("arc", "arc", "arc-linux-gnu-", "arch/arc/kernel/kprobes.o"),
     # Debian 12 has no gcc for loongarch, but a clang that is new enough for the kernel.
-    Port("loongarch", "loongarch", ("clang-19", "lld-19", "llvm-19"), llvm="-19",
-         objects=tuple(f"arch/loongarch/kernel/{name}.o" for name in
-                       ("kprobes", "rethook", "rethook_trampoline"))),
+    Port("loongarch", "loongarch", "", "arch/loongarch/kernel/kprobes.o arch/loongarch/kernel/rethook.o "
+         "arch/loongarch/kernel/rethook_trampoline.o", llvm="-19"),
     # Our port, with options that no guest has.
-    Port("riscv32", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-",
-         objects=("arch/riscv/kernel/probes/",)),
-    Port("riscv-off", "riscv", ("gcc-riscv64-linux-gnu",), "riscv64-linux-gnu-", options=(),
-         objects=("arch/riscv/kernel/probes/", "arch/riscv/mm/extable.o") +
-                 tuple(f"arch/riscv/kernel/{name}.o" for name in
-                       ("ftrace", "patch", "stacktrace", "traps")), core=()),
+    Port("riscv32", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/"),
+    Port("riscv-off", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/ arch/riscv/mm/extable.o "
+         "arch/riscv/kernel/ftrace.o arch/riscv/kernel/patch.o arch/riscv/kernel/stacktrace.o "
+         "arch/riscv/kernel/traps.o", core="", options=()),
     # As little beside kprobes as possible: no modules, no ftrace, no debugfs.
-    Port("x86_64-bare", "x86_64", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
-    Port("i386-bare", "i386", objects=("arch/x86/kernel/kprobes/", "vmlinux")),
+    Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/ vmlinux"),
+    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
     # All files that include linux/kprobes.h must build and link without kprobes.
-    Port("x86_64-off", "x86_64", objects=("vmlinux",), core=()),
+    Port("x86_64-off", "x86_64", "", "vmlinux", core=""),
     # Uprobes use our decoder, with or without kprobes.
-    Port("arm64-off", "arm64", ("gcc-aarch64-linux-gnu",), "aarch64-linux-gnu-",
-         objects=("arch/arm64/kernel/probes/", "arch/arm64/kernel/debug-monitors.o",
-                  "arch/arm64/mm/"), core=(), options=()),
+    Port("arm64-off", "arm64", "aarch64-linux-gnu-", "arch/arm64/kernel/probes/ "
+         "arch/arm64/kernel/debug-monitors.o arch/arm64/mm/", core="", options=()),
 ]
 
 
@@ -81,4 +72,4 @@ def compile(port, source):
     build = Build(port.label, source, port.fragments, port.arch, port.cross, port.llvm)
     build.configure()
     with ui.Step(f"compile {port.label}") as step:
-        build.make("build", *port.core, *port.objects, step=step)
+        build.make("build", *port.core.split(), *port.objects.split(), step=step)
