@@ -5,6 +5,7 @@ That is, by a jump or on an ftrace site.  This is done for our kprobes and the k
 In each of the two kernels the same number of instructions, or of whole functions, is chosen
 with the same seed.
 """
+import functools
 import itertools
 import random
 import re
@@ -20,14 +21,16 @@ SYMBOL = re.compile(r"[0-9a-f]{16} <(.+)>:$")
 INSN = re.compile(r"(f[0-9a-f]{15}):\t(.*)$")
 # Kinds of instructions by architecture, named as by its disassembler, similar ones together.
 KINDS = {
-    "x86_64": ["call", "ret", "jcc", "jmp", "test", "cmp", "pop", "push", "mov", "lea", "other"],
-    "arm64": ["bl", "blr", "br", "ret", "b", "b.cond", "cbz", "cbnz", "tbz", "tbnz", "adr", "ldr", "ldp",
-              "str", "stp", "mov", "other"],
-    "riscv": ["jal", "jalr", "ret", "j", "jr", "branch", "auipc", "lui", "li", "mv", "addi", "load", "store",
-              "other"],
+    "x86_64": "call ret jcc jmp test cmp pop push mov lea other".split(),
+    "arm64": "bl blr br ret b b.cond cbz cbnz tbz tbnz adr ldr ldp str stp mov other".split(),
+    "riscv": "jal jalr ret j jr branch auipc lui li mv addi load store other".split(),
 }
-RISCV_BRANCH = re.compile(r"b(eq|ne|lt|ge|gt|le)[uz]?$")
-RISCV_MEMORY = re.compile(r"(l|s)[bhwd]u?$")
+# The names of a kind, if not only its own; on x86 all may have a suffix.
+NAMES = {
+    "x86_64": {"jcc": "j(?!mp)"},
+    "arm64": {"b.cond": r"b\..*", "adr": "adrp?", "mov": "movk?"},
+    "riscv": {"branch": "b(eq|ne|lt|ge|gt|le)[uz]?", "load": "l[bhwd]u?", "store": "s[bhwd]u?"},
+}
 PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", "ss", "gs", "fs", "data16")
 
 
@@ -40,36 +43,10 @@ class Share:
     reasons: Counter = field(default_factory=Counter)
 
 
-def kind_x86(words):
-    name = next((w for w in words if w not in PREFIXES and not w.startswith("rex")), "other")
-    if name.startswith("call"):
-        return "call"
-    if name.startswith("jmp"):
-        return "jmp"
-    if name.startswith("j"):
-        return "jcc"
-    return next((k for k in KINDS["x86_64"] if name.startswith(k)), "other")
-
-
-def kind_arm64(words):
-    name = words[0] if words else "other"
-    if name.startswith("b."):
-        return "b.cond"
-    name = {"adrp": "adr", "movk": "mov"}.get(name, name)
-    return name if name in KINDS["arm64"] else "other"
-
-
-def kind_riscv(words):
-    name = words[0] if words else "other"
-    if RISCV_BRANCH.match(name):
-        return "branch"
-    if RISCV_MEMORY.match(name):
-        return "load" if name.startswith("l") else "store"
-    return name if name in KINDS["riscv"] else "other"
-
-
 def kind(text, arch):
-    return {"x86_64": kind_x86, "arm64": kind_arm64, "riscv": kind_riscv}[arch](text.split())
+    name = next((w for w in text.split() if w not in PREFIXES and not w.startswith("rex")), "")
+    suffix = ".*" if arch == "x86_64" else ""
+    return next((k for k in KINDS[arch] if re.fullmatch(NAMES[arch].get(k, k) + suffix, name)), "other")
 
 
 def functions(vmlinux, cross):
@@ -152,14 +129,10 @@ def count(drawn, lines):
     return share
 
 
-def draw_entries(vmlinux, count, seed, arch):
-    return draw(vmlinux, count, seed, arch, entry)
-
-
 # What is drawn, by the name of its option: how, how many, and how it is called.
 WHAT = {
     "spread": (draw, 5000, "instructions"),
-    "entries": (draw_entries, 5000, "function entries"),
+    "entries": (functools.partial(draw, choose=entry), 5000, "function entries"),
     "dense": (draw_functions, 500, "functions, a probe at every instruction"),
 }
 
