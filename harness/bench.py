@@ -4,7 +4,7 @@
 The emulator counts instructions: with one CPU and one nanosecond per instruction a figure
 is the same each time.  Calls of other CPUs are counted with two CPUs, without that clock.
 """
-from . import configs, guesttest, plot, rivals, ui
+from . import guesttest, plot, rivals, ui
 
 # Numbers of probes besides the oldest one. The kernel's own take hours for the last number.
 MANY = {"theirs": [9, 99, 999, 9_999], "ours": [9, 99, 999, 9_999, 49_999]}
@@ -97,17 +97,17 @@ def figures(lines):
     return {word[1]: int(word[2]) for word in words if len(word) == 3}
 
 
-def job(config, name, made, modules, order, **machine):
+def job(name, made, order, **machine):
     what = f"{order.split()[0].removeprefix('jobs/')}-{name}"
-    return figures(guesttest.told(config, made, modules, what, order, LIMIT, **machine))
+    return figures(guesttest.told(made, what, order, LIMIT, **machine))
 
 
-def measure(config, name, made):
-    modules = made.kernel()
+def measure(name, made):
+    made.kernel()
     found = {}
     for order in (f"jobs/bench {' '.join(map(str, MANY[name]))}", "jobs/attach"):
-        found |= job(config, name, made, modules, order, cpus=1, threads="single", count=True)
-    rounds = job(config, name, made, modules, f"jobs/rounds {CALLS}", threads="single")
+        found |= job(name, made, order, cpus=1, threads="single", count=True)
+    rounds = job(name, made, f"jobs/rounds {CALLS}", threads="single")
     return found | {key: value for key, value in rounds.items()
                     if key.startswith(("ipis-", "stops-"))}
 
@@ -144,10 +144,9 @@ def paper_table(found):
     return [f"{'':40} {'k':>7} {'r':>7} {'kr':>7} {'r/k':>7} {'kr/k':>7} {'kr/r':>7}", *rows]
 
 
-def run(arch, drawing=None):
-    wanted = [config for config in configs.BENCH if arch in (config.arch.name, config.label)]
+def run(wanted, drawing=None):
     for config in wanted:
-        found = {name: measure(config, name, made) for name, made in rivals.builds(config)}
+        found = {name: measure(name, made) for name, made in rivals.builds(config)}
         ui.say(f"\n{config.label}, instructions unless said otherwise")
         table(found)
         ui.say("\nk = probe, r = return probe, kr = both on one function")

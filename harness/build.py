@@ -24,11 +24,13 @@ class Build:
     """One build folder."""
 
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
-                 extras=True, modules=("*",), base=""):
+                 extras=True, patterns=("*",), base="", config=None):
         self.label, self.source, self.fragments, self.base = label, source, fragments, base
+        self.config = config            # of the guests that boot it
         self.compiler = compiler        # for programs that run in the guest
         self.extras = extras            # whether guest scripts are run, which need modules
-        self.modules = modules          # patterns of these modules
+        self.patterns = patterns        # of the names of these modules
+        self.modules = []               # their files and the samples', when built
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
         self.args = ["ARCH=" + arch]
@@ -79,7 +81,7 @@ class Build:
             raise ui.Failure(f"{self.label}: the configuration lost {' '.join(lost)}")
 
     def kernel(self, module_folders=()):
-        """Builds everything that goes into a guest; returns its module files."""
+        """Builds everything that goes into a guest."""
         self.configure()
         with ui.Step(f"build {self.label}") as step:
             self.make("build", "all", step=step)
@@ -87,15 +89,14 @@ class Build:
             shutil.rmtree(mods, ignore_errors=True)
             self.make("modules_install", f"INSTALL_MOD_PATH={mods}", "INSTALL_MOD_STRIP=1",
                       "modules_install", step=step)
-            built = sorted(mods.rglob("*probe*.ko"))
+            self.modules = sorted(mods.rglob("*probe*.ko"))
             if self.extras:
-                found = [f for pattern in self.modules for f in (HARNESS / "modules").glob(pattern)]
+                found = [f for pattern in self.patterns for f in (HARNESS / "modules").glob(pattern)]
                 wanted = [f for f in found if f.is_dir()]
                 module_folders = [*sorted(wanted), *module_folders]
                 self.programs(step)
             if module_folders:
-                built += self.external([Path(folder).resolve() for folder in module_folders], step)
-        return built
+                self.modules += self.external([Path(folder).resolve() for folder in module_folders], step)
 
     def programs(self, step):
         """Compiles the programs of guests, statically: guests have no libraries."""

@@ -2,6 +2,7 @@
 """The commands of ./kp."""
 import argparse
 import errno
+import re
 import signal
 import sys
 from pathlib import Path
@@ -84,33 +85,6 @@ def arch_config(name):
     return config
 
 
-def need_guests(guests, more=()):
-    """Installs all packages needed to build and boot these configurations."""
-    packages.need([*packages.tree_packages(), *packages.BUILD, *more,
-                   *(packages.BOOT if guests else []),
-                   *(p for config in guests for p in config.packages)])
-
-
-def cmd_run(args):
-    config = arch_config(args.arch)
-    need_guests([config])
-    return guesttest.run(config, tree.cached())
-
-
-def cmd_shell(args):
-    config = arch_config(args.arch)
-    need_guests([config])
-    made = guesttest.build(config, tree.cached())
-    modules = made.kernel(args.module)
-    return qemu.interactive(config, made, modules)
-
-
-def cmd_probe(args):
-    config = arch_config("x86_64")
-    need_guests([config])
-    return guesttest.probe(config, tree.cached(), args.place, args.ret, args.seconds)
-
-
 def one_config(label):
     config = next((c for c in soak.guests() if c.label == label), None)
     if not config:
@@ -120,35 +94,72 @@ def one_config(label):
     return config
 
 
-def cmd_share(args):
-    config = one_config(args.config)
+def share_config(label):
+    config = one_config(label)
     if config.arch.name not in share.KINDS:
         raise ui.Failure(f"only instructions of {' and '.join(share.KINDS)} are drawn")
+    return config
+
+
+def bench_configs(name):
+    wanted = [c for c in configs.BENCH if name in (c.arch.name, c.label)]
+    if not wanted:
+        raise ui.Failure(f"nothing to measure on {name}")
+    return wanted
+
+
+def place(text):
+    if not re.fullmatch(r"[\w.]+(\+(0x[0-9a-f]+|\d+))?", text):
+        raise ui.Failure(f"{text} is not SYMBOL or SYMBOL+OFFSET")
+    return text
+
+
+def need_guests(guests, more=()):
+    """Installs all packages needed to build and boot these configurations."""
+    packages.need([*packages.tree_packages(), *packages.BUILD, *more,
+                   *(packages.BOOT if guests else []),
+                   *(p for config in guests for p in config.packages)])
+
+
+def ready(config, modules=()):
+    """Builds the kernel of this configuration, and what its guests run."""
     need_guests([config])
-    return share.run(config, args.count, args.seed, args.post, args.what)
+    made = guesttest.build(config, tree.cached())
+    made.kernel(modules)
+    return made
+
+
+def cmd_run(args):
+    return guesttest.run(ready(args.config))
+
+
+def cmd_shell(args):
+    return qemu.interactive(ready(args.config, args.module))
+
+
+def cmd_probe(args):
+    return guesttest.probe(ready(arch_config("x86_64")), args.place, args.ret, args.seconds)
+
+
+def cmd_share(args):
+    need_guests([args.config])
+    return share.run(args.config, args.count, args.seed, args.post, args.what)
 
 
 def cmd_sweep(args):
-    config = one_config(args.config)
-    need_guests([config])
-    made = guesttest.build(config, tree.cached())
-    modules = made.kernel()
+    made, results = ready(args.config), Results()
     if args.refused:
-        return sweep.refused(config, made, modules)
-    results = Results()
+        return sweep.refused(made)
     if args.every:
-        guesttest.sweep_every(config, made, modules, results, args.seed or 1)
+        guesttest.sweep_every(made, results, args.seed or 1)
     else:
-        guesttest.sweep(config, made, modules, results, args.seed)
+        guesttest.sweep(made, results, args.seed)
     return results.finish()
 
 
 def cmd_torture(args):
-    config = one_config(args.config)
-    need_guests([config])
     results = Results()
-    made = guesttest.build(config, tree.cached())
-    guesttest.torture(config, made, made.kernel(), results, args.seconds, args.seed)
+    guesttest.torture(ready(args.config), results, args.seconds, args.seed)
     return results.finish()
 
 
@@ -160,12 +171,8 @@ def cmd_soak(args):
 
 
 def cmd_bench(args):
-    wanted = [c for c in configs.BENCH if args.arch in (c.arch.name, c.label)]
-    if not wanted:
-        raise ui.Failure(f"nothing to measure on {args.arch}")
-    need_guests(wanted)
-    packages.need(["gnuplot-nox"] if args.plot else [])
-    return bench.run(args.arch, args.plot)
+    need_guests(args.configs, ["gnuplot-nox"] if args.plot else [])
+    return bench.run(args.configs, args.plot)
 
 
 def cmd_deb(args):
@@ -176,14 +183,13 @@ def cmd_deb(args):
 
 def cmd_tree(args):
     packages.need(packages.tree_packages())
-    tree.update(Path(args.dir).resolve())
+    tree.update(args.dir.resolve())
     return 0
 
 
 def cmd_series(args):
     packages.need([*packages.tree_packages(), "git"])
-    folder = Path(args.dir).resolve() if args.dir else CACHE / "series"
-    series.write(folder, tree.pristine())
+    series.write(args.dir.resolve(), tree.pristine())
     return 0
 
 
@@ -232,53 +238,51 @@ def cmd_test(args):
     return results.finish()
 
 
+def option(*names, **more):
+    return names, more
+
+
+def flag(name, **more):
+    return option(name, action="store_true", **more)
+
+
+FIRST = configs.default("x86_64").label
+ARCH = option("config", type=arch_config, nargs="?", default="x86_64", metavar="arch")
+CONFIG = option("config", type=one_config, nargs="?", default=FIRST)
+SEED = option("--seed", type=int, default=1)
+LONG = (option("--seconds", type=int, default=600), SEED)
+VERBS = {
+    "run": (cmd_run, ARCH),
+    "shell": (cmd_shell, ARCH, option("--module", action="append", default=[], metavar="DIR")),
+    "test": (cmd_test, option("what", nargs="*"), flag("--kasan")),
+    "torture": (cmd_torture, CONFIG, *LONG),
+    "soak": (cmd_soak, *LONG),
+    "probe": (cmd_probe, option("place", type=place), flag("--ret"), option("--seconds", type=int, default=5)),
+    "share": (cmd_share, SEED, option("--config", type=share_config, default=FIRST),
+              option("--count", type=int, help="of instructions or entries, 5000; of functions, 500"),
+              flag("--post", help="probes with a post_handler as well"),
+              option("--dense", dest="what", action="store_const", const="dense", default="spread",
+                     help="at every instruction of random functions, at once"),
+              option("--entries", dest="what", action="store_const", const="entries",
+                     help="on the entries of random functions")),
+    "sweep": (cmd_sweep, CONFIG, option("--seed", type=int), flag("--refused"), flag("--every")),
+    "bench": (cmd_bench, option("configs", type=bench_configs, nargs="?", default="x86_64", metavar="arch"),
+              option("--plot")),
+    "check": (cmd_check, flag("--house")),
+    "deb": (cmd_deb, option("--config", metavar="FILE")),
+    "tree": (cmd_tree, option("dir", type=Path)),
+    "series": (cmd_series, option("dir", type=Path, nargs="?", default=CACHE / "series")),
+}
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(prog="kp", add_help=False)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-
-    def verb(name, action):
+    for name, (action, *options) in VERBS.items():
         sub = verbs.add_parser(name)
         sub.set_defaults(action=action)
-        return sub
-
-    verb("run", cmd_run).add_argument("arch", nargs="?", default="x86_64")
-    shell = verb("shell", cmd_shell)
-    shell.add_argument("arch", nargs="?", default="x86_64")
-    shell.add_argument("--module", action="append", default=[], metavar="DIR")
-    test = verb("test", cmd_test)
-    test.add_argument("what", nargs="*")
-    test.add_argument("--kasan", action="store_true")
-    torture = verb("torture", cmd_torture)
-    torture.add_argument("config", nargs="?", default=configs.default("x86_64").label)
-    soak_verb = verb("soak", cmd_soak)
-    for sub in (torture, soak_verb):
-        sub.add_argument("--seconds", type=int, default=600)
-        sub.add_argument("--seed", type=int, default=1)
-    probe = verb("probe", cmd_probe)
-    probe.add_argument("place")
-    probe.add_argument("--ret", action="store_true")
-    probe.add_argument("--seconds", type=int, default=5)
-    share_verb = verb("share", cmd_share)
-    share_verb.add_argument("--count", type=int, help="of instructions or entries, 5000; of functions, 500")
-    share_verb.add_argument("--seed", type=int, default=1)
-    share_verb.add_argument("--post", action="store_true", help="probes with a post_handler as well")
-    share_verb.add_argument("--dense", dest="what", action="store_const", const="dense", default="spread",
-                            help="at every instruction of random functions, at once")
-    share_verb.add_argument("--entries", dest="what", action="store_const", const="entries",
-                            help="on the entries of random functions")
-    share_verb.add_argument("--config", default=configs.default("x86_64").label)
-    sweep_verb = verb("sweep", cmd_sweep)
-    sweep_verb.add_argument("config", nargs="?", default=configs.default("x86_64").label)
-    sweep_verb.add_argument("--seed", type=int)
-    sweep_verb.add_argument("--refused", action="store_true")
-    sweep_verb.add_argument("--every", action="store_true")
-    bench_verb = verb("bench", cmd_bench)
-    bench_verb.add_argument("arch", nargs="?", default="x86_64")
-    bench_verb.add_argument("--plot")
-    verb("check", cmd_check).add_argument("--house", action="store_true")
-    verb("deb", cmd_deb).add_argument("--config", metavar="FILE")
-    verb("tree", cmd_tree).add_argument("dir")
-    verb("series", cmd_series).add_argument("dir", nargs="?")
+        for names, more in options:
+            sub.add_argument(*names, **more)
     return parser.parse_args(argv)
 
 
@@ -295,8 +299,8 @@ def main(argv):
         page()
         return 0
     end_orderly()
-    args = parse(argv)
     try:
+        args = parse(argv)
         return args.action(args)
     except ui.Failure as failure:
         print(f"kp: {failure}", file=sys.stderr)

@@ -46,7 +46,7 @@ NEED_NETWORK = ["kprobe/kretprobe_maxactive.tc"]
 def build(config, source):
     return Build(config.label, source, config.fragments, config.arch.name,
                  "" if config.llvm else config.arch.cross, config.llvm,
-                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras, base=config.base)
+                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras, base=config.base, config=config)
 
 
 def our_functions(folder):
@@ -61,9 +61,9 @@ def is_others_race(complaint, ours):
     return bool(race) and not {re.split(r"[+ ]", f)[0] for f in race[1].split(" / ")} & ours
 
 
-def boot(config, made, modules, what, order, limit, **more):
-    with ui.Step(f"boot {config.label} {what}") as step:
-        outcome = qemu.boot(config, made, modules, what, order, limit, step=step, **more)
+def boot(made, what, order, limit, **more):
+    with ui.Step(f"boot {made.config.label} {what}") as step:
+        outcome = qemu.boot(made, what, order, limit, step=step, **more)
     if any(RACE.match(line) for line in outcome.complaints):
         ours = our_functions(made.folder)
         outcome.complaints = [c for c in outcome.complaints if not is_others_race(c, ours)]
@@ -87,14 +87,14 @@ def our_suites(made):
     return ktap.suites_in(made.source / n for n in names)
 
 
-def kunit_boot(config, made, modules, what, args, results, cpu=""):
+def kunit_boot(made, what, args, results, cpu=""):
     """Counts the cases of one boot; returns its suites."""
-    outcome = boot(config, made, modules, what, ["jobs/off"], 900, args=args, cpu=cpu)
-    judge(config, what, outcome, results)
+    outcome = boot(made, what, ["jobs/off"], 900, args=args, cpu=cpu)
+    judge(made.config, what, outcome, results)
     seen = set()
     why = ktap.skipped(outcome.log)
     for suite, case, status in ktap.cases(made.source, outcome.log):
-        name = f"{config.label} {what} {suite}.{case}"
+        name = f"{made.config.label} {what} {suite}.{case}"
         seen.add(suite)
         if status == "SKIPPED":
             results.skip(name, why.get(case, "no reason given"))
@@ -103,14 +103,14 @@ def kunit_boot(config, made, modules, what, args, results, cpu=""):
     return seen
 
 
-def kunit(config, made, modules, results):
-    seen = kunit_boot(config, made, modules, "kunit", [], results)
-    if config.mitigations:
-        kunit_boot(config, made, modules, "mitigated",
-                   [*config.mitigations, "kunit.filter_glob=kprobes_*"], results, config.cpu)
-    due = our_suites(made) | set(config.arch.suites) - set(config.without)
+def kunit(made, results):
+    seen = kunit_boot(made, "kunit", [], results)
+    if made.config.mitigations:
+        kunit_boot(made, "mitigated", [*made.config.mitigations, "kunit.filter_glob=kprobes_*"], results,
+                   made.config.cpu)
+    due = our_suites(made) | set(made.config.arch.suites) - set(made.config.without)
     for suite in sorted(due - seen):
-        results.fail(f"{config.label} kunit {suite}", "the suite never ran")
+        results.fail(f"{made.config.label} kunit {suite}", "the suite never ran")
 
 
 def output(lines):
@@ -153,18 +153,18 @@ def count_script(config, outcome, script, results):
         results.fail(f"{config.label} {label_of(script)}: the script ends well", "\n    ".join([why, *last]))
 
 
-def run_scripts(config, made, modules, results, what, order, limit, args=(), **more):
+def run_scripts(made, results, what, order, limit, args=(), **more):
     """Boots a guest for these lines of scripts and arguments, and counts what the scripts report."""
-    outcome = boot(config, made, modules, what, order, limit, args=[*QUIET, *args], **more)
-    judge(config, what, outcome, results)
+    outcome = boot(made, what, order, limit, args=[*QUIET, *args], **more)
+    judge(made.config, what, outcome, results)
     for line in order:
-        count_script(config, outcome, line.split()[0], results)
+        count_script(made.config, outcome, line.split()[0], results)
     return outcome
 
 
-def told(config, made, modules, what, line, limit, args=(), **more):
+def told(made, what, line, limit, args=(), **more):
     """Boots a guest for one script, which must end well; returns the lines that it says."""
-    outcome = boot(config, made, modules, what, [line], limit, args=[*QUIET, *args], **more)
+    outcome = boot(made, what, [line], limit, args=[*QUIET, *args], **more)
     lines, status = outcome.script(line.split()[0])
     if status != 0 or outcome.complaints:
         raise ui.Failure(f"{what}: see {outcome.log}\n  " + "\n  ".join(outcome.complaints[:10]))
@@ -179,46 +179,44 @@ def repeat(seconds):
         raise ui.Failure("KP_SECONDS and KP_SEED are numbers") from error
 
 
-def scripts(config, made, modules, results):
+def scripts(made, results):
     alone = [*RACING, SWEEP, *BESIDE]
     order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name not in alone)
     seconds, start = repeat(15)
     lines = [f"{script} {seconds} {start}" if script == TRAPS else script for script in order]
-    run_scripts(config, made, modules, results, "scripts", lines, 600 + seconds)
+    run_scripts(made, results, "scripts", lines, 600 + seconds)
 
 
-def beside(config, made, modules, results):
+def beside(made, results):
     """Runs the scripts with users of all kinds, shared functions, and failing allocations."""
     seconds, start = repeat(10)
     lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
     # One thread, as in race(): fuzz.sh changes text for long, and hits would get lost.
-    run_scripts(config, made, modules, results, "beside", lines, 600 + seconds, AT_BOOT + LEAKS, threads="single")
+    run_scripts(made, results, "beside", lines, 600 + seconds, AT_BOOT + LEAKS, threads="single")
 
 
-def alone(config, made, modules, script, seconds, start, results):
+def alone(made, script, seconds, start, results):
     """Runs only FUZZ, random lines for kprobe_events, or TRAPS, random traps; see beside()."""
-    run_scripts(config, made, modules, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds,
-                threads="single")
+    run_scripts(made, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds, threads="single")
 
 
-def boot_with_returns(config, made, modules, seed, results):
+def boot_with_returns(made, seed, results):
     """Return probes on all functions while the guest works and shuts down, with slab checks."""
-    run_scripts(config, made, modules, results, "returns", [f"{SWEEP} returns {seed}"], 300,
-                [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
+    run_scripts(made, results, "returns", [f"{SWEEP} returns {seed}"], 300, [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
 
 
-def sweep(config, made, modules, results, seed=None):
+def sweep(made, results, seed=None):
     """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED."""
     seed = repeat(0)[1] if seed is None else seed
-    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} {seed}"], 1800, LONG_LOG, cpus=2)
+    run_scripts(made, results, "sweep", [f"{SWEEP} {seed}"], 1800, LONG_LOG, cpus=2)
 
 
-def sweep_every(config, made, modules, results, seed):
+def sweep_every(made, results, seed):
     """Every instruction of the kernel, by ranges of functions; where that is too much, those that @seed chooses."""
-    run_scripts(config, made, modules, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2)
+    run_scripts(made, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2)
 
 
-def race(config, made, modules, what, seconds, seed, results):
+def race(made, what, seconds, seed, results):
     """Probes that change while four CPUs hit them; @seconds: duration for each script.
 
     Mostly the CPUs share one thread of the emulator: with a thread each, one CPU may
@@ -226,78 +224,77 @@ def race(config, made, modules, what, seconds, seed, results):
     Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
-    run_scripts(config, made, modules, results, what, order, 300 + 2 * sum(seconds.values()), cpus=4,
-                threads=config.arch.race_threads)
+    run_scripts(made, results, what, order, 300 + 2 * sum(seconds.values()), cpus=4,
+                threads=made.config.arch.race_threads)
 
 
-def toggle(config, made, modules, results):
+def toggle(made, results):
     """Runs each script of RACING for KP_SECONDS with the seed KP_SEED."""
-    lengths = {script: repeat(length)[0] for script, length in zip(RACING, config.racing)}
-    race(config, made, modules, "toggle", lengths, repeat(0)[1], results)
+    lengths = {script: repeat(length)[0] for script, length in zip(RACING, made.config.racing)}
+    race(made, "toggle", lengths, repeat(0)[1], results)
 
 
-def scale(config, made, modules, results):
+def scale(made, results):
     """The same probes with few and with many CPUs; prints their costs by the number of CPUs."""
     for cpus in SCALE:
         # The CPUs would calibrate their clocks while others delay them.
-        outcome = run_scripts(config, made, modules, results, f"scale-{cpus}", [f"jobs/scale {SCALE_PROBES}"], 900,
+        outcome = run_scripts(made, results, f"scale-{cpus}", [f"jobs/scale {SCALE_PROBES}"], 900,
                               ["lpj=4000000"], cpus=cpus)
         lines, _ = outcome.script("jobs/scale")
-        ui.say(f"  {config.label}, {cpus} CPUs: " + ", ".join(
+        ui.say(f"  {made.config.label}, {cpus} CPUs: " + ", ".join(
             line.removeprefix("scale ") for line in lines if line.startswith("scale ")))
 
 
-def debians(config, made, modules, results):
+def debians(made, results):
     """Runs Debian's programs, in a kernel with all options that they need."""
-    run_scripts(config, made, modules, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
+    run_scripts(made, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
                 extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
                 folders=[("debian", clients.root()), ("build", made.folder)])
 
 
-def torture(config, made, modules, results, seconds, start):
-    race(config, made, modules, "torture", {"torture.sh": seconds}, start, results)
+def torture(made, results, seconds, start):
+    race(made, "torture", {"torture.sh": seconds}, start, results)
 
 
-def selftests(config, made, modules, results):
-    order = [f"jobs/selftests {SELFTEST_LIMIT * config.slow} {' '.join(config.selftests)}"]
+def selftests(made, results):
+    order = [f"jobs/selftests {SELFTEST_LIMIT * made.config.slow} {' '.join(made.config.selftests)}"]
     folder = made.source / "tools/testing/selftests/ftrace"
     extra = [("kp/ftrace/ftracetest", folder / "ftracetest"),
              ("kp/ftrace/test.d/functions", folder / "test.d/functions")]
-    tests = [f"{name}/{path.name}" for name in config.selftests
+    tests = [f"{name}/{path.name}" for name in made.config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
-    not_run = {tc: "not on this architecture" for tc in config.arch.unsupported} | NOT_RUN
-    if not config.clients:
+    not_run = {tc: "not on this architecture" for tc in made.config.arch.unsupported} | NOT_RUN
+    if not made.config.clients:
         not_run |= {tc: "this kernel has no network" for tc in NEED_NETWORK}
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
-        if tc.startswith(config.selftests):
-            results.skip(f"{config.label} selftests {tc}", why)
-    run_scripts(config, made, modules, results, "selftests", order, 1800, extra=extra)
+        if tc.startswith(made.config.selftests):
+            results.skip(f"{made.config.label} selftests {tc}", why)
+    run_scripts(made, results, "selftests", order, 1800, extra=extra)
 
 
-def faulty_handlers(config, made, modules, results):
+def faulty_handlers(made, results):
     """Handlers that fault. After a kernel panic the guest is booted again for the other cases."""
     script = "jobs/faults"
-    left = [case for case in faults.CASES if not case.endswith(config.impossible)]
+    left = [case for case in faults.CASES if not case.endswith(made.config.impossible)]
     while left:
         what = f"faults {left[0]}"
-        outcome = boot(config, made, modules, what.translate(str.maketrans(" :", "--")),
-                       [f"{script} {' '.join(left)}"], 300, args=QUIET)
+        outcome = boot(made, re.sub("[ :]", "-", what), [f"{script} {' '.join(left)}"], 300, args=QUIET)
         logged = faults.sections(outcome.log)
         for case, lines in logged.items():
             bad = faults.wrong(case, lines)
-            results.check(f"{config.label} faults {case}: the kernel tells where", not bad,
+            results.check(f"{made.config.label} faults {case}: the kernel tells where", not bad,
                           f"{'; '.join(bad)}, see {outcome.log}")
         if outcome.finished:
-            count_script(config, outcome, script, results)
+            count_script(made.config, outcome, script, results)
         else:
-            count_lines(config, outcome, script, results)
-            results.check(f"{config.label} {what}: ends as it should", faults.end_is_due(logged),
+            count_lines(made.config, outcome, script, results)
+            results.check(f"{made.config.label} {what}: ends as it should", faults.end_is_due(logged),
                           f"the end of {outcome.log}:\n{ui.tail(outcome.log)}")
         left = [case for case in left if case not in logged] if logged else []
 
 
-def our_examples(config, made, modules, results):
+def our_examples(made, results):
     """Compiles the modules of our documents; takes no guest."""
     examples.build(made, results)
 
@@ -306,10 +303,9 @@ PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside":
          "toggle": toggle, "faults": faulty_handlers, "selftests": selftests, "scale": scale, "clients": debians}
 
 
-def run(config, source):
+def run(made):
     """Shows probes firing; returns the exit status."""
-    made = build(config, source)
-    outcome = boot(config, made, made.kernel(), "run", ["samples.sh"], 120, args=QUIET)
+    outcome = boot(made, "run", ["samples.sh"], 120, args=QUIET)
     lines, status = outcome.script("samples.sh")
     bad = [line for line in lines if line.startswith(("not ok", "out: "))] + outcome.complaints
     ui.say()
@@ -339,16 +335,12 @@ class Echo:
         self.seen = len(lines)
 
 
-def probe(config, source, place, ret, seconds):
+def probe(made, place, ret, seconds):
     """Shows the hits of one probe as they occur; returns the exit status."""
-    if not re.fullmatch(r"[\w.]+(\+(0x[0-9a-f]+|\d+))?", place):
-        raise ui.Failure(f"{place} is not SYMBOL or SYMBOL+OFFSET")
-    made = build(config, source)
-    modules = made.kernel()
-    echo = Echo(log_file(f"{config.label}-probe"), ["hit"])
-    ui.say(f"boot {config.label}, probe {place} for {seconds} seconds:")
+    echo = Echo(log_file(f"{made.config.label}-probe"), ["hit"])
+    ui.say(f"boot {made.config.label}, probe {place} for {seconds} seconds:")
     order = [f"jobs/probe {'r' if ret else 'p'} {place} {SHOWN} {seconds}"]
-    outcome = qemu.boot(config, made, modules, "probe", order, 60 + seconds, args=QUIET, step=echo)
+    outcome = qemu.boot(made, "probe", order, 60 + seconds, args=QUIET, step=echo)
     echo.tick()
     said = dict(line.split(" ", 1) for line in outcome.lines if line.startswith(("point ", "count ")))
     refused = [line.removeprefix("refused ") for line in outcome.lines if line.startswith("refused ")]

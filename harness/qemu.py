@@ -46,27 +46,27 @@ class Outcome:
         return lines, None
 
 
-def pack(config, build, modules, what, order, extra=()):
+def pack(made, what, order, extra=()):
     """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
     archive = Archive()
     archive.node("dev/console", 5, 1)
     archive.node("dev/null", 1, 3)
     # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
     for name in ("busybox", "sh"):
-        archive.file(f"bin/{name}", packages.busybox(config.arch).read_bytes(), 0o755)
+        archive.file(f"bin/{name}", packages.busybox(made.config.arch).read_bytes(), 0o755)
     archive.file("init", (HARNESS / "guest/init").read_bytes(), 0o755)
     for path in sorted((HARNESS / "guest").iterdir()):
         if path.name != "init":
             archive.add(f"kp/{path.name}", path)
-    for module in modules:
+    for module in made.modules:
         archive.file(f"lib/kp/{module.name}", module.read_bytes())
-    archive.add("kp/bin", build.folder / "kp-programs")
-    archive.add("lib/modules", build.folder / "kp-root/lib/modules")
+    archive.add("kp/bin", made.folder / "kp-programs")
+    archive.add("lib/modules", made.folder / "kp-root/lib/modules")
     for name, path in extra:
         archive.add(name, path)
     archive.file("kp/order", "".join(f"{line}\n" for line in order).encode())
     # Another guest of this kernel may be starting.
-    file = build.folder / f"kp-initramfs-{what}.gz"
+    file = made.folder / f"kp-initramfs-{what}.gz"
     archive.write(file)
     return file
 
@@ -77,8 +77,9 @@ def shared(folders):
         "-virtfs", f"local,path={folder},mount_tag={tag},security_model=none,readonly=on")]
 
 
-def command(config, build, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=()):
+def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=()):
     """@cpu: another model. @count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
+    config = made.config
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
              *config.arch.args, *config.args, *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
@@ -86,17 +87,16 @@ def command(config, build, initramfs, args=(), cpus=None, threads=None, count=Fa
     # The tables of a PC's firmware name one CPU of each socket.
     sockets = cpus or config.cpus
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
-            "-smp", f"{sockets},sockets={sockets}",
-            "-m", str(config.memory), "-nographic", "-vga", "none", "-nic", "none", "-no-reboot",
-            "-kernel", str(build.folder / config.arch.kernel), "-initrd", str(initramfs),
-            "-append", " ".join(words)]
+            "-smp", f"{sockets},sockets={sockets}", "-m", str(config.memory),
+            "-nographic", "-vga", "none", "-nic", "none", "-no-reboot",
+            "-kernel", str(made.folder / config.arch.kernel), "-initrd", str(initramfs), "-append", " ".join(words)]
 
 
-def boot(config, build, modules, what, order, limit, args=(), extra=(), step=None, **machine):
+def boot(made, what, order, limit, args=(), extra=(), step=None, **machine):
     """Boots one guest through its work order; @machine goes to command()."""
-    initramfs = pack(config, build, modules, what, order, extra)
-    log = log_file(f"{config.label}-{what}")
-    argv = command(config, build, initramfs, ["ignore_loglevel", *args], **machine)
+    initramfs = pack(made, what, order, extra)
+    config, log = made.config, log_file(f"{made.config.label}-{what}")
+    argv = command(made, initramfs, ["ignore_loglevel", *args], **machine)
     # A firmware that gets nowhere is not waited for as long as a slow kernel.
     sign = (BANNER, config.slow * (20 if config.arch.boots > 1 else 60))
     for left in reversed(range(config.arch.boots)):
@@ -122,7 +122,7 @@ def read(log, timed_out=False):
     return out
 
 
-def interactive(config, build, modules):
-    initramfs = pack(config, build, modules, "shell", ["jobs/shell"])
+def interactive(made):
+    initramfs = pack(made, "shell", ["jobs/shell"])
     tree.release()
-    return subprocess.call(command(config, build, initramfs, ["loglevel=3", "kunit.enable=0"]))
+    return subprocess.call(command(made, initramfs, ["loglevel=3", "kunit.enable=0"]))

@@ -21,4 +21,5 @@ def fragment(config):
 def builds(config):
     trees = {"ours": tree.cached(), "theirs": tree.pristine()}
     return [(name, Build(f"{config.label}-{name}", source, [fragment(config)], config.arch.name,
-                         config.arch.cross, modules=MODULES, base=config.base)) for name, source in trees.items()]
+                         config.arch.cross, patterns=MODULES, base=config.base, config=config))
+            for name, source in trees.items()]

@@ -58,26 +58,27 @@ class Schedule:
         except Exception as error:
             self.fail(name, error)
 
-    def part(self, name, config, made, modules):
-        label = f"{config.label} {name}"
+    def part(self, name, made):
+        label = f"{made.config.label} {name}"
         if self.is_over(LONG if name in LAST else 0):
             self.skip(label)
         else:
-            self.attempt(label, guesttest.PARTS[name], config, made, modules, self.results)
+            self.attempt(label, guesttest.PARTS[name], made, self.results)
 
-    def kernel(self, config, made):
+    def kernel(self, made):
         """Builds a kernel, and queues its parts for the next free thread."""
+        config = made.config
         if self.is_over(self.slowest):
             self.skip(config.label)
             return
         begun = time.monotonic()
-        modules = made.kernel()
+        made.kernel()
         self.slowest = max(self.slowest, time.monotonic() - begun)
         self.results.ok(f"{config.label} builds")
         with self.changed:
             for name in config.quick if self.quick else config.parts:
                 queue = self.last if name in LAST else self.first
-                queue.append((name, config, made, modules))
+                queue.append((name, made))
             self.changed.notify_all()
 
     def port(self, port):
@@ -110,7 +111,7 @@ class Schedule:
     def run(self, guests, compiled, others=()):
         """@compiled: ports; @others: functions that take the results, and need no kernel."""
         for config in in_turn(guests):
-            self.builds.append((config.label, self.kernel, config, guesttest.build(config, self.source)))
+            self.builds.append((config.label, self.kernel, guesttest.build(config, self.source)))
         for port in compiled:
             self.builds.append((port.label, self.port, port))
 

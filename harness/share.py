@@ -137,17 +137,17 @@ WHAT = {
 }
 
 
-def measure(config, name, made, number, seed, post, what):
-    modules = made.kernel()
+def measure(name, made, number, seed, post, what):
+    made.kernel()
     how, _, called = WHAT[what]
     with ui.Step(f"draw {number} {called}") as step:
         step.tick()
-        drawn = how(made.folder / "vmlinux", number, seed, config.arch)
+        drawn = how(made.folder / "vmlinux", number, seed, made.config.arch)
     at_once = len(drawn) if what == "dense" else ROUND
     addresses = made.folder / "kp-addresses"
     addresses.write_text("".join(f"{address:x}\n" for address in drawn))
     line = f"jobs/share {at_once} count={at_once} post={int(post)}"
-    lines = guesttest.told(config, made, modules, f"share-{name}", line, 3600, ["nokaslr"],
+    lines = guesttest.told(made, f"share-{name}", line, 3600, ["nokaslr"],
                            extra=[("kp/addresses", addresses)])
     return count(drawn, lines)
 
@@ -178,7 +178,7 @@ def table(shares, every):
 
 def run(config, number, seed, post, what):
     number = number or WHAT[what][1]
-    shares = {name: measure(config, name, made, number, seed, post, what) for name, made in rivals.builds(config)}
+    shares = {name: measure(name, made, number, seed, post, what) for name, made in rivals.builds(config)}
     ui.say(f"\n{config.label}, {number} random {WHAT[what][2]}, seed {seed}{', with a post_handler' if post else ''}")
     table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

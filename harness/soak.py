@@ -26,37 +26,33 @@ def line(name, job, results):
     ui.say(f"  {name}: {own.passed} passed, {len(own.failures)} failed")
 
 
-def jobs(config, made, modules, seconds, seed):
+def jobs(made, seconds, seed):
     """Yields the name of each boot, and the function of Results that runs it."""
+    config = made.config
     if config in configs.BY_NAME:
-        yield "kunit", lambda own: guesttest.kunit(config, made, modules, own)
+        yield "kunit", lambda own: guesttest.kunit(made, own)
         if {"sweep", "toggle"}.isdisjoint(config.parts):
             return
     if "toggle" in config.parts:
-        yield (f"torture, seed {seed}",
-               lambda own: guesttest.torture(config, made, modules, own, seconds, seed))
+        yield f"torture, seed {seed}", lambda own: guesttest.torture(made, own, seconds, seed)
     if config.options == "kprobes":
         # The sweep of ./kp test uses seed 1.
-        yield (f"sweep, seed {seed + 1}",
-               lambda own: guesttest.sweep(config, made, modules, own, seed + 1))
-        yield (f"every instruction, seed {seed}",
-               lambda own: guesttest.sweep_every(config, made, modules, own, seed))
+        yield f"sweep, seed {seed + 1}", lambda own: guesttest.sweep(made, own, seed + 1)
+        yield f"every instruction, seed {seed}", lambda own: guesttest.sweep_every(made, own, seed)
     if config.label in BOOTED:
-        yield f"{BOOTS} boots", lambda own: boots(config, made, modules, own)
+        yield f"{BOOTS} boots", lambda own: boots(made, own)
     if "beside" in config.parts:
-        yield (f"fuzz, seed {seed}",
-               lambda own: guesttest.alone(config, made, modules, guesttest.FUZZ, RANDOM, seed, own))
+        yield f"fuzz, seed {seed}", lambda own: guesttest.alone(made, guesttest.FUZZ, RANDOM, seed, own)
     if "scripts" in config.parts and config.arch in (configs.X86_64, configs.I386):
-        yield (f"traps, seed {seed}",
-               lambda own: guesttest.alone(config, made, modules, guesttest.TRAPS, RANDOM, seed, own))
+        yield f"traps, seed {seed}", lambda own: guesttest.alone(made, guesttest.TRAPS, RANDOM, seed, own)
 
 
-def boots(config, made, modules, results):
+def boots(made, results):
     """Boots again and again, with other work each time; keeps the log of the first one that fails."""
     for nr in range(1, BOOTS + 1):
-        guesttest.boot_with_returns(config, made, modules, nr, results)
+        guesttest.boot_with_returns(made, nr, results)
         if results.failures:
-            results.fail(f"boot {nr} of {BOOTS}", f"see {log_file(f'{config.label}-returns')}")
+            results.fail(f"boot {nr} of {BOOTS}", f"see {log_file(f'{made.config.label}-returns')}")
             return
 
 
@@ -78,5 +74,6 @@ def run(source, seconds, seed, results):
     for config in guests():
         made = guesttest.build(config, source)
         with results.attempt(f"{config.label} builds", counted=False):
-            for name, job in jobs(config, made, made.kernel(), seconds, seed):
+            made.kernel()
+            for name, job in jobs(made, seconds, seed):
                 line(f"{config.label} {name}", job, results)

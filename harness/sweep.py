@@ -20,9 +20,8 @@ def by_reason(lines):
     return found
 
 
-def refused(config, made, modules):
-    lines = guesttest.told(config, made, modules, "sweep", f"{guesttest.SWEEP} refused", 600, guesttest.LONG_LOG,
-                           cpus=2)
+def refused(made):
+    lines = guesttest.told(made, "sweep", f"{guesttest.SWEEP} refused", 600, guesttest.LONG_LOG, cpus=2)
     found = sorted(by_reason(lines).items(), key=lambda item: -len(item[1]))
     for (kind, error, reason), functions in found:
         ui.say(f"\n{kind}, -{error}, {reason}:")

@@ -43,7 +43,7 @@ class ClientsTest(unittest.TestCase):
         self.assertEqual(len(self.made), 3)
 
     def test_a_guest_has_it(self):
-        words = qemu.command(configs.CONFIGS[0], mock.Mock(folder=Path("/build")), "initrd",
+        words = qemu.command(mock.Mock(config=configs.CONFIGS[0], folder=Path("/build")), "initrd",
                              folders=[("debian", "/root"), ("build", "/build")])
         self.assertEqual([b.split(",")[1:3] for a, b in zip(words, words[1:]) if a == "-virtfs"],
                          [["path=/root", "mount_tag=debian"], ["path=/build", "mount_tag=build"]])

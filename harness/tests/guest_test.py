@@ -81,9 +81,9 @@ class GuestTest(unittest.TestCase):
         self.assertEqual(self.count(HEALTHY.replace("ok one", "skip one # why")), (1, 0, 1))
 
     def test_another_processor(self):
-        config, made = configs.CONFIGS[0], types.SimpleNamespace(folder=Path("/build"))
+        made = types.SimpleNamespace(config=configs.CONFIGS[0], folder=Path("/build"))
         for cpu, used in (("", "max"), ("Skylake-Server", "Skylake-Server")):
-            words = qemu.command(config, made, "initrd", cpu=cpu)
+            words = qemu.command(made, "initrd", cpu=cpu)
             # QEMU uses the last one of several options.
             self.assertEqual([b for a, b in zip(words, words[1:]) if a == "-cpu"][-1], used)
 

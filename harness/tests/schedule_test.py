@@ -28,7 +28,7 @@ class ScheduleTest(unittest.TestCase):
         self.swap(ui, "STOP", threading.Event())
         self.swap(ui, "END", None)
         self.swap(guesttest, "build", lambda config, source: types.SimpleNamespace(
-            kernel=lambda: self.kernel(config)))
+            config=config, kernel=lambda: self.kernel(config)))
         self.swap(ui, "say", lambda text="": None)
         self.swap(ports, "compile", lambda port, source: self.compile())
         self.swap(guesttest, "PARTS", {name: self.part(name) for name in ("kunit", "sweep")})
@@ -49,11 +49,10 @@ class ScheduleTest(unittest.TestCase):
             self.compile()
         if config.label == "y:d":
             raise ui.Failure("does not build")
-        return []
 
     def part(self, name):
-        def run(config, made, modules, results):
-            self.done.append(f"{config.label} {name}")
+        def run(made, results):
+            self.done.append(f"{made.config.label} {name}")
             results.ok(name)
             if self.done[-1] == "y:c sweep":
                 self.ready.set()
@@ -121,8 +120,7 @@ class ScheduleTest(unittest.TestCase):
         def slow(config, source):
             def kernel():
                 now[0] += 31
-                return []
-            return types.SimpleNamespace(kernel=kernel)
+            return types.SimpleNamespace(config=config, kernel=kernel)
 
         self.swap(schedule, "BUILD", 0)
         self.swap(schedule, "time", types.SimpleNamespace(monotonic=lambda: now[0]))

@@ -2,12 +2,14 @@
 """Tests of the parts of ./kp soak, and of their configurations."""
 import unittest
 
+from types import SimpleNamespace
+
 from harness import configs, soak
 
 
 def names(label):
     config = next(c for c in soak.guests() if c.label == label)
-    return [name.split(",")[0] for name, _ in soak.jobs(config, None, [], 1, 1)]
+    return [name.split(",")[0] for name, _ in soak.jobs(SimpleNamespace(config=config), 1, 1)]
 
 
 class SoakTest(unittest.TestCase):
