@@ -4,7 +4,12 @@
 The emulator counts instructions: with one CPU and one nanosecond per instruction a figure
 is the same each time.  Calls of other CPUs are counted with two CPUs, without that clock.
 """
-from . import guesttest, plot, rivals, ui
+import re
+import subprocess
+from pathlib import Path
+
+from . import guesttest, ui
+from .build import rivals
 
 # Numbers of probes besides the oldest one. The kernel's own take hours for the last number.
 MANY = {"theirs": [9, 99, 999, 9_999], "ours": [9, 99, 999, 9_999, 49_999]}
@@ -90,6 +95,28 @@ PAPER = [
 OURS = [("breakpoint", "hit-b", "hit-r", "hit-kr"), ("ftrace site", "hit-f", "hit-rf", "hit-krf"),
         ("jump", "hit-o", "hit-ro", "hit-kro")]
 
+# For gnuplot.
+NAMES = [("theirs", "Linux 6.12"), ("ours", "this one")]
+PLOT = """\
+set terminal svg size 800,330 font 'sans,12' background 'white'
+set output '{path}'
+set logscale x
+set format x '10^{{%T}}'
+set grid
+set xlabel 'probes'
+set key top left
+set multiplot layout 1,2
+set title 'a hit of the oldest, instructions'
+set yrange [0:*]
+plot {hits}
+set title 'registering a batch, instructions each'
+set logscale y
+set format y '10^{{%T}}'
+set yrange [*:*]
+set key center right
+plot {batches}
+"""
+
 
 def figures(lines):
     """Name -> value of the lines "bench NAME VALUE", without failed measurements."""
@@ -144,14 +171,36 @@ def paper_table(found):
     return [f"{'':40} {'k':>7} {'r':>7} {'kr':>7} {'r/k':>7} {'kr/k':>7} {'kr/r':>7}", *rows]
 
 
+def plotted(found, pattern):
+    """What plots the figures whose names match, by the number of probes, and the data."""
+    blocks, data = [], []
+    for name, title in NAMES:
+        rows = sorted((int(match[1]), value) for key, value in found[name].items()
+                      if (match := re.fullmatch(pattern, key)))
+        if rows:
+            blocks.append(f"'-' with linespoints title \"{title}\"")
+            data.append("".join(f"{x} {y}\n" for x, y in rows) + "e\n")
+    return ", ".join(blocks) + "\n" + "".join(data)
+
+
+def draw(path, found):
+    # The rounds count the oldest probe as well.
+    script = PLOT.format(path=path, hits=plotted(found, r"oldest-(\d+)"), batches=plotted(found, r"register-(\d*9)"))
+    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+    # The kernel demands a licence, and no white space at the end of lines.
+    lines = [line.rstrip() for line in Path(path).read_text().splitlines()]
+    lines.insert(1, "<!-- SPDX-License-Identifier: GPL-2.0-only -->")
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
 def run(wanted, drawing=None):
     for config in wanted:
-        found = {name: measure(name, made) for name, made in rivals.builds(config)}
+        found = {name: measure(name, made) for name, made in rivals(config)}
         ui.say(f"\n{config.label}, instructions unless said otherwise")
         table(found)
         ui.say("\nk = probe, r = return probe, kr = both on one function")
         for line in paper_table(found):
             ui.say(line)
         if drawing and config is wanted[0]:
-            plot.draw(drawing, found)
+            draw(drawing, found)
     return 0

@@ -12,6 +12,8 @@ from .paths import CACHE, HARNESS, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.
 CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
+# These modules use nothing that only our kprobes have.
+FOR_BOTH = ("kp_bench", "kp_sweep")
 
 
 def without_modules(path):
@@ -128,3 +130,14 @@ class Build:
         (top / "Kbuild").write_text("".join(f"obj-m += {name}/\n" for name in names))
         self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "modules", step=step)
         return sorted(path for name in names for path in (top / name).glob("*.ko"))
+
+
+def rivals(config):
+    """Builds with our kprobes and with the kernel's own, the same otherwise, to compare them."""
+    lines = [line for f in config.fragments for line in f.read_text().splitlines(True)]
+    fragment = tree.base() / f"rivals-{config.label.replace(':', '-')}.config"
+    # Tests differ between the two kernels.
+    fragment.write_text("".join(line for line in lines if not line.endswith("_TEST=y\n")))
+    return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
+                         patterns=FOR_BOTH, base=config.base, config=config))
+            for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

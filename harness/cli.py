@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import (bench, check, configs, deb, guesttest, house, packages, ports, qemu, schedule, selftest, series, share,
-               soak, sweep, tree, ui)
+               soak, tree, ui)
 from .paths import CACHE
 from .results import Results
 
@@ -149,7 +149,7 @@ def cmd_share(args):
 def cmd_sweep(args):
     made, results = ready(args.config), Results()
     if args.refused:
-        return sweep.refused(made)
+        return guesttest.refused(made)
     if args.every:
         guesttest.sweep_every(made, results, args.seed or 1)
     else:

@@ -10,7 +10,7 @@ LLVM = ("clang-19", "lld-19", "llvm-19")
 DEBIAN = "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz"
 # Its modules are signed.
 DEBIAN_PACKAGES = ("linux-config-6.12", "openssl")
-# BTF, and the root of what uses it; see clients.py.
+# BTF, and the root of what uses it; see packages.root().
 CLIENTS_PACKAGES = ("mmdebstrap", "pahole")
 
 # The ftrace selftests of fprobes, and of events at tracepoints, which are among its users.

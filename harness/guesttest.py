@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The tests that run in a booted guest."""
+import errno
 import itertools
 import os
 import re
 import subprocess
+from collections import defaultdict
 
-from . import clients, examples, faults, ktap, qemu, tree, ui
+from . import examples, faults, ktap, packages, qemu, tree, ui
 from .build import Build
 from .paths import HARNESS, REPO, log_file
 
@@ -30,6 +32,10 @@ BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb
           "nomem.sh", "pidns.sh", "static.sh"]
 SCALE = (2, 64)                 # CPUs
 SCALE_PROBES = 10000
+# What sweep.sh says of what it cannot probe, and the names of the errors.
+REFUSED = re.compile(r"refused (-\d+) (\S+) (\S+) (.*)")
+NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
+TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 SHOWN = 40                      # hits that ./kp probe prints
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
@@ -216,6 +222,30 @@ def sweep_every(made, results, seed):
     run_scripts(made, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2)
 
 
+def by_reason(lines):
+    """The output of guest/sweep.sh, as (kind of probe, errno, reason) -> functions."""
+    found = defaultdict(list)
+    for refused in filter(None, map(REFUSED.fullmatch, lines)):
+        number, kind, function, reason = refused.groups()
+        found[kind, NAMES[-int(number)], reason].append(re.sub(r"\+0x.*", "", function))
+    return found
+
+
+def refused(made):
+    """Lists the functions that cannot be probed, with the reasons."""
+    lines = told(made, "sweep", f"{SWEEP} refused", 600, LONG_LOG, cpus=2)
+    found = sorted(by_reason(lines).items(), key=lambda item: -len(item[1]))
+    for (kind, error, reason), functions in found:
+        ui.say(f"\n{kind}, -{error}, {reason}:")
+        ui.say("\n".join(f"  {name}" for name in sorted(functions)))
+    ui.say(f"\n{'functions':>9}  {'probe':6}  {'error':11}  reason")
+    for (kind, error, reason), functions in found:
+        ui.say(f"{len(functions):9}  {kind:6}  -{error:10}  {reason}")
+    for tried in filter(None, map(TRIED.fullmatch, lines)):
+        ui.say(f"of {tried[1]} functions {tried[2]} can be probed")
+    return 0
+
+
 def race(made, what, seconds, seed, results):
     """Probes that change while four CPUs hit them; @seconds: duration for each script.
 
@@ -249,7 +279,7 @@ def debians(made, results):
     """Runs Debian's programs, in a kernel with all options that they need."""
     run_scripts(made, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
                 extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
-                folders=[("debian", clients.root()), ("build", made.folder)])
+                folders=[("debian", packages.root()), ("build", made.folder)])
 
 
 def torture(made, results, seconds, start):

@@ -35,7 +35,7 @@ PROBES = {
 }
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev", "make", "perl"]
 BOOT = ["busybox-static"]
-# Packages that are run in a guest, see clients.py.
+# Well-known users of probes that are run in a guest.
 CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
 # Packages that replace one of Debian 12, by release.
 RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
@@ -189,3 +189,25 @@ def busybox(arch):
     if not any(path.exists() for path in places):
         fetch("busybox-static", arch.debian, arch.releases, folder)
     return next(path for path in places if path.exists())
+
+
+def make_root(release, folder):
+    with ui.Step(f"make a Debian {release} with " + " ".join(CLIENTS)) as step:
+        mirrors = folder.with_suffix(".list")
+        sources(release, mirrors)
+        ui.run(["mmdebstrap", "--variant=minbase", "--include=" + ",".join(CLIENTS), release, folder, mirrors],
+               log_file("mmdebstrap"), step)
+
+
+def root():
+    """A Debian with CLIENTS, which a guest mounts: made once for a list of them; an incomplete one is removed."""
+    release = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    folder, mark = CACHE / "root-clients", CACHE / "root-clients.made"
+    wanted = " ".join([release, *CLIENTS])
+    if not mark.exists() or mark.read_text() != wanted:
+        mark.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        ui.need_space(CACHE, 1, "a Debian with " + " ".join(CLIENTS))
+        make_root(release, folder)
+        mark.write_text(wanted)
+    return folder

@@ -13,7 +13,8 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import guesttest, rivals, ui
+from . import guesttest, ui
+from .build import rivals
 
 ROUND = 500             # probes at a time
 DISTANCE = 32           # bytes between two probes, so that none is in another's region
@@ -178,7 +179,7 @@ def table(shares, every):
 
 def run(config, number, seed, post, what):
     number = number or WHAT[what][1]
-    shares = {name: measure(name, made, number, seed, post, what) for name, made in rivals.builds(config)}
+    shares = {name: measure(name, made, number, seed, post, what) for name, made in rivals(config)}
     ui.say(f"\n{config.label}, {number} random {WHAT[what][2]}, seed {seed}{', with a post_handler' if post else ''}")
     table({"the kernel's own": shares["theirs"], "ours": shares["ours"]}, KINDS[config.arch.name])
     return 0

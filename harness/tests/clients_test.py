@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from harness import clients, configs, packages, qemu
+from harness import configs, packages, qemu, ui
 
 
 class ClientsTest(unittest.TestCase):
@@ -13,8 +13,9 @@ class ClientsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.cache, self.made = Path(folder.name), []
-        for name, value in (("CACHE", self.cache), ("make", self.make)):
-            patch = mock.patch.object(clients, name, value)
+        for module, name, value in ((packages, "CACHE", self.cache), (packages, "make_root", self.make),
+                                    (ui, "need_space", lambda *_: None)):
+            patch = mock.patch.object(module, name, value)
             patch.start()
             self.addCleanup(patch.stop)
 
@@ -25,21 +26,21 @@ class ClientsTest(unittest.TestCase):
             raise KeyboardInterrupt
 
     def test_once(self):
-        self.assertEqual(clients.root(), clients.root())
+        self.assertEqual(packages.root(), packages.root())
         self.assertEqual(len(self.made), 1)
 
     def test_other_packages(self):
-        clients.root()
+        packages.root()
         with mock.patch.object(packages, "CLIENTS", ["trace-cmd"]):
-            clients.root()
+            packages.root()
         self.assertEqual(self.made[1], ["trace-cmd"])
 
     def test_half_a_root(self):
         with mock.patch.object(packages, "CLIENTS", ["no-such-package"]):
             for _ in range(2):
                 with self.assertRaises(KeyboardInterrupt):
-                    clients.root()
-        clients.root()
+                    packages.root()
+        packages.root()
         self.assertEqual(len(self.made), 3)
 
     def test_a_guest_has_it(self):

@@ -2,7 +2,7 @@
 """Tests of grouping the refusals of the sweep."""
 import unittest
 
-from harness import sweep
+from harness import guesttest
 
 LINES = """\
 entries: tried 3 accepted 1
@@ -15,7 +15,7 @@ entries: refused 2 -22 probe must not be probed
 
 class SweepTest(unittest.TestCase):
     def test_by_reason(self):
-        self.assertEqual(sweep.by_reason(LINES), {
+        self.assertEqual(guesttest.by_reason(LINES), {
             ("probe", "EINVAL", "must not be probed, see debugfs kprobes/blacklist"): ["f", "g"],
             ("ret", "EOPNOTSUPP", "no reason given"): ["h"],
         })
