@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests that the Debian of a guest is made once, and again for another list of packages."""
-import tempfile
-import unittest
 from pathlib import Path
 from unittest import mock
 
 from harness import configs, packages, qemu, ui
+from harness.tests import Case
 
 
-class ClientsTest(unittest.TestCase):
+class ClientsTest(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.cache, self.made = Path(folder.name), []
-        for module, name, value in ((packages, "CACHE", self.cache), (packages, "make_root", self.make),
-                                    (ui, "need_space", lambda *_: None)):
-            patch = mock.patch.object(module, name, value)
-            patch.start()
-            self.addCleanup(patch.stop)
+        super().setUp()
+        self.made = []
+        self.swap(packages, CACHE=self.folder, make_root=self.make)
+        self.swap(ui, need_space=lambda *_: None)
 
     def make(self, release, folder):
         self.made.append(list(packages.CLIENTS))

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of changing a distribution's configuration for a guest and for packages; builds nothing."""
-import contextlib
-import io
 import lzma
 import os
-import tempfile
-import unittest
-from pathlib import Path
-from unittest import mock
 
 from harness import build, deb, tree, ui
+from harness.tests import Case
 
 THEIRS = """\
 CONFIG_X86_64=y
@@ -27,23 +22,17 @@ def last(text):
     return dict(line.split("=", 1) for line in text.splitlines() if line.startswith("CONFIG_"))
 
 
-class DebTest(unittest.TestCase):
+class DebTest(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.plain, self.packed = self.folder / "config-6.12", self.folder / "config.xz"
         self.plain.write_text(THEIRS)
         self.packed.write_bytes(lzma.compress(THEIRS.encode()))
         self.made = []
-        self.out = io.StringIO()
-        for patch in (mock.patch.object(tree, "base", lambda: self.folder),
-                      mock.patch.object(tree, "cached", lambda: self.folder / "tree"),
-                      mock.patch.object(ui, "need_space", lambda *_: None),
-                      mock.patch.object(build.Build, "make", self.make),
-                      contextlib.redirect_stdout(self.out)):
-            patch.__enter__()
-            self.addCleanup(patch.__exit__, None, None, None)
+        self.out = self.said()
+        self.swap(tree, base=lambda: self.folder, cached=lambda: self.folder / "tree")
+        self.swap(ui, need_space=lambda *_: None)
+        self.swap(build.Build, make=self.make)
 
     def make(self, what, *targets, step):
         self.made.append(targets[-1])
@@ -83,8 +72,8 @@ class DebTest(unittest.TestCase):
         def drop(*_, step):
             (self.folder / "deb/build/.config").write_text("")
 
-        with mock.patch.object(build.Build, "make", drop), \
-             self.assertRaisesRegex(ui.Failure, "lost CONFIG_KPROBES=y"):
+        self.swap(build.Build, make=drop)
+        with self.assertRaisesRegex(ui.Failure, "lost CONFIG_KPROBES=y"):
             deb.run(str(self.plain))
 
     def test_a_guest_has_no_modules_of_a_distribution(self):
@@ -96,8 +85,8 @@ class DebTest(unittest.TestCase):
         fragment = self.folder / "ours.config"
         fragment.write_text("CONFIG_BTRFS_FS=y\n")
         made = build.Build("guest", self.folder, [fragment], base=str(self.packed))
-        with mock.patch.object(made, "verify", lambda text: self.assertEqual(text, "CONFIG_BTRFS_FS=y\n")), \
-             mock.patch.object(tree, "patches", lambda: []), mock.patch.object(tree, "our_files", lambda: {}):
-            made.configure()
+        self.swap(made, verify=lambda text: self.assertEqual(text, "CONFIG_BTRFS_FS=y\n"))
+        self.swap(tree, patches=lambda: [], our_files=lambda: {})
+        made.configure()
         self.assertEqual(last((made.folder / "kp.config").read_text())["CONFIG_BTRFS_FS"], "y")
         self.assertEqual(self.made, ["allnoconfig"])

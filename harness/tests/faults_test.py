@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of checking the kernel's log of handlers that fault."""
-import tempfile
-import unittest
-
 from harness import faults
+from harness.tests import Case
 
 OOPS = """\
 [    2.4] kp: case pre:ftrace
@@ -20,19 +18,15 @@ OOPS = """\
 PANIC = "[    2.7] Kernel panic - not syncing: Fatal exception in interrupt\n"
 
 
-def sections(text):
-    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
-        f.write(text)
-        f.flush()
-        return faults.sections(f.name)
+class FaultsTest(Case):
+    def sections(self, text):
+        return faults.sections(self.log(text))
 
-
-class FaultsTest(unittest.TestCase):
     def wrong(self, text):
-        return [line for case, lines in sections(text).items() for line in faults.wrong(case, lines)]
+        return [line for case, lines in self.sections(text).items() for line in faults.wrong(case, lines)]
 
     def test_as_it_should_be(self):
-        self.assertEqual(list(sections(OOPS)), ["pre:ftrace"])
+        self.assertEqual(list(self.sections(OOPS)), ["pre:ftrace"])
         self.assertEqual(self.wrong(OOPS), [])
 
     def test_each_line_is_needed(self):
@@ -78,11 +72,11 @@ class FaultsTest(unittest.TestCase):
     def test_the_end_of_the_kernel(self):
         ended = OOPS.replace("[    2.8] kp: case over\n", PANIC)
         self.assertEqual(len(self.wrong(ended)), 1)
-        self.assertFalse(faults.end_is_due(sections(ended)))
+        self.assertFalse(faults.end_is_due(self.sections(ended)))
         ended = ended.replace("ftrace", "break").replace("traced", "plain")
         self.assertEqual(self.wrong(ended), [])
-        self.assertTrue(faults.end_is_due(sections(ended)))
-        self.assertFalse(faults.end_is_due(sections(ended.replace(PANIC, ""))))
+        self.assertTrue(faults.end_is_due(self.sections(ended)))
+        self.assertFalse(faults.end_is_due(self.sections(ended.replace(PANIC, ""))))
 
     def test_not_in_this_kernel(self):
         self.assertEqual(self.wrong("kp: case pre:jump\nkp: skip pre by jump # not in this kernel\n"), [])

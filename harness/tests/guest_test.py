@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of reading the serial log of a guest."""
-import contextlib
-import io
-import tempfile
 import types
 import unittest
 from pathlib import Path
 
 from harness import configs, guesttest, ktap, qemu
 from harness.results import Results
+from harness.tests import Case
 
 HEALTHY = """\
 SeaBIOS (version 1.16)
@@ -40,22 +38,18 @@ COMPLAINTS = [
 ]
 
 
-def outcome(text):
-    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
-        f.write(text)
-        f.flush()
-        return qemu.read(f.name)
+class GuestTest(Case):
+    def outcome(self, text):
+        return qemu.read(self.log(text))
 
-
-class GuestTest(unittest.TestCase):
     def count(self, text, script="a.sh"):
         results = Results()
-        with contextlib.redirect_stdout(io.StringIO()):
-            guesttest.count_script(configs.CONFIGS[0], outcome(text), script, results)
+        self.said()
+        guesttest.count_script(configs.CONFIGS[0], self.outcome(text), script, results)
         return results.passed, len(results.failures), len(results.skipped)
 
     def test_healthy(self):
-        out = outcome(HEALTHY)
+        out = self.outcome(HEALTHY)
         self.assertTrue(out.finished)
         self.assertEqual(out.complaints, [])
         self.assertEqual(self.count(HEALTHY), (2, 0, 0))
@@ -63,7 +57,7 @@ class GuestTest(unittest.TestCase):
     def test_complaints(self):
         for line in COMPLAINTS:
             with self.subTest(line):
-                self.assertEqual(outcome(HEALTHY + line + "\n").complaints, [line])
+                self.assertEqual(self.outcome(HEALTHY + line + "\n").complaints, [line])
 
     def test_a_failing_line(self):
         self.assertEqual(self.count(HEALTHY.replace("ok one", "not ok one # why")), (1, 1, 0))
@@ -100,9 +94,7 @@ class RaceTest(unittest.TestCase):
         self.assertFalse(guesttest.is_others_race("[    1.5] BUG: KASAN: use in f", {"point_find"}))
 
 
-class SuitesTest(unittest.TestCase):
+class SuitesTest(Case):
     def test_names(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "state_test.c")
-            path.write_text('static struct kunit_suite s = {\n\t.name = "kprobes_state",\n\t.x = y,\n};\n')
-            self.assertEqual(ktap.suites_in([path]), {"kprobes_state"})
+        path = self.log('static struct kunit_suite s = {\n\t.name = "kprobes_state",\n\t.x = y,\n};\n')
+        self.assertEqual(ktap.suites_in([path]), {"kprobes_state"})

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the figures of ./kp check --house."""
-import tempfile
-import unittest
 from pathlib import Path
 
 from harness import house
+from harness.tests import Case
 
 TEXT = """\
 /* not_this(one)
@@ -34,11 +33,10 @@ int
 """.replace("int\n top", "int top")
 
 
-class Counting(unittest.TestCase):
+class Counting(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = Path(folder.name, "some.c")
+        super().setUp()
+        path = self.folder / "some.c"
         path.write_text(TEXT)
         self.source = house.source(path)
 

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of apt-get when another process has its lock, and when a mirror is slow or missing."""
-import contextlib
-import io
 import os
-import tempfile
-import unittest
-from pathlib import Path
 from unittest import mock
 
 from harness import packages, ui
+from harness.tests import Case
 
 # Counts its calls in a file, and then runs one of the cases below.
 APT = """#!/bin/sh
@@ -25,16 +21,12 @@ AWAY = """echo "E: Failed to fetch http://mirror.invalid/InRelease  Could not re
 exit 100"""
 
 
-class PackagesTest(unittest.TestCase):
+class PackagesTest(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        for patch in (mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"),
-                      mock.patch.object(packages, "log_file", lambda name: self.folder / f"{name}.log"),
-                      mock.patch.object(packages, "PAUSE", 0.01)):
-            patch.start()
-            self.addCleanup(patch.stop)
+        super().setUp()
+        self.out = self.said()
+        self.enter(mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"))
+        self.swap(packages, log_file=lambda name: self.folder / f"{name}.log", PAUSE=0.01)
 
     def apt(self, body):
         script = self.folder / "apt-get"
@@ -44,21 +36,19 @@ class PackagesTest(unittest.TestCase):
     def calls(self):
         return (self.folder / "calls").read_text().splitlines() if (self.folder / "calls").exists() else []
 
-    @contextlib.contextmanager
-    def said(self):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            yield out
+    def release(self, **values):
+        self.swap(packages.platform, freedesktop_os_release=lambda: values)
 
     def update(self):
-        with self.said() as out, ui.Step("update") as step:
+        before = len(self.out.getvalue())
+        with ui.Step("update") as step:
             packages.update(step)
-        return out.getvalue()
+        return self.out.getvalue()[before:]
 
     def test_a_release_has_its_own_names(self):
         for release, name in (("12", "lib32gcc-12-dev"), ("13", "lib32gcc-14-dev"), ("14", "lib32gcc-12-dev")):
-            with mock.patch.object(packages.platform, "freedesktop_os_release", lambda: {"VERSION_ID": release}):
-                self.assertEqual(packages.here("lib32gcc-12-dev"), name)
+            self.release(VERSION_ID=release)
+            self.assertEqual(packages.here("lib32gcc-12-dev"), name)
         for names in packages.RENAMED.values():
             self.assertLessEqual(set(names) | set(names.values()), set(packages.PROBES))
 
@@ -72,7 +62,8 @@ class PackagesTest(unittest.TestCase):
     def test_does_not_wait_for_ever(self):
         self.apt(LOCKED.format(times=1000000))
         # Each call takes a fifth of a second on an idle machine.
-        with mock.patch.object(packages, "LOCK_PATIENCE", 3), self.assertRaises(ui.Failure):
+        self.swap(packages, LOCK_PATIENCE=3)
+        with self.assertRaises(ui.Failure):
             self.update()
         self.assertGreater(len(self.calls()), 1)
 
@@ -97,14 +88,14 @@ class PackagesTest(unittest.TestCase):
     def test_goes_on_without_new_lists(self):
         # Offline, but the packages are in the cache.
         self.apt(f"case \"$*\" in *update) {AWAY} ;; *install*) touch {self.folder}/one ;; esac")
-        with mock.patch.dict(packages.PROBES, {"one": f"{self.folder}/one"}), self.said(), \
-             mock.patch.object(os, "geteuid", lambda: 0):
+        self.swap(os, geteuid=lambda: 0)
+        with mock.patch.dict(packages.PROBES, {"one": f"{self.folder}/one"}):
             packages.need(["one"])
         self.assertEqual(len(self.calls()), 2)
 
     def test_goes_on_with_the_sources_that_are_known(self):
         self.apt(f"case \"$*\" in indextargets*) [ $n -lt 2 ] || echo http://mirror.invalid/debian ;; *) {AWAY} ;; esac")
-        with self.said(), mock.patch.object(os, "geteuid", lambda: 0), \
-             mock.patch.object(packages.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"}):
-            packages.sources("sid", self.folder / "list")
+        self.swap(os, geteuid=lambda: 0)
+        self.release(VERSION_CODENAME="bookworm")
+        packages.sources("sid", self.folder / "list")
         self.assertEqual((self.folder / "list").read_text(), "deb http://mirror.invalid/debian sid main\n")

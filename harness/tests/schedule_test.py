@@ -3,11 +3,10 @@
 import threading
 import time
 import types
-import unittest
-from unittest import mock
 
 from harness import configs, guesttest, ports, schedule, ui
 from harness.results import Results
+from harness.tests import Case
 
 
 def config(arch, name, parts=("kunit", "sweep")):
@@ -19,24 +18,18 @@ GUESTS = [config("x", "a"), config("x", "b"), config("y", "c"), config("y", "d")
 PORT = types.SimpleNamespace(label="ports:z")
 
 
-class ScheduleTest(unittest.TestCase):
+class ScheduleTest(Case):
     def setUp(self):
+        super().setUp()
         self.done, self.results = [], Results()
         self.ready = threading.Event()
         self.ready.set()
-        self.swap(ui, "START", time.monotonic())    # that of this process may be minutes ago
-        self.swap(ui, "STOP", threading.Event())
-        self.swap(ui, "END", None)
-        self.swap(guesttest, "build", lambda config, source: types.SimpleNamespace(
-            config=config, kernel=lambda: self.kernel(config)))
-        self.swap(ui, "say", lambda text="": None)
-        self.swap(ports, "compile", lambda port, source: self.compile())
-        self.swap(guesttest, "PARTS", {name: self.part(name) for name in ("kunit", "sweep")})
-
-    def swap(self, module, name, value):
-        patch = mock.patch.object(module, name, value)
-        patch.start()
-        self.addCleanup(patch.stop)
+        # This process may have started minutes ago.
+        self.swap(ui, START=time.monotonic(), STOP=threading.Event(), END=None, say=lambda text="": None)
+        self.swap(guesttest, PARTS={name: self.part(name) for name in ("kunit", "sweep")},
+                  build=lambda config, source: types.SimpleNamespace(
+                      config=config, kernel=lambda: self.kernel(config)))
+        self.swap(ports, compile=lambda port, source: self.compile())
 
     def compile(self):
         """Runs until @ready, unless it is stopped."""
@@ -85,8 +78,8 @@ class ScheduleTest(unittest.TestCase):
         def fails(*_):
             raise OSError(28, "no space")
 
-        self.swap(guesttest, "PARTS", {"kunit": fails, "sweep": self.part("sweep")})
-        self.swap(ScheduleTest, "compile", fails)
+        self.swap(guesttest, PARTS={"kunit": fails, "sweep": self.part("sweep")})
+        self.swap(ScheduleTest, compile=fails)
         self.run_all()
         self.assertCountEqual(self.done, ["x:a sweep", "y:c sweep"])
         self.assertEqual(sorted(self.results.failures),
@@ -122,21 +115,19 @@ class ScheduleTest(unittest.TestCase):
                 now[0] += 31
             return types.SimpleNamespace(config=config, kernel=kernel)
 
-        self.swap(schedule, "BUILD", 0)
-        self.swap(schedule, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
-        self.swap(guesttest, "build", slow)
+        self.swap(schedule, BUILD=0, time=types.SimpleNamespace(monotonic=lambda: now[0]))
+        self.swap(guesttest, build=slow)
         self.run_all(minutes=1)
         self.assertIn("y:c: not begun within 1 minutes", self.results.skipped)
 
     def test_no_long_part_begins_near_the_end(self):
-        self.swap(schedule, "BUILD", 0)
+        self.swap(schedule, BUILD=0)
         self.run_all(minutes=1)
         self.assertIn("x:a kunit", self.done)
         self.assertIn("x:a sweep: not begun within 1 minutes", self.results.skipped)
 
     def test_both_hands_boot_when_all_is_built(self):
         both = threading.Barrier(2)
-        parts = {name: lambda *_: both.wait(10) for name in ("kunit", "sweep")}
-        self.swap(guesttest, "PARTS", parts)
+        self.swap(guesttest, PARTS={name: lambda *_: both.wait(10) for name in ("kunit", "sweep")})
         schedule.Schedule(None, self.results).run(GUESTS[:1], [])
         self.assertEqual(self.results.failures, [])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the parts of ./kp soak, and of their configurations."""
 import unittest
-
 from types import SimpleNamespace
 
 from harness import configs, soak

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the overlay on a kernel of a few lines."""
-import contextlib
-import io
 import os
-import tempfile
-import unittest
-from pathlib import Path
 from unittest import mock
 
 from harness import tree, ui
+from harness.tests import Case
 
 KERNEL = {
     "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n",
@@ -41,18 +37,15 @@ def snapshot(folder):
             for p in folder.rglob("*") if p.is_file() and ".kp" not in p.parts}
 
 
-class TreeTest(unittest.TestCase):
+class TreeTest(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.repo, self.kernel, self.tree = (Path(folder.name, n) for n in ("repo", "kernel", "tree"))
+        super().setUp()
+        self.repo, self.kernel, self.tree = (self.folder / n for n in ("repo", "kernel", "tree"))
         write(self.kernel, KERNEL)
         write(self.repo, OURS)
-        for patch in (mock.patch.object(tree, "REPO", self.repo),
-                      mock.patch.dict(os.environ, KP_KERNEL=str(self.kernel)),
-                      contextlib.redirect_stdout(io.StringIO())):
-            patch.__enter__()
-            self.addCleanup(patch.__exit__, None, None, None)
+        self.swap(tree, REPO=self.repo)
+        self.enter(mock.patch.dict(os.environ, KP_KERNEL=str(self.kernel)))
+        self.said()
 
     def update(self):
         tree.update(self.tree)
@@ -71,14 +64,14 @@ class TreeTest(unittest.TestCase):
         self.assertFalse((self.tree / "arch/arm64/kernel/probes/kprobes.c").exists())
 
     def test_lock_is_taken_once(self):
-        with mock.patch.object(tree, "base", lambda: self.repo), \
-             mock.patch.object(tree, "LOCK", []), \
-             mock.patch.object(tree.fcntl, "flock") as flock:
-            tree.lock()
-            tree.lock()
-            self.assertEqual(flock.call_count, 1)
-            tree.release()
-            self.assertEqual(tree.LOCK, [])
+        flock = mock.Mock()
+        self.swap(tree, base=lambda: self.repo, LOCK=[])
+        self.swap(tree.fcntl, flock=flock)
+        tree.lock()
+        tree.lock()
+        self.assertEqual(flock.call_count, 1)
+        tree.release()
+        self.assertEqual(tree.LOCK, [])
 
     def test_second_run_touches_nothing(self):
         self.assertEqual(self.update(), self.update())

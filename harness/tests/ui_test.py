@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the output of a step, and that nothing is left when it is stopped."""
-import contextlib
-import io
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 from pathlib import Path
-from unittest import mock
 
 from harness import ui
 from harness.paths import REPO
+from harness.tests import Case
 
 STOPPED = """
 import sys
@@ -30,11 +26,10 @@ def alive(pid):
         return False
 
 
-class UiTest(unittest.TestCase):
+class UiTest(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.log = Path(folder.name, "log")
+        super().setUp()
+        self.log = self.folder / "log"
 
     def stopped(self, number):
         # This may be part of a shell's background job, which ignores SIGINT.
@@ -68,7 +63,8 @@ class UiTest(unittest.TestCase):
             return process
 
         started, real = [], subprocess.Popen
-        with mock.patch.object(subprocess, "Popen", start), self.assertRaises(SystemExit):
+        self.swap(subprocess, Popen=start)
+        with self.assertRaises(SystemExit):
             ui.supervise(["sleep", "100"], self.log)
         self.assertEqual(started[0].returncode, -signal.SIGTERM)
 
@@ -87,8 +83,8 @@ class UiTest(unittest.TestCase):
             ui.run(["sh", "-c", "echo 'a.c:1: error: x'; exit 1"], self.log, cwd="/")
 
     def test_a_long_step_tells_a_log_what_it_does(self):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), mock.patch.object(ui, "PATIENCE", 0):
-            with ui.Step("build") as step:
-                step.tick("CC fork.o")
+        out = self.said()
+        self.swap(ui, PATIENCE=0)
+        with ui.Step("build") as step:
+            step.tick("CC fork.o")
         self.assertRegex(out.getvalue(), r"build \.\.\. 0:\d\d CC fork\.o\n.*build \(\d s\)\n")
