@@ -51,14 +51,13 @@ class Source:
 
 def source(path):
     result = Source(path, COMMENT.sub("", path.read_text()))
-    for kind, name, _, _ in DEFINITION.findall(result.code):
+    for found in DEFINITION.finditer(result.code):
+        kind, name = found[1], found[2]
         if name in result.functions:
             result.twice.append(name)
         if "static" not in kind.split():
             result.external.add(name)
-        result.functions[name] = 0
-    for found in DEFINITION.finditer(result.code):
-        result.functions[found[2]] = found[0].count("\n") + 1
+        result.functions[name] = found[0].count("\n") + 1
     return result
 
 
@@ -89,22 +88,10 @@ def calls(core):
 
 def circle(pairs):
     """The largest set of files that all reach one another by calls."""
-    reach = {}
-    for user, used in pairs:
-        reach.setdefault(user, set()).add(used)
-
-    def from_here(start):
-        seen, todo = set(), [start]
-        while todo:
-            for other in reach.get(todo.pop(), ()):
-                if other not in seen:
-                    seen.add(other)
-                    todo.append(other)
-        return seen
-
-    reached = {name: from_here(name) for name in reach}
-    return max(({name} | {other for other in reached[name] if name in reached.get(other, ())}
-                for name in reached if name in reached[name]), key=len, default=set())
+    reach = set(pairs)
+    for via in {name for pair in pairs for name in pair}:
+        reach |= {(a, d) for a, b in reach if b == via for c, d in reach if c == via}
+    return max(({b for a, b in reach if a == name and (b, a) in reach} for name, _ in reach), key=len, default=set())
 
 
 def upward(pairs, layer):
@@ -121,8 +108,7 @@ def longest(files):
     return max((lines, f"{s.path.relative_to(REPO)} {name}") for s in files for name, lines in s.functions.items())
 
 
-def rows():
-    core = [source(REPO / "kernel/kprobes.c"), *sources("kernel/kprobes")]
+def rows(core):
     ports = [s for folder in PORTS for s in sources(folder)]
     ours = core + ports
     lengths = [n for s in ours for n in s.functions.values()]
@@ -146,9 +132,9 @@ def rows():
 
 def show():
     """Prints the table, and each call that goes up; returns the exit status."""
-    for what, value in rows():
+    core = [source(LAYERS), *sources("kernel/kprobes")]
+    for what, value in rows(core):
         ui.say(f"{what:50} {value}")
-    core = [source(REPO / "kernel/kprobes.c"), *sources("kernel/kprobes")]
     up = upward(calls(core), layers())
     ui.say(f"\n{len(up)} pairs of files in which a call goes up:")
     for line in up:
