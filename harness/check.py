@@ -62,12 +62,13 @@ def findings(source, argv):
     return text if text or not done.returncode else f"exit status {done.returncode}"
 
 
-def each(title, files, argv, source, results):
+def each(title, files, argv, source, results, called=str):
+    """Runs a checker for each file; @called: the name of a file in the results."""
     with ui.Step(f"{title}, {len(files)} files") as step:
-        for name in files:
-            step.tick(name)
-            found = findings(source, [*argv(name), name])
-            results.check(f"{title} {name}", not found, found.replace("\n", "\n    "))
+        for file in files:
+            step.tick(called(file))
+            found = findings(source, [*argv(file), file])
+            results.check(f"{title} {called(file)}", not found, found.replace("\n", "\n    "))
 
 
 def sparse(arch, source, results):
@@ -126,7 +127,7 @@ def spdx(results):
 def checkpatch(name):
     """The command for the file @name; a patch has the exceptions of the files it changes."""
     touched, kind = [name], ["-f"]
-    if name.endswith(".patch"):
+    if Path(name).suffix == ".patch":
         touched = re.findall(r"^\+\+\+ b/(\S+)", Path(name).read_text(errors="replace"), re.M)
         kind = ["--no-signoff"]
     excepted = [EXCEPTIONS[n] for n in touched if n in EXCEPTIONS]
@@ -145,7 +146,7 @@ def words(source, results):
 
 
 def everything(source, results):
-    each("checkpatch", [*tree.our_files(), *(str(p) for p in tree.patches())], checkpatch, source, results)
+    each("checkpatch", [*tree.our_files(), *map(str, tree.patches())], checkpatch, source, results)
     words(source, results)
     documentation(source, results)
     for arch in SPARSE:

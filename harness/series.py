@@ -131,7 +131,7 @@ class Worktree:
         self.files, self.less = {}, {}      # our files that have been added so far
         self.git("init", "-q", "-b", "series")
         for name in changed_files(pristine):
-            put(folder / name, (pristine / name).read_bytes())
+            tree.write(folder / name, (pristine / name).read_bytes())
         self.commit("Linux 6.12\n")
 
     def git(self, *argv, **more):
@@ -163,7 +163,7 @@ class Worktree:
             path.write_text(tree.splice_maintainers(path.read_text(), tree.maintainers_entry()))
         else:
             self.files[name], self.less[name] = tree.our_files()[name], less
-            put(self.folder / name, self.files[name].read_bytes())
+            tree.write(self.folder / name, self.files[name].read_bytes())
 
     def grow(self):
         missing = set(tree.our_files()) - self.files.keys()
@@ -177,11 +177,6 @@ class Worktree:
                 early = symbol.endswith("_TEST") and f"CONFIG_{symbol})" not in makefiles
                 return early or symbol in self.less[name]
             (self.folder / name).write_text(without(self.files[name].read_text(), drop))
-
-
-def put(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
 
 
 def changed_files(pristine):
@@ -266,14 +261,6 @@ def write(folder, pristine):
 
 # --- the test ---
 
-def checkpatch(paths, source, results):
-    with ui.Step(f"checkpatch, {len(paths)} patches") as step:
-        for path in paths:
-            step.tick(path.name)
-            found = check.findings(source, [*check.checkpatch(str(path)), str(path)])
-            results.check(f"series checkpatch {path.name}", not found, found.replace("\n", "\n    "))
-
-
 def differences(applied, pristine, source):
     """The names of the files that differ from the overlaid tree."""
     names = set(changed_files(pristine)) | set(git(applied, "ls-files").split())
@@ -307,7 +294,7 @@ class Compiler:
                 continue
             there.unlink(missing_ok=True)       # may be a link to the kernel's own file
             if name in now:
-                put(there, here.read_bytes())
+                tree.write(there, here.read_bytes())
 
     def compile(self, commit, step):
         self.checkout(commit)
@@ -336,7 +323,7 @@ def test(results, source, builds):
     except ui.Failure as failure:
         results.fail("series is written", str(failure))
         return
-    checkpatch(paths[1:], source, results)
+    check.each("series checkpatch", paths[1:], check.checkpatch, source, results, lambda path: path.name)
     with tempfile.TemporaryDirectory() as scratch:
         applied = Worktree(Path(scratch), pristine).folder
         try:

@@ -156,6 +156,11 @@ def maintainers_entry():
     return "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
 
 
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
 class Overlay:
     """Makes one tree match the repository."""
 
@@ -182,8 +187,7 @@ class Overlay:
                 text = self.original(name)
                 if text is not None:
                     path = Path(folder, name)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(text)
+                    write(path, text)
                     path.chmod((self.originals / name).stat().st_mode)
             for patch in patches():
                 argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(patch)]
@@ -218,8 +222,7 @@ class Overlay:
             return
         data, mode = content
         if now != data:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            write(path, data)
             self.changed.append(name)
         if path.stat().st_mode & 0o111 != mode & 0o111:
             path.chmod(mode & 0o777)
