@@ -135,8 +135,7 @@ def measure(name, made):
     for order in (f"jobs/bench {' '.join(map(str, MANY[name]))}", "jobs/attach"):
         found |= job(name, made, order, cpus=1, threads="single", count=True)
     rounds = job(name, made, f"jobs/rounds {CALLS}", threads="single")
-    return found | {key: value for key, value in rounds.items()
-                    if key.startswith(("ipis-", "stops-"))}
+    return found | {key: value for key, value in rounds.items() if key.startswith(("ipis-", "stops-"))}
 
 
 def ratio(ours, theirs):

@@ -75,8 +75,7 @@ def unpack(tree, step, whole=False):
     if source.is_dir():
         def ignore(folder, names):
             rel = os.path.relpath(folder, source)
-            return [n for n in names
-                    if n == ".git" or not whole and replaced(os.path.normpath(f"{rel}/{n}"))]
+            return [n for n in names if n == ".git" or not whole and replaced(os.path.normpath(f"{rel}/{n}"))]
         if (source / ".config").exists() or (source / "include/config").exists():
             raise ui.Failure(f"{source} holds a build: run make mrproper there first")
         if (source / ".kp").exists():
