@@ -307,14 +307,14 @@ void arch_unguard_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 
 /**
- * arch_jump_is_single() - does the jump to a detour replace a single instruction?
+ * arch_jump_is_single() - does the jump to a detour replace its instructions at once?
  * @optinsn: a prepared detour
  *
- * An architecture answers true in its <asm/kprobes.h> when the jump covers nothing
- * but the probed instruction, and a CPU that executes it while it is written or
- * removed executes either the breakpoint or the jump. Then no task can be inside
- * what the jump covers: it is written without arch_guard_kprobes() and without a
- * grace period.
+ * An architecture answers true in its <asm/kprobes.h> if no task can be inside what the
+ * jump covers while it is written or removed: because it covers nothing but the probed
+ * instruction, and a CPU executes either the breakpoint or the jump; or because all CPUs
+ * are stopped meanwhile, and none of them can be stopped there. Then the jump is written
+ * without arch_guard_kprobes() and without a grace period.
  *
  * Context: Process context.
  * Return: whether it does.

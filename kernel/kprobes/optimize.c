@@ -37,7 +37,7 @@ static LIST_HEAD(starved);
 /* The sysctl debug.kprobes-optimization. */
 static bool knob = true;
 
-/* Set once RCU-tasks grace periods work, which is late in the boot. */
+/* Set in subsys_initcall(). */
 static bool ready __ro_after_init;
 
 static void optimize_work(struct work_struct *work);
@@ -314,7 +314,7 @@ static struct ctl_table optimize_sysctls[] = {
 	},
 };
 
-/* RCU-tasks grace periods work from core_initcall() on. */
+/* RCU-tasks grace periods work before the first initcall. */
 static int __init optimize_start(void)
 {
 	register_sysctl_init("debug", optimize_sysctls);

@@ -25,8 +25,8 @@
  * struct kprobe_point - one probed address
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
- * @callees: the members that are enabled and have a pre_handler, linked by their
- *	hlist in order of registration, and callees_end behind them
+ * @callees: the members that are enabled, not postponed, and have a pre_handler, linked
+ *	by their hlist in order of registration, and callees_end behind them
  * @members: the users' probes at this address, in order of registration
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks it
  *	while the site moves

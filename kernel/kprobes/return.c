@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes: the functions that the rest of the kernel calls, and what runs
- * when a function with a return probe is entered.
+ * Return probes: the functions that the rest of the kernel calls. What runs when a
+ * function with a return probe is entered is in return_entry.c.
  *
  * A return probe is a probe on a function's entry. Its handler takes an instance
  * and diverts the return address of this one call to a trampoline, which runs
@@ -226,8 +226,8 @@ NOKPROBE_SYMBOL(register_kretprobes);
  *	its handlers.
  *
  * @rp->maxactive calls can be followed from the start, each with @rp->data_size
- * bytes of private data. When more than half of these instances are in use, their number is
- * doubled in the background, except on ports that use rethook. A maxactive of 0 or less is
+ * bytes of private data. When more than half of these instances are in use, or kept ready
+ * for a CPU, their number is doubled in the background, except on ports that use rethook. A maxactive of 0 or less is
  * set to twice the number of possible CPUs, but at least 10; of these, 10 or one for each
  * CPU, whichever is more, can be followed from the start, with rethook all.
  *
@@ -236,7 +236,7 @@ NOKPROBE_SYMBOL(register_kretprobes);
  * cleared, nothing else has changed; the error is one of register_kprobe() or
  *
  * * -%EINVAL - not the entry of a function, or one whose return must not be
- *   diverted
+ *   diverted, or @rp->maxactive exceeds %OBJPOOL_NR_OBJECT_MAX
  * * -%E2BIG - @rp->data_size exceeds %KRETPROBE_MAX_DATA_SIZE
  * * -%ENOMEM - no memory for that many calls
  */

@@ -12,6 +12,7 @@
  *	opt.c		writing jumps and their detours
  *	detour_hit.c	handling the hits of detours, and the end of copies in slots
  *	return.c	return probes
+ *	jprobe.S	calling the handler of a jprobe
  *	entry.S		the entry code of detours, of the end of copies, and of diverted returns
  */
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H

@@ -15,11 +15,14 @@
  *	ftrace.c	sharing the ftrace site of a function
  *	return.c	return probes
  *	fault.c		addresses that fault handlers see
+ *	jprobe.S	calling the handler of a jprobe
  *	entry.S		the entry code of detours and diverted returns
  *
  * Optimized probes, which have a jump in place of the breakpoint:
  *
  *	facts.c		which registers instructions use, and where they branch
+ *	window.h	reading instructions as if there were no probes
+ *	function_map.h	what branches.c and liveness.c find out about a function
  *	branches.c	branch targets in a function
  *	liveness.c	free registers in a function
  *	region.c	the instructions that a jump covers

@@ -24,7 +24,10 @@
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	hits on ftrace sites
  *	return.c	functions whose return must not be diverted
- *	entry.S		the entry points for copies, detours and diverted returns
+ *	fault.c		addresses that fault handlers see
+ *	jprobe.c	calling the handler of a jprobe, with jprobe_32.S or jprobe_64.S
+ *	entry.S		the entry points for copies, detours and diverted returns;
+ *			entry_32.S on 32 bits
  *
  * The kernel's mitigations of wrong predictions hold for probed code as well:
  *

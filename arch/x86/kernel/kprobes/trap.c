@@ -6,7 +6,8 @@
  * which depend on how the probe was prepared and on what its users want: emulated here;
  * as a copy that jumps back behind the original, and needs no further attention; when
  * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry; or,
- * while a jump is on its way, as the copy in its detour. No instruction is single-stepped.
+ * while a jump is on its way, as the copy in its detour. One whose emulation fails is executed
+ * as a copy, where the CPU faults. No instruction is single-stepped.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
