@@ -41,7 +41,7 @@ static __always_inline void copy_stack(unsigned long *to, struct pt_regs *regs)
 	return;
 
 end_of_stack:
-	memset(to, 0, JPROBE_STACK_WORDS * sizeof(*to));
+	memset(&to[i], 0, (JPROBE_STACK_WORDS - i) * sizeof(*to));
 }
 
 int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs)

@@ -6,9 +6,11 @@
 #include <kunit/test.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/linkage.h>
 #include <linux/stdarg.h>
 #include <linux/string.h>
+#include <linux/vmalloc.h>
 
 #include "jprobe.h"
 #include "members.h"
@@ -208,6 +210,28 @@ static void jprobe_arguments(struct kunit *test)
 	TRY(test, take7, on_take7, 140, 1, 2, 3, 4, 5, 6, 7);
 	TRY(test, take8, on_take8, 204, 1, 2, 3, 4, 5, 6, 7, 8);
 	TRY(test, take14, on_take14, 1015, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+}
+
+/* No memory follows the two words on this stack. */
+static void jprobe_end_of_stack(struct kunit *test)
+{
+	struct jprobe jp = jprobe_at(take14, on_take14);
+	unsigned long *page = vmalloc(PAGE_SIZE), *words = page + PAGE_SIZE / sizeof(*page) - 2;
+	struct pt_regs regs = { .sp = (unsigned long)words - JPROBE_STACK_OFFSET };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	words[0] = 71;
+	words[1] = 72;
+	calls = 0;
+	jprobe_pre_handler(&jp.kp, &regs);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	for (i = 0; i < ARGS_MAX - 3 && seen[i] != 71; i++)
+		;
+	KUNIT_EXPECT_EQ(test, seen[i], 71);
+	KUNIT_EXPECT_EQ(test, seen[i + 1], 72);
+	KUNIT_EXPECT_EQ(test, seen[i + 2], 0);
+	vfree(page);
 }
 
 /* -- 64 bits each among smaller ones: pairs of registers or of words, with 32 bits -- */
@@ -649,6 +673,7 @@ static void jprobe_refused(struct kunit *test)
 
 static struct kunit_case jprobe_cases[] = {
 	KUNIT_CASE(jprobe_arguments),
+	KUNIT_CASE(jprobe_end_of_stack),
 	KUNIT_CASE(jprobe_wide_arguments),
 	KUNIT_CASE(jprobe_conventions),
 	KUNIT_CASE(jprobe_arguments_stay),
