@@ -39,6 +39,7 @@ static noinline __nocfi int find_functions(void)
 	int (*each_symbol)(int (*fn)(void *, const char *, unsigned long), void *data) =
 		(void *)each;
 
+	nr_functions = 0;
 	functions = vmalloc_array(MAX_FUNCTIONS, sizeof(*functions));
 	if (!functions)
 		return -ENOMEM;

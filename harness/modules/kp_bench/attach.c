@@ -105,12 +105,12 @@ static void measure_ftrace(unsigned int nr_sites)
 void run_attach(unsigned int unused)
 {
 	unsigned int nr_sites;
+	int err = find_functions();
 
-	if (find_functions())
-		return;
+	nr_entries = 0;
 	entries = vcalloc(nr_functions, sizeof(*entries));
 	list = vcalloc(nr_functions, sizeof(*list));
-	if (entries && list) {
+	if (!err && entries && list) {
 		nr_sites = find_entries();
 		result("attach-functions", nr_entries);
 		measure_entries();

@@ -410,6 +410,8 @@ static void run_unregister(unsigned int nr)
 	ktime_t time = ktime_get();
 	u64 cost = cycles();
 
+	if (!nr_many)
+		return;
 	batch_unregister(many_list, nr_many, many_return);
 	cost = cycles() - cost;
 	tell_batch("unregister", nr_many, cost, ktime_sub(ktime_get(), time));

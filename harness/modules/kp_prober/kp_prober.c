@@ -69,16 +69,18 @@ static struct probe *find_probe(const char *name)
 	return NULL;
 }
 
-static void place_probe(struct probe *p, const char *where)
+static int place_probe(struct probe *p, const char *where)
 {
 	unsigned long addr;
 
 	if (!kstrtoul(where, 0, &addr)) {
 		p->rp.kp.addr = (kprobe_opcode_t *)addr;
-		return;
+		return 0;
 	}
-	sscanf(where, "%63[^+]+%i", p->symbol, &p->rp.kp.offset);
 	p->rp.kp.symbol_name = p->symbol;
+	if (sscanf(where, "%63[^+]+%i", p->symbol, &p->rp.kp.offset) < 2 && strchr(where, '+'))
+		return -ERANGE;
+	return 0;
 }
 
 static int register_probe(struct probe *p)
@@ -101,7 +103,9 @@ static int add_probe(const char *name, const char *where, const char *kind)
 		return -ENOMEM;
 	if (find_probe(name))
 		return -EEXIST;
-	place_probe(p, where);
+	err = place_probe(p, where);
+	if (err)
+		return err;
 	strscpy(p->name, name, sizeof(p->name));
 	p->is_return = !strcmp(kind, "ret");
 	p->rp.kp.post_handler = strcmp(kind, "post") ? NULL : on_post;
