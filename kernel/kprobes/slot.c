@@ -23,13 +23,23 @@ static unsigned int slot_index(const struct slot_kind *kind, const struct slot_p
 	return (slot - page->text - page->first) / kind->size;
 }
 
+/*
+ * The size is no constant on all architectures. kprobe_slot_used_at() reads it without a lock,
+ * but only after it has found a page, and there is none before the first request.
+ */
+static void slot_kind_set_size(struct slot_kind *kind, size_t size)
+{
+	if (!kind->size)
+		kind->size = size;
+}
+
 static void *slot_get(struct slot_kind *kind, size_t size)
 {
 	struct slot_page *page;
 	u8 *use;
 
 	guard(mutex)(&kprobe_slot_mutex);
-	kind->size = size;
+	slot_kind_set_size(kind, size);
 	page = kprobe_slot_page_with_room(kind);
 	if (!page)
 		return NULL;
@@ -275,7 +285,7 @@ kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 		return NULL;
 
 	guard(mutex)(&kprobe_slot_mutex);
-	optinsn_slots.size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+	slot_kind_set_size(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 
 	return slot_get_placed(&optinsn_slots, place);
 }
