@@ -22,14 +22,16 @@ kp - build, boot and test this kprobes subsystem
   ./kp test [WHAT...]    run the tests; ends with "N passed, N failed"
   ./kp torture [CONFIG]  probes that change in every way while four CPUs hit them;
                          --seconds N --seed N
-  ./kp soak              what takes hours, in all configurations that support it: torture, sweeps from other seeds, random input and
-                         traps, 200 boots with return probes on everything, KUnit by kunit.py
-                         and on the kernel's other ports;
+  ./kp soak              what takes hours, in all configurations that support it: torture,
+                         sweeps from other seeds, random input and traps, 200 boots with
+                         return probes on everything, KUnit by kunit.py and on the
+                         kernel's other ports;
                          --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
   ./kp sweep [CONFIG]    of the tests only the sweep: probes on all functions at once;
                          --every does so with all functions, some at a time;
+                         --dense N has probes at each instruction of N functions;
                          --seed N repeats one; --refused tells instead which functions
                          no probe can be on, and why
   ./kp probe PLACE       the hits of one probe while a little work runs in a guest;
@@ -153,7 +155,7 @@ def cmd_sweep(args):
     if args.every:
         guesttest.sweep_every(made, results, args.seed or 1)
     else:
-        guesttest.sweep(made, results, args.seed)
+        guesttest.sweep(made, results, args.seed, args.dense)
     return results.finish()
 
 
@@ -265,7 +267,8 @@ VERBS = {
                      help="at every instruction of random functions, at once"),
               option("--entries", dest="what", action="store_const", const="entries",
                      help="on the entries of random functions")),
-    "sweep": (cmd_sweep, CONFIG, option("--seed", type=int), flag("--refused"), flag("--every")),
+    "sweep": (cmd_sweep, CONFIG, option("--seed", type=int), option("--dense", type=int),
+              flag("--refused"), flag("--every")),
     "bench": (cmd_bench, option("configs", type=bench_configs, nargs="?", default="x86_64", metavar="arch"),
               option("--plot")),
     "check": (cmd_check, flag("--house")),

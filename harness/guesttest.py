@@ -211,10 +211,14 @@ def boot_with_returns(made, seed, results):
     run_scripts(made, results, "returns", [f"{SWEEP} returns {seed}"], 300, [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
 
 
-def sweep(made, results, seed=None):
-    """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED."""
+def sweep(made, results, seed=None, dense=None):
+    """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED.
+
+    @dense: the number of functions with a probe at each instruction, if not the usual one.
+    """
     seed = repeat(0)[1] if seed is None else seed
-    run_scripts(made, results, "sweep", [f"{SWEEP} {seed}"], 1800, LONG_LOG, cpus=2)
+    order = f"{SWEEP} {seed} {dense or ''}".rstrip()
+    run_scripts(made, results, "sweep", [order], 3600 if dense else 1800, LONG_LOG, cpus=2)
 
 
 def sweep_every(made, results, seed):

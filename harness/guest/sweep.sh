@@ -2,9 +2,10 @@
 # A probe on every function entry, a return probe on each, a probe on the instruction behind
 # each entry, on thousands of random instructions, and on every instruction of hundreds of
 # functions: all armed at once, by breakpoint, by jump, and with a post_handler, while the
-# guest works and checks its results. The text must be the same afterwards. Argument: a seed; or
-# "refused", to list what is refused; or "returns" and a seed, for return probes only, which then
-# stay; or "every", for every instruction of the kernel, some functions at a time.
+# guest works and checks its results. The text must be the same afterwards. Arguments: a seed, and
+# the number of these functions if it is not the usual one; or "refused", to list what is refused;
+# or "returns" and a seed, for return probes only, which then stay; or "every", for every
+# instruction of the kernel, some functions at a time.
 #
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for ever.
 . /kp/lib
@@ -236,6 +237,7 @@ every)
 	;;
 esac
 
+DENSE=${2:-$DENSE}
 works "no probes"
 # Dynamic debug changes the text, too.
 reasons -p
