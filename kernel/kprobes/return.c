@@ -227,9 +227,10 @@ NOKPROBE_SYMBOL(register_kretprobes);
  *
  * @rp->maxactive calls can be followed from the start, each with @rp->data_size
  * bytes of private data. When more than half of these instances are in use, or kept ready
- * for a CPU, their number is doubled in the background, except on ports that use rethook. A maxactive of 0 or less is
- * set to twice the number of possible CPUs, but at least 10; of these, 10 or one for each
- * CPU, whichever is more, can be followed from the start, with rethook all.
+ * for a CPU, their number is doubled in the background, except on ports that use rethook. A
+ * maxactive of 0 or less is set to twice the number of possible CPUs, but at least 10; of
+ * these, 10 or one for each CPU, whichever is more, can be followed from the start, with
+ * rethook all.
  *
  * Context: As register_kprobe().
  * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been

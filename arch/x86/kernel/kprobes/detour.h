@@ -57,6 +57,7 @@ struct region_insn {
  * @extable: which have an exception table entry
  * @calls: which are calls
  * @indirect: a branch may come in anywhere
+ * @ended: the last one, apart from padding, does not continue with the next
  * @size: bytes of the jump
  * @traps: where it has to have a breakpoint
  * @why_at: the offset of the obstacle, if it has one
@@ -75,6 +76,7 @@ struct region {
 	u8 extable;
 	u8 calls;
 	bool indirect;
+	bool ended;
 	u8 size;
 	u8 traps;
 	u8 why_at;

@@ -243,6 +243,20 @@ JUMP unknown_behind_jmp8, 5, AT(2)
 	BYTES unknown_behind_jmp8
 DONE unknown_behind_jmp8
 
+/* Nops there are padding. */
+JUMP nops_behind_jmp8, 5, 0
+.Lprobe_nops_behind_jmp8:
+	jmp	opt_nops_behind_jmp8
+	.byte	0x0f, 0x1f, 0x00
+DONE nops_behind_jmp8
+
+JUMP unknown_behind_nop, 5, AT(3)
+.Lprobe_unknown_behind_nop:
+	jmp	opt_unknown_behind_nop
+	nop
+	BYTES unknown_behind_nop
+DONE unknown_behind_nop
+
 .macro ENTERED_OFTEN name, size, traps, offsets:vararg
 JUMP \name, \size, \traps
 	.irp	o, \offsets

@@ -21,7 +21,8 @@
  *   branch in a table, whether it is one at the moment or not. The code that
  *   static_cpu_has() branches through is not run any more. In a module without local
  *   symbols a function may end earlier than its symbol: what follows an instruction that
- *   does not continue with the next one counts as entered by a branch.
+ *   does not continue with the next one, and padding behind it, counts as entered by a
+ *   branch.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
  * - By having a fault in it resolved and returning to it. Only a fault on user memory
@@ -194,20 +195,41 @@ static bool is_padding(const struct region *region, struct insn *insn)
 	       insn->opcode.bytes[0] == INT3_INSN_OPCODE;
 }
 
+/* No function that another may follow begins with one, unless the kernel patches it. */
+static bool is_nop(struct insn *insn)
+{
+	const u8 *opcode = insn->opcode.bytes;
+
+	if (insn_is_avx(insn))
+		return false;
+	if (opcode[0] == 0x0f)
+		return opcode[1] == 0x1f;
+
+	return opcode[0] == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]);
+}
+
+/* Code behind the end of the flow is entered, though not always by a known branch. */
+static void note_end_of_flow(struct region *region, struct insn *insn, int kind)
+{
+	bool padding = kind == REGION_PADDING || is_nop(insn);
+
+	if (region->ended && !padding)
+		region->branched |= BIT(region->len);
+	region->ended = ends_flow(kind) || (region->ended && padding);
+}
+
 static void add_insn(struct region *region, struct insn *insn, int kind)
 {
 	struct region_insn *ri = &region->insns[region->nr++];
 	unsigned long addr = region->addr + region->len;
 
 	*ri = (struct region_insn){ .at = region->len, .len = insn->length, .kind = kind };
+	note_end_of_flow(region, insn, kind);
 	region->len += insn->length;
 	if (kind == REGION_PADDING)
 		return;
 
 	region->heads |= BIT(ri->at);
-	/* Code behind such an instruction is entered, though not always by a known branch. */
-	if (region->nr > 1 && ends_flow(ri[-1].kind))
-		region->branched |= BIT(ri->at);
 	if (kprobe_is_fixed_up(addr))
 		region->extable |= BIT(ri->at);
 	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK)
