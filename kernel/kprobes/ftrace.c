@@ -399,7 +399,7 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
 	move_nr++;
 	points_switch_ops(kps, ops_moving(&old->ops));
 	points_switch_ops(kps, ops_moving(&new->ops));
-	points_set_ops(kps, &new->ops);
+	points_switch_ops(kps, &new->ops);
 	user_forget_points(old, kps);
 
 	return 0;

@@ -117,7 +117,8 @@ static bool comes_or_goes(struct module *mod, unsigned long addr)
 	if (READ_ONCE(mod->state) == MODULE_STATE_COMING)
 		return !came;
 
-	return within_module_init(addr, mod);
+	/* Not whether it is init text: that range is empty just before the text goes. */
+	return !within_module_mem_type(addr, mod, MOD_TEXT);
 }
 
 /*

@@ -119,7 +119,7 @@ static void prepare_point(struct kprobe_point *point)
 	if (!kprobe_point_wants_detour(point))
 		return;
 
-	if (optimize_prepare_detour(&point->op, &point->op.kp) == -ENOMEM) {
+	if (READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
 		point->detour = DETOUR_NO_MEMORY;
 		list_add_tail(&point->op.list, &starved);
 		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
@@ -268,7 +268,7 @@ static void change_knob(bool on)
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (on == knob)
 			return;
-		knob = on;
+		WRITE_ONCE(knob, on);
 		kprobe_want_jumps(knob && ready);
 		ret = kprobe_points_reconcile_all();
 	}

@@ -1200,7 +1200,7 @@ static int no_memory(struct optimized_kprobe *op, struct kprobe *orig)
 
 static void want_memory(void)
 {
-	optimize_prepare_detour = no_memory;
+	WRITE_ONCE(optimize_prepare_detour, no_memory);
 }
 
 static void want_slots(void)
@@ -1210,7 +1210,7 @@ static void want_slots(void)
 
 static void want_nothing(void *unused)
 {
-	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+	WRITE_ONCE(optimize_prepare_detour, arch_prepare_optimized_kprobe);
 	WRITE_ONCE(optinsn_slots_withheld, false);
 }
 

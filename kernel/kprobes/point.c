@@ -54,7 +54,7 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 	/* Mirror GONE to the members; users read it there. */
 	if (state == POINT_GONE) {
 		list_for_each_entry(kp, &point->members, list)
-			kp->flags |= KPROBE_FLAG_GONE;
+			WRITE_ONCE(kp->flags, kp->flags | KPROBE_FLAG_GONE);
 	}
 }
 

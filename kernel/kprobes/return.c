@@ -212,8 +212,10 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		return ret;
 	}
 
-	for (i = 0; i < num; i++)
-		rps[i]->maxactive = return_maxactive(rps[i]);
+	for (i = 0; i < num; i++) {
+		if (rps[i]->maxactive <= 0)
+			WRITE_ONCE(rps[i]->maxactive, return_maxactive(rps[i]));
+	}
 
 	return 0;
 }

@@ -129,7 +129,7 @@ struct slot_page *kprobe_slot_page_with_room(struct slot_kind *kind)
 
 void *kprobe_slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
 {
-	page->use[i] = SLOT_FRESH;
+	WRITE_ONCE(page->use[i], SLOT_FRESH);
 	page->nr_free--;
 	if (!page->nr_free)
 		list_del_init(&page->roomy);
@@ -139,7 +139,7 @@ void *kprobe_slot_use(const struct slot_kind *kind, struct slot_page *page, unsi
 
 void kprobe_slot_vacate(struct slot_page *page, unsigned int i)
 {
-	page->use[i] = SLOT_FREE;
+	WRITE_ONCE(page->use[i], SLOT_FREE);
 	page->next = min(page->next, i);
 	page->nr_free++;
 	if (page->nr_free == 1)

@@ -15,7 +15,7 @@ static bool may_jump;
 
 bool kprobe_points_all_off(void)
 {
-	return all_off;
+	return READ_ONCE(all_off);
 }
 
 /* The caller must reconcile all points. */
@@ -23,7 +23,7 @@ void kprobe_want_all_off(bool off)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	all_off = off;
+	WRITE_ONCE(all_off, off);
 }
 
 /* The caller must reconcile all points. */

@@ -92,7 +92,7 @@ static void place_probes(struct kunit *test, bool post, unsigned int first, unsi
 /* No probe gets a jump while the reach of branches is zero. */
 static void forbid_jumps(bool forbid)
 {
-	detour_reach = forbid ? 0 : SZ_128M;
+	WRITE_ONCE(detour_reach, forbid ? 0 : SZ_128M);
 }
 
 static void allow_jumps(void *unused)

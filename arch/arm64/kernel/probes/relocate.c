@@ -39,9 +39,9 @@ long detour_reach = SZ_128M;
 
 bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 {
-	long distance = to - from;
+	long distance = to - from, reach = READ_ONCE(detour_reach);
 
-	return distance >= -detour_reach && distance < detour_reach;
+	return distance >= -reach && distance < reach;
 }
 
 static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)

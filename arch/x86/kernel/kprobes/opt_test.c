@@ -673,7 +673,7 @@ static int refuse_detour(struct optimized_kprobe *op, struct kprobe *orig)
 
 static void allow_detours(void *unused)
 {
-	optimize_prepare_detour = arch_prepare_optimized_kprobe;
+	WRITE_ONCE(optimize_prepare_detour, arch_prepare_optimized_kprobe);
 }
 
 /* A third probe, without a jump, removes the jump that prevents another one. */
@@ -689,7 +689,7 @@ static void opt_lead_makes_way(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_own_jump(plain));
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, allow_detours, NULL), 0);
-	optimize_prepare_detour = refuse_detour;
+	WRITE_ONCE(optimize_prepare_detour, refuse_detour);
 	between = subject_add(test, in_opt_tail(opt_tail_start + 1));
 	wait_for_kprobe_optimizer();
 	kunit_release_action(test, allow_detours, NULL);
