@@ -99,7 +99,8 @@ struct kprobe {
 
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
-	return READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
+	/* Hits read this, and READ_ONCE() would cost them an instruction. */
+	return data_race(p->flags) & KPROBE_FLAG_FTRACE;
 }
 
 static inline bool kprobe_gone(struct kprobe *p)
@@ -115,7 +116,8 @@ static inline bool kprobe_optimized(struct kprobe *p)
 /* A disabled probe must not run a handler, nor must one whose text is gone. */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
-	return READ_ONCE(p->flags) & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
+	/* As above. */
+	return data_race(p->flags) & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
 }
 
 /**
