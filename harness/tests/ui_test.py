@@ -32,10 +32,10 @@ class UiTest(Case):
         self.log = self.folder / "log"
 
     def stopped(self, number):
-        # This may be part of a shell's background job, which ignores SIGINT.
+        # This may be part of a job that ignores SIGINT, or SIGHUP, as kp then does, too.
         kp = subprocess.Popen([sys.executable, "-c", STOPPED, str(self.log)], cwd=REPO,
                               stderr=subprocess.DEVNULL,
-                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                              preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
         by = time.monotonic() + 20
         while not self.log.exists() or len(self.log.read_text().split()) < 2:
             self.assertLess(time.monotonic(), by)
