@@ -20,6 +20,8 @@ check "unknown symbol before the module is there" \
 	fails_with "No such file" prober add early kp_victim_plain
 check "victim loads" load
 check "no probe before kprobes has heard of the module" [ "$(cat $PROBER/too_early)" = -2 ]
+check "a probe by who loads it, before all have heard" [ "$(cat $PROBER/by_loader)" = 0 ]
+check "none by another task until then" [ "$(cat $PROBER/by_other)" = -2 ]
 check "probe in init text has fired" [ "$(cat $VICTIM/init_hits)" = 1 ]
 check "probe in init text is gone" counts "[GONE]" 1
 check "gone probe cannot be enabled" not put 1 $VICTIM/enable_init_probe

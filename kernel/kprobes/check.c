@@ -183,8 +183,8 @@ static const struct reservation {
 };
 
 /*
- * The caller's locks keep every reservation stable, except the static calls of a module
- * in MODULE_STATE_COMING, which have a private lock.
+ * The caller's locks keep every reservation stable, except the static calls of a module,
+ * which have a private lock. kprobe_lifetime_hold() refuses a module while they are sorted.
  */
 int kprobe_check(struct probe_request *req)
 {

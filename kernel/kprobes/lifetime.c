@@ -5,8 +5,10 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/kprobes.h>
+#include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/sched.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
@@ -35,7 +37,11 @@ void kprobe_free_init_mem(void)
 
 #ifdef CONFIG_MODULES
 
-/* Modules in MODULE_STATE_COMING whose notification has been handled. */
+/*
+ * Modules in MODULE_STATE_COMING that may be probed: by the task in the entry, which loads
+ * the module, or by all tasks if the entry is the module itself. While others handle the
+ * notification, they sort its tables of static keys and static calls.
+ */
 static DEFINE_XARRAY(coming);
 
 static int module_comes(struct module *mod)
@@ -55,7 +61,7 @@ static int module_comes(struct module *mod)
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_function_forget();
 	/* Allow probes from here on: the notifier will report LIVE or GOING. */
-	xa_store(&coming, (unsigned long)mod, mod, GFP_KERNEL);
+	xa_store(&coming, (unsigned long)mod, current, GFP_KERNEL);
 
 	return 0;
 }
@@ -99,9 +105,23 @@ static struct notifier_block module_nb = {
 	.priority = 3,
 };
 
+static int module_has_come(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_COMING)
+		xa_store(&coming, (unsigned long)data, data, GFP_KERNEL);
+
+	return NOTIFY_DONE;
+}
+
+/* Run when all others have handled the notification. */
+static struct notifier_block last_module_nb = {
+	.notifier_call = module_has_come,
+	.priority = INT_MIN,
+};
+
 int __init kprobe_lifetime_init(void)
 {
-	return register_module_notifier(&module_nb);
+	return register_module_notifier(&module_nb) ?: register_module_notifier(&last_module_nb);
 }
 
 /*
@@ -110,12 +130,12 @@ int __init kprobe_lifetime_init(void)
  */
 static bool comes_or_goes(struct module *mod, unsigned long addr)
 {
-	bool came = xa_load(&coming, (unsigned long)mod);
+	void *prober = xa_load(&coming, (unsigned long)mod);
 
 	/* Pairs with xa_erase(), a release after the state has changed: do not miss both. */
 	smp_rmb();
 	if (READ_ONCE(mod->state) == MODULE_STATE_COMING)
-		return !came;
+		return prober != mod && prober != current;
 
 	/* Not whether it is init text: that range is empty just before the text goes. */
 	return !within_module_mem_type(addr, mod, MOD_TEXT);
@@ -150,9 +170,10 @@ void kprobe_lifetime_release(struct probe_request *req)
 }
 
 /*
- * Is @addr in a module that can no longer be pinned? mod->state may still say otherwise.
+ * Is @addr in a module that cannot be pinned yet, or no longer? mod->state may still say
+ * otherwise. What others patch in its text is not known then.
  */
-bool kprobe_lifetime_is_going(unsigned long addr)
+bool kprobe_lifetime_comes_or_goes(unsigned long addr)
 {
 	struct probe_request req = { .addr = addr };
 

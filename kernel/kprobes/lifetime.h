@@ -13,7 +13,7 @@ struct probe_request;
 int kprobe_lifetime_init(void);
 int kprobe_lifetime_hold(struct probe_request *req);
 void kprobe_lifetime_release(struct probe_request *req);
-bool kprobe_lifetime_is_going(unsigned long addr);
+bool kprobe_lifetime_comes_or_goes(unsigned long addr);
 #else
 static inline int kprobe_lifetime_init(void)
 {
@@ -29,7 +29,7 @@ static inline void kprobe_lifetime_release(struct probe_request *req)
 {
 }
 
-static inline bool kprobe_lifetime_is_going(unsigned long addr)
+static inline bool kprobe_lifetime_comes_or_goes(unsigned long addr)
 {
 	return false;
 }

@@ -31,7 +31,7 @@
 #include "state.h"
 #include "want.h"
 
-/* ARMED, without memory for a detour. */
+/* ARMED; there was no memory for a detour, or the module is not ready for one. */
 static LIST_HEAD(starved);
 
 /* The sysctl debug.kprobes-optimization. */
@@ -119,15 +119,16 @@ static void prepare_point(struct kprobe_point *point)
 	if (!kprobe_point_wants_detour(point))
 		return;
 
-	if (READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
-		point->detour = DETOUR_NO_MEMORY;
+	/* Ask before, because the module may come meanwhile, and after: it may begin to go. */
+	if (kprobe_lifetime_comes_or_goes(point_addr(point)) ||
+	    READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
+		point->detour = DETOUR_POSTPONED;
 		list_add_tail(&point->op.list, &starved);
 		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	/* The module is going: which of its text others will patch is unknown. */
-	if (kprobe_lifetime_is_going(point_addr(point)))
+	if (kprobe_lifetime_comes_or_goes(point_addr(point)))
 		point_remove_detour(point);
 }
 

@@ -31,8 +31,8 @@ enum point_text {
 
 /* Whether a point can have a detour. */
 enum point_detour {
-	DETOUR_UNTRIED,		/* not tried yet */
-	DETOUR_NO_MEMORY,	/* there was no memory, which may change */
+	DETOUR_UNTRIED,
+	DETOUR_POSTPONED,	/* to be tried again: no memory, or the module comes or goes */
 	DETOUR_TRIED,		/* the architecture has one, or says why there is none */
 };
 

@@ -20,6 +20,7 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 struct probe {
 	struct list_head list;
@@ -172,34 +173,63 @@ static int state_get(char *buf, const struct kernel_param *param)
 
 module_param_call(state, NULL, state_get, NULL, 0400);
 
-/* Register a probe in a module that is being loaded, before kprobes' own notifier has run. */
-static int too_early;
+/*
+ * Register a probe in a module that is being loaded: before kprobes' own notifier has run,
+ * and between that and the last one, also in another task than the one that loads it.
+ */
+static int too_early, by_loader, by_other;
 module_param(too_early, int, 0444);
 MODULE_PARM_DESC(too_early, "what register_kprobe() said before it had heard of kp_victim");
+module_param(by_loader, int, 0444);
+MODULE_PARM_DESC(by_loader, "what it said afterwards");
+module_param(by_other, int, 0444);
+MODULE_PARM_DESC(by_other, "what it said then in another task");
 
-static int try_too_early(struct notifier_block *nb, unsigned long event, void *data)
+static int try_victim(void)
 {
-	struct kprobe kp = { .symbol_name = "kp_victim:kp_victim_forbidden" };
-	struct module *mod = data;
+	struct kprobe kp = { .symbol_name = "kp_victim:kp_victim_plain" };
+	int err = register_kprobe(&kp);
 
-	if (event != MODULE_STATE_COMING || strcmp(mod->name, "kp_victim"))
-		return NOTIFY_DONE;
-
-	too_early = register_kprobe(&kp);
-	if (!too_early)
+	if (!err)
 		unregister_kprobe(&kp);
+	return err;
+}
 
+static void try_other(struct work_struct *work)
+{
+	by_other = try_victim();
+}
+
+static DECLARE_WORK(other, try_other);
+
+static bool victim_comes(unsigned long event, const struct module *mod)
+{
+	return event == MODULE_STATE_COMING && !strcmp(mod->name, "kp_victim");
+}
+
+static int try_first(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (victim_comes(event, data))
+		too_early = try_victim();
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block first_nb = {
-	.notifier_call = try_too_early,
-	.priority = INT_MAX,
-};
+static int try_later(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (victim_comes(event, data)) {
+		by_loader = try_victim();
+		schedule_work(&other);
+		flush_work(&other);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block first_nb = { .notifier_call = try_first, .priority = INT_MAX };
+static struct notifier_block later_nb = { .notifier_call = try_later };
 
 static int __init kp_prober_init(void)
 {
-	return register_module_notifier(&first_nb);
+	return register_module_notifier(&first_nb) ?: register_module_notifier(&later_nb);
 }
 
 static void __exit kp_prober_exit(void)
@@ -207,6 +237,7 @@ static void __exit kp_prober_exit(void)
 	struct probe *p, *next;
 
 	unregister_module_notifier(&first_nb);
+	unregister_module_notifier(&later_nb);
 	list_for_each_entry_safe(p, next, &probes, list)
 		del_probe(p);
 }
