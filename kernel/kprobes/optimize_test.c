@@ -963,6 +963,23 @@ static void optimize_slot_names_live_point(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
 }
 
+/* The detours of some ports emulate the instruction by what arch_remove_kprobe() frees. */
+static void optimize_copy_stays_for_detour(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct arch_specific_insn ainsn;
+	struct kprobe_point *point;
+
+	expect_jump(test, w);
+	scoped_guard(mutex, &kprobe_mutex)
+		point = kprobe_point_find((unsigned long)w->kp.addr);
+	ainsn = point->op.kp.ainsn;
+
+	watch_unregister(test, w);
+	/* The point waits for RCU-tasks, which waits for this task: it must not sleep here. */
+	KUNIT_EXPECT_MEMEQ(test, &point->op.kp.ainsn, &ainsn, sizeof(ainsn));
+}
+
 /* -- while another task keeps calling -- */
 
 struct caller {
@@ -1355,6 +1372,7 @@ static struct kunit_case optimize_cases[] = {
 #endif
 	KUNIT_CASE(optimize_from_boot),
 	KUNIT_CASE_SLOW(optimize_slot_names_live_point),
+	KUNIT_CASE(optimize_copy_stays_for_detour),
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
 	KUNIT_CASE_SLOW(optimize_post_handler_joins),
 	KUNIT_CASE_PARAM(optimize_post_handler_joins_late, drop_gen_params),

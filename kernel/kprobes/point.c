@@ -138,6 +138,8 @@ static void free_left_points(struct work_struct *work)
 	struct kprobe_point *point, *next;
 
 	llist_for_each_entry_safe(point, next, llist_del_all(&left_points), left) {
+		/* Not earlier: a port's detour may emulate by what this frees. */
+		arch_remove_kprobe(&point->op.kp);
 		point_remove_detour(point);
 		kfree_rcu(point, rcu);
 	}

@@ -290,13 +290,12 @@ void kprobe_points_free(struct list_head *dead)
 
 		if (kprobe_ftrace(p)) {
 			kprobe_point_free(point);
-			continue;
-		}
-		arch_remove_kprobe(p);
-		if (point_has_detour(point))
+		} else if (point_has_detour(point)) {
 			kprobe_point_free_with_detour(point);
-		else
+		} else {
+			arch_remove_kprobe(p);
 			kprobe_point_free(point);
+		}
 	}
 }
 
