@@ -170,18 +170,32 @@ void kprobe_lifetime_release(struct probe_request *req)
 }
 
 /*
- * Is @addr in a module that cannot be pinned yet, or no longer? mod->state may still say
- * otherwise. What others patch in its text is not known then.
+ * As long as a module that is LIVE has init text, trim_init_extable() may be about to cut
+ * the entries for it from the exception table, without a lock.
+ */
+static bool drops_init(const struct module *mod)
+{
+	return READ_ONCE(mod->state) == MODULE_STATE_LIVE &&
+	       READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
+}
+
+/*
+ * Is @addr in a module whose tables of what others patch, or of where it may fault, change
+ * or are not known? mod->state may say otherwise.
  */
 bool kprobe_lifetime_comes_or_goes(unsigned long addr)
 {
 	struct probe_request req = { .addr = addr };
+	bool drops;
 
 	if (kprobe_lifetime_hold(&req))
 		return true;
+	drops = req.module && drops_init(req.module);
+	/* Pairs with mod_tree_remove_init(), which is between the cut and the end of the text. */
+	smp_rmb();
 	kprobe_lifetime_release(&req);
 
-	return false;
+	return drops;
 }
 
 #endif /* CONFIG_MODULES */

@@ -31,8 +31,8 @@
 #include "state.h"
 #include "want.h"
 
-/* ARMED; there was no memory for a detour, or the module is not ready for one. */
-static LIST_HEAD(starved);
+/* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
+static LIST_HEAD(postponed);
 
 /* The sysctl debug.kprobes-optimization. */
 static bool knob = true;
@@ -46,7 +46,7 @@ DECLARE_DELAYED_WORK(kprobe_optimizer, optimize_work);
 static void retry_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(retry, retry_work);
 
-/* Delay before starved points are tried again; it doubles each time that this fails. */
+/* Delay before postponed points are tried again; it doubles each time that this fails. */
 #define RETRY_DELAY_MIN	HZ
 #define RETRY_DELAY_MAX	(512 * HZ)
 
@@ -113,6 +113,12 @@ int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf,
 	return scnprintf(buf, size, "not possible here");
 }
 
+static void postpone_point(struct kprobe_point *point, enum point_detour why)
+{
+	point->detour = why;
+	list_add_tail(&point->op.list, &postponed);
+}
+
 static void prepare_point(struct kprobe_point *point)
 {
 	list_del_init(&point->op.list);
@@ -120,10 +126,13 @@ static void prepare_point(struct kprobe_point *point)
 		return;
 
 	/* Ask before, because the module may come meanwhile, and after: it may begin to go. */
-	if (kprobe_lifetime_comes_or_goes(point_addr(point)) ||
-	    READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
-		point->detour = DETOUR_POSTPONED;
-		list_add_tail(&point->op.list, &starved);
+	if (kprobe_lifetime_comes_or_goes(point_addr(point))) {
+		postpone_point(point, DETOUR_TOO_EARLY);
+		mod_delayed_work(system_unbound_wq, &retry, RETRY_DELAY_MIN);
+		return;
+	}
+	if (READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
+		postpone_point(point, DETOUR_NO_MEMORY);
 		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
 		return;
 	}
@@ -171,14 +180,14 @@ void kprobe_optimize_prepare_queued(void)
 	}
 }
 
-/* A point that is starved again returns to the list and waits longer. */
+/* A point that is postponed again returns to the list and waits longer. */
 static void retry_work(struct work_struct *work)
 {
 	struct kprobe_point *point;
 	LIST_HEAD(again);
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		list_splice_init(&starved, &again);
+		list_splice_init(&postponed, &again);
 		while (!list_empty(&again)) {
 			point = list_first_entry(&again, struct kprobe_point, op.list);
 			point->detour = DETOUR_UNTRIED;
@@ -189,7 +198,7 @@ static void retry_work(struct work_struct *work)
 
 	kprobe_optimize_prepare_queued();
 	guard(mutex)(&kprobe_mutex);
-	if (list_empty(&starved))
+	if (list_empty(&postponed))
 		retry_delay = RETRY_DELAY_MIN;
 }
 
@@ -223,7 +232,7 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 	} else if (!knob) {
 		strscpy(buf, "knob off", size);
 	} else if (!point_has_detour(point)) {
-		if (point->detour != DETOUR_UNTRIED)
+		if (point->detour >= DETOUR_NO_MEMORY)
 			arch_explain_optimized_kprobe(&point->op, buf, size);
 		else
 			strscpy(buf, "not tried yet", size);

@@ -29,10 +29,11 @@ enum point_text {
 	NR_POINT_TEXTS,
 };
 
-/* Whether a point can have a detour. */
+/* Whether a point can have a detour. From DETOUR_NO_MEMORY on the architecture has been asked. */
 enum point_detour {
 	DETOUR_UNTRIED,
-	DETOUR_POSTPONED,	/* to be tried again: no memory, or the module comes or goes */
+	DETOUR_TOO_EARLY,	/* the module is not ready, to be tried again */
+	DETOUR_NO_MEMORY,	/* there was no memory, to be tried again */
 	DETOUR_TRIED,		/* the architecture has one, or says why there is none */
 };
 
