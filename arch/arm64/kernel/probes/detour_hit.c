@@ -6,12 +6,14 @@
  * Instructions that a breakpoint's trap simulates are simulated here too, so that the
  * first call of a detour can call the post_handler.
  */
+#include <linux/array_size.h>
 #include <linux/build_bug.h>
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/stddef.h>
@@ -204,14 +206,27 @@ struct detour_exit {
 	unsigned long pstate;
 };
 
-static DEFINE_PER_CPU(struct detour_exit, detour_exit);
+/*
+ * The entry code of that trap may call tracers before the target is read, and a hit in these
+ * may leave its detour by a trap, too: the last one that left is loaded first.
+ */
+static DEFINE_PER_CPU(struct detour_exit [4], detour_exits);
+static DEFINE_PER_CPU(unsigned int, nr_detour_exits);
 
-/* Interrupts stay off until the trap, so that no other hit overwrites detour_exit. */
+static __always_inline struct detour_exit *detour_exit_at(unsigned int i)
+{
+	return raw_cpu_ptr(detour_exits) + min(i, ARRAY_SIZE(detour_exits) - 1U);
+}
+
+/* Interrupts stay off until the trap, which has to be on the same CPU. */
 static noinline unsigned long leave_detour(const struct pt_regs *regs)
 {
+	struct detour_exit *exit;
+
 	write_sysreg(read_sysreg(daif) | PSR_I_BIT | PSR_F_BIT, daif);
-	raw_cpu_write(detour_exit.pc, regs->pc);
-	raw_cpu_write(detour_exit.pstate, regs->pstate);
+	exit = detour_exit_at(raw_cpu_inc_return(nr_detour_exits) - 1);
+	exit->pc = regs->pc;
+	exit->pstate = regs->pstate;
 
 	return (unsigned long)kprobe_detour_leave;
 }
@@ -407,14 +422,15 @@ NOKPROBE_SYMBOL(kprobe_slot_post);
  */
 bool kprobe_detour_load(struct pt_regs *regs)
 {
-	unsigned long pstate = raw_cpu_read(detour_exit.pstate);
+	const struct detour_exit *exit;
 
 	if (regs->pc != (unsigned long)kprobe_detour_leave + DETOUR_LEAVE_BRK)
 		return false;
 
-	regs->pc = raw_cpu_read(detour_exit.pc);
+	exit = detour_exit_at(raw_cpu_dec_return(nr_detour_exits));
+	regs->pc = exit->pc;
 	regs->pstate &= ~PSR_OF_DETOUR;
-	regs->pstate |= pstate & PSR_OF_DETOUR;
+	regs->pstate |= exit->pstate & PSR_OF_DETOUR;
 
 	return true;
 }
