@@ -44,6 +44,8 @@ static const char * const not_in_a_trap[] = {
 	"do_trace_write_msr",
 	"native_load_idt",
 #ifdef CONFIG_X86_32
+	/* The address in the trap is relative to a segment that begins here. */
+	"pnp_bios_callfunc",
 	"__flush_tlb_all",
 	"native_flush_tlb_global",
 	"native_flush_tlb_local",

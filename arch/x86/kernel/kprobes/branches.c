@@ -97,10 +97,19 @@ static bool may_be_jump_table(struct insn *insn, unsigned long target)
 	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && is_thunk(target));
 }
 
-/* After STD the direction flag may be set, and handlers must not run with it. */
+/*
+ * After STD the direction flag may be set, and after a far call to a BIOS. Handlers must
+ * not run with it.
+ */
 static bool sets_direction(struct insn *insn)
 {
-	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xfd;
+	u8 opcode = insn->opcode.bytes[0];
+
+	if (insn_is_avx(insn))
+		return false;
+
+	return opcode == 0xfd || opcode == 0x9a ||
+	       (opcode == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 3);
 }
 
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end);

@@ -195,6 +195,15 @@ static bool is_padding(const struct region *region, struct insn *insn)
 	       insn->opcode.bytes[0] == INT3_INSN_OPCODE;
 }
 
+/*
+ * In a module without local symbols the next function may belong to the symbol, and begin
+ * with a move of its type's hash, which callers read.
+ */
+static bool is_type_hash(const struct region *region, struct insn *insn)
+{
+	return IS_ENABLED(CONFIG_CFI_CLANG) && region->ended && insn->opcode.bytes[0] == 0xb8;
+}
+
 /* No function that another may follow begins with one, unless the kernel patches it. */
 static bool is_nop(struct insn *insn)
 {
@@ -256,6 +265,8 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 					   region->addr + region->len, region->end))
 			return DETOUR_UNDECODABLE;
 
+		if (is_type_hash(region, &insn))
+			return DETOUR_TOO_SHORT;
 		if (is_padding(region, &insn))
 			kind = REGION_PADDING;
 		else

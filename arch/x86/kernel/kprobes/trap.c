@@ -191,6 +191,12 @@ static noinline int odd_int3(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(odd_int3);
 
+/* Not in a program's segment, where it can choose any ip, or in that of a 32-bit BIOS. */
+static __always_inline bool in_kernel_segment(struct pt_regs *regs)
+{
+	return !user_mode(regs) && (IS_ENABLED(CONFIG_X86_64) || regs->cs == __KERNEL_CS);
+}
+
 /**
  * kprobe_int3_handler() - handle a breakpoint trap that may be the hit of a probe
  * @regs: registers at the trap, ip behind the breakpoint
@@ -202,8 +208,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe *p;
 
-	/* A program can choose any ip, with a 32-bit segment also that of a probe. */
-	if (unlikely(user_mode(regs)))
+	if (unlikely(!in_kernel_segment(regs)))
 		return 0;
 
 	p = get_kprobe((kprobe_opcode_t *)(regs->ip - INT3_INSN_SIZE));

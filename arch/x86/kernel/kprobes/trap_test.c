@@ -14,6 +14,7 @@
 #include <asm/msr.h>
 #include <asm/nmi.h>
 #include <asm/sections.h>
+#include <asm/segment.h>
 
 #include "common.h"
 
@@ -291,6 +292,18 @@ static void trap_bringup_is_untraced(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_X86_32
+/* In the segment of a BIOS an address is not that of a probe, nor of text to retry. */
+static void trap_of_bios(struct kunit *test)
+{
+	unsigned long ip = (unsigned long)plain + INT3_INSN_SIZE;
+	struct pt_regs regs = { .ip = ip, .cs = 8 * GDT_ENTRY_PNPBIOS_CS32 };
+
+	KUNIT_EXPECT_EQ(test, kprobe_int3_handler(&regs), 0);
+	KUNIT_EXPECT_EQ(test, regs.ip, ip);
+}
+#endif
+
 static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_in_nmi),
 	KUNIT_CASE(trap_leaves_btf),
@@ -298,6 +311,9 @@ static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_leaves_bringup),
 	KUNIT_CASE(trap_bringup_is_untraced),
 	KUNIT_CASE(trap_return_closes_user_memory),
+#ifdef CONFIG_X86_32
+	KUNIT_CASE(trap_of_bios),
+#endif
 	{}
 };
 
