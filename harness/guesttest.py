@@ -218,12 +218,14 @@ def sweep(made, results, seed=None, dense=None):
     """
     seed = repeat(0)[1] if seed is None else seed
     order = f"{SWEEP} {seed} {dense or ''}".rstrip()
-    run_scripts(made, results, "sweep", [order], 3600 if dense else 1800, LONG_LOG, cpus=2)
+    run_scripts(made, results, "sweep", [order], 3600 if dense else 1800, LONG_LOG, cpus=2,
+                threads=made.config.arch.race_threads)
 
 
 def sweep_every(made, results, seed):
     """Every instruction of the kernel, by ranges of functions; where that is too much, those that @seed chooses."""
-    run_scripts(made, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2)
+    run_scripts(made, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2,
+                threads=made.config.arch.race_threads)
 
 
 def by_reason(lines):
