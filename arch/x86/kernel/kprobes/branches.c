@@ -97,19 +97,23 @@ static bool may_be_jump_table(struct insn *insn, unsigned long target)
 	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && is_thunk(target));
 }
 
-/*
- * After STD the direction flag may be set, and after a far call to a BIOS. Handlers must
- * not run with it.
- */
-static bool sets_direction(struct insn *insn)
+/* Only a 32-bit kernel calls a BIOS. */
+static bool is_far_call(struct insn *insn)
 {
 	u8 opcode = insn->opcode.bytes[0];
 
-	if (insn_is_avx(insn))
-		return false;
+	return IS_ENABLED(CONFIG_X86_32) &&
+	       (opcode == 0x9a ||
+		(opcode == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 3));
+}
 
-	return opcode == 0xfd || opcode == 0x9a ||
-	       (opcode == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 3);
+/*
+ * After STD the direction flag may be set, and when a BIOS returns. Handlers must not run
+ * with it.
+ */
+static bool sets_direction(struct insn *insn)
+{
+	return !insn_is_avx(insn) && (insn->opcode.bytes[0] == 0xfd || is_far_call(insn));
 }
 
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end);
