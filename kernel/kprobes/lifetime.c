@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -175,27 +176,57 @@ void kprobe_lifetime_release(struct probe_request *req)
  */
 static bool drops_init(const struct module *mod)
 {
-	return READ_ONCE(mod->state) == MODULE_STATE_LIVE &&
-	       READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
+	bool drops = READ_ONCE(mod->state) == MODULE_STATE_LIVE &&
+		     READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
+
+	/* Pairs with mod_tree_remove_init(), which is between the cut and the end of the text. */
+	smp_rmb();
+
+	return drops;
 }
 
 /*
- * Is @addr in a module whose tables of what others patch, or of where it may fault, change
- * or are not known? mod->state may say otherwise.
+ * Is it known what others patch in the text at @addr, and where it may fault? Not while its
+ * module comes. Set @owner to that module, or to NULL. The last module is remembered: mostly
+ * many points of one are asked about. It cannot be freed before the generation changes.
  */
-bool kprobe_lifetime_comes_or_goes(unsigned long addr)
+bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 {
-	struct probe_request req = { .addr = addr };
-	bool drops;
+	static struct module *last;
+	static unsigned long generation;
+	struct module *mod;
 
-	if (kprobe_lifetime_hold(&req))
+	lockdep_assert_held(&kprobe_mutex);
+	*owner = last;
+	if (generation == kprobe_index_generation() &&
+	    within_module_mem_type(addr, last, MOD_TEXT))
 		return true;
-	drops = req.module && drops_init(req.module);
-	/* Pairs with mod_tree_remove_init(), which is between the cut and the end of the text. */
-	smp_rmb();
-	kprobe_lifetime_release(&req);
 
-	return drops;
+	guard(preempt)();
+	mod = __module_text_address(addr);
+	*owner = mod;
+	if (!mod)
+		return true;
+	if (comes_or_goes(mod, addr) || drops_init(mod))
+		return false;
+
+	last = mod;
+	generation = kprobe_index_generation();
+
+	return true;
+}
+
+/*
+ * Can the module no longer be pinned? Then what others patch in its text is not known any
+ * more. mod->state may say otherwise.
+ */
+bool kprobe_lifetime_is_going(struct module *mod)
+{
+	if (!try_module_get(mod))
+		return true;
+	module_put(mod);
+
+	return false;
 }
 
 #endif /* CONFIG_MODULES */

@@ -7,13 +7,15 @@
 
 #include <linux/types.h>
 
+struct module;
 struct probe_request;
 
 #ifdef CONFIG_MODULES
 int kprobe_lifetime_init(void);
 int kprobe_lifetime_hold(struct probe_request *req);
 void kprobe_lifetime_release(struct probe_request *req);
-bool kprobe_lifetime_comes_or_goes(unsigned long addr);
+bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner);
+bool kprobe_lifetime_is_going(struct module *mod);
 #else
 static inline int kprobe_lifetime_init(void)
 {
@@ -29,7 +31,14 @@ static inline void kprobe_lifetime_release(struct probe_request *req)
 {
 }
 
-static inline bool kprobe_lifetime_comes_or_goes(unsigned long addr)
+static inline bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
+{
+	*owner = NULL;
+
+	return true;
+}
+
+static inline bool kprobe_lifetime_is_going(struct module *mod)
 {
 	return false;
 }

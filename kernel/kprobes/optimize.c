@@ -121,12 +121,13 @@ static void postpone_point(struct kprobe_point *point, enum point_detour why)
 
 static void prepare_point(struct kprobe_point *point)
 {
+	struct module *mod;
+
 	list_del_init(&point->op.list);
 	if (!kprobe_point_wants_detour(point))
 		return;
 
-	/* Ask before, because the module may come meanwhile, and after: it may begin to go. */
-	if (kprobe_lifetime_comes_or_goes(point_addr(point))) {
+	if (!kprobe_lifetime_is_settled(point_addr(point), &mod)) {
 		postpone_point(point, DETOUR_TOO_EARLY);
 		mod_delayed_work(system_unbound_wq, &retry, RETRY_DELAY_MIN);
 		return;
@@ -137,7 +138,7 @@ static void prepare_point(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	if (kprobe_lifetime_comes_or_goes(point_addr(point)))
+	if (kprobe_lifetime_is_going(mod))
 		point_remove_detour(point);
 }
 
