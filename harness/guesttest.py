@@ -211,6 +211,11 @@ def boot_with_returns(made, seed, results):
     run_scripts(made, results, "returns", [f"{SWEEP} returns {seed}"], 300, [*LONG_LOG, "slab_debug=FZPU"], cpus=2)
 
 
+def run_sweep(made, results, line, limit):
+    """Boots a guest for SWEEP, with threads as in race(): a CPU that changes text waits for the others."""
+    run_scripts(made, results, "sweep", [line], limit, LONG_LOG, cpus=2, threads=made.config.arch.race_threads)
+
+
 def sweep(made, results, seed=None, dense=None):
     """Probes on the whole kernel at once, and on instructions chosen by @seed, or KP_SEED.
 
@@ -218,14 +223,12 @@ def sweep(made, results, seed=None, dense=None):
     """
     seed = repeat(0)[1] if seed is None else seed
     order = f"{SWEEP} {seed} {dense or ''}".rstrip()
-    run_scripts(made, results, "sweep", [order], 3600 if dense else 1800, LONG_LOG, cpus=2,
-                threads=made.config.arch.race_threads)
+    run_sweep(made, results, order, 3600 if dense else 1800)
 
 
 def sweep_every(made, results, seed):
     """Every instruction of the kernel, by ranges of functions; where that is too much, those that @seed chooses."""
-    run_scripts(made, results, "sweep", [f"{SWEEP} every {seed}"], 5400, LONG_LOG, cpus=2,
-                threads=made.config.arch.race_threads)
+    run_sweep(made, results, f"{SWEEP} every {seed}", 5400)
 
 
 def by_reason(lines):
