@@ -132,6 +132,22 @@ static void return_tear_down(struct kretprobe **rps, int num)
 	}
 }
 
+static int return_set_up_all(struct kretprobe **rps, int num)
+{
+	int i, ret;
+
+	for (i = 0; i < num; i++) {
+		ret = return_set_up(rps[i]);
+		if (ret) {
+			return_tear_down(rps, i);
+			return ret;
+		}
+		cond_resched();
+	}
+
+	return 0;
+}
+
 static int compare_pointers(const void *a, const void *b)
 {
 	const void *left = *(const void **)a, *right = *(const void **)b;
@@ -194,17 +210,9 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		return -EOPNOTSUPP;
 
 	ret = return_check_twins(rps, num);
+	ret = ret ?: return_set_up_all(rps, num);
 	if (ret)
 		return ret;
-
-	for (i = 0; i < num && !ret; i++) {
-		ret = return_set_up(rps[i]);
-		cond_resched();
-	}
-	if (ret) {
-		return_tear_down(rps, i - 1);
-		return ret;
-	}
 
 	ret = register_kprobes((struct kprobe **)rps, num);
 	if (ret) {

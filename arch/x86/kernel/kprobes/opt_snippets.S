@@ -483,6 +483,29 @@ NO_JUMP call_by_stack, "not relocatable at +1"
 	BYTES call_by_stack
 DONE call_by_stack
 
+/* -- functions in which the direction flag may be set -- */
+
+NO_JUMP before_std, "direction flag set"
+.Lprobe_before_std:
+	BYTES before_std
+	std
+	cld
+DONE before_std
+
+#ifdef CONFIG_X86_32
+NO_JUMP before_far_call, "direction flag set"
+.Lprobe_before_far_call:
+	BYTES before_far_call
+	lcall	$0, $0
+DONE before_far_call
+
+NO_JUMP before_indirect_far_call, "direction flag set"
+.Lprobe_before_indirect_far_call:
+	BYTES before_indirect_far_call
+	lcall	*(%eax)
+DONE before_indirect_far_call
+#endif
+
 /* -- jumps whose target is not in the text -- */
 
 /* With IBT they lead only to landing pads. */
@@ -541,6 +564,16 @@ NO_JUMP too_short, "too short at +3"
 	cmc
 	cmc
 END too_short
+
+#ifdef CONFIG_CFI_CLANG
+/* What may be the hash of the next function's type is not covered. */
+NO_JUMP before_type_hash, "too short at +2"
+.Lprobe_before_type_hash:
+	jmp	opt_before_type_hash
+	mov	$0x12345678, %eax
+	BYTES before_type_hash
+DONE before_type_hash
+#endif
 
 /* -- jumps that begin before the probe -- */
 
