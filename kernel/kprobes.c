@@ -78,10 +78,10 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		ret = kprobe_requests_join(reqs, nr, &work);
 		ret = ret ?: kprobe_points_reconcile(&work);
 		if (ret)
-			kprobe_requests_leave(reqs, nr, &work);
+			kprobe_requests_remove(reqs, nr, &work);
 		else
 			postponed = kprobe_requests_any_postponed(reqs, nr);
-		kprobe_points_bury(&work, &dead);
+		kprobe_points_finish(&work, &dead);
 		kprobe_requests_release_modules(reqs, nr);
 	}
 	if (postponed)
@@ -173,7 +173,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
 NOKPROBE_SYMBOL(register_kprobes);
 
 /* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
-static bool point_leaves(struct kprobe *kp, struct list_head *work)
+static bool point_remove_members(struct kprobe *kp, struct list_head *work)
 {
 	struct kprobe_point *point = kprobe_point_find((unsigned long)kp->addr);
 	struct kprobe *member, *next;
@@ -189,7 +189,7 @@ static bool point_leaves(struct kprobe *kp, struct list_head *work)
 }
 
 /* Remove a probe from its point, and queue the point. */
-static bool member_leaves(struct kprobe *kp, struct list_head *work)
+static bool member_remove(struct kprobe *kp, struct list_head *work)
 {
 	struct kprobe_point *point = kprobe_point_find_member(kp);
 
@@ -203,7 +203,7 @@ static bool member_leaves(struct kprobe *kp, struct list_head *work)
 }
 
 /* Return whether the caller has to wait for a grace period. */
-static bool probes_leave(struct kprobe **kps, int num, struct list_head *work)
+static bool probes_remove(struct kprobe **kps, int num, struct list_head *work)
 {
 	bool any = false;
 	int i;
@@ -216,7 +216,7 @@ static bool probes_leave(struct kprobe **kps, int num, struct list_head *work)
 		 * Leaving already: named twice in the array, or removed together with its
 		 * point.
 		 */
-		if (member_leaves(kps[i], work) || point_leaves(kps[i], work) ||
+		if (member_remove(kps[i], work) || point_remove_members(kps[i], work) ||
 		    kprobe_is_leaving(kps[i]))
 			any = true;
 		else
@@ -257,9 +257,9 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		any = probes_leave(kps, num, &work);
+		any = probes_remove(kps, num, &work);
 		kprobe_points_reconcile_most(&work);
-		kprobe_points_bury(&work, &dead);
+		kprobe_points_finish(&work, &dead);
 	}
 	if (!any)
 		return;
@@ -287,7 +287,6 @@ NOKPROBE_SYMBOL(unregister_kprobe);
 static int set_enabled(struct kprobe *kp, bool enable)
 {
 	struct probe_request req = { .kp = kp };
-	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 	bool changes, postponed;
 	int ret;
@@ -309,7 +308,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 				kprobe_point_enable_member(req.point, kp, false);
 			kprobe_points_reconcile_most(&work);
 		}
-		kprobe_points_bury(&work, &nothing_dies);
+		kprobe_points_finish(&work, NULL);
 		postponed = enable && kprobe_requests_any_postponed(&req, 1);
 	}
 	if (postponed)

@@ -61,7 +61,7 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
  * @nmissed: hits since registration that could not run the handlers
- * @callee: in the probe that get_kprobe() finds: the probe whose handlers a hit calls
+ * @handler_probe: in the probe that get_kprobe() finds: the probe whose handlers a hit calls
  * @hlist: links the probes at an address whose pre_handlers a hit calls
  * @opcode: the instruction's first opcode unit, as it was before the probe; 0 on an ftrace
  *	site
@@ -77,7 +77,7 @@ struct kprobe {
 	kprobe_opcode_t *addr;
 	kprobe_pre_handler_t pre_handler;
 	kprobe_post_handler_t post_handler;
-	struct kprobe *callee;
+	struct kprobe *handler_probe;
 	struct list_head list;
 	u32 flags;
 	unsigned int offset;

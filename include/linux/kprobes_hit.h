@@ -28,35 +28,35 @@ static __always_inline void hit_do_insn(struct kprobe *p, struct pt_regs *regs)
  * hit. An architecture that does so in another way defines its own.
  */
 #ifndef arch_hit_and_call
-static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	if (arch_hit_emulate(p, regs))
-		hit_finish(p, regs, aside);
+		kprobe_hit_finish(p, regs, nested);
 	else
 		kprobe_enter_post_copy(p, regs);
 }
 #endif
 
-/* Called with @p current. @aside: another hit was put aside for this one. */
-static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, bool aside)
+/* Called with @p current. @nested: this hit has interrupted another one. */
+static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
-	if (hit_pre_handler(p, regs)) {
-		hit_end(aside);
+	if (kprobe_call_pre_handler(p, regs)) {
+		kprobe_hit_end(nested);
 		arch_hit_redirected(regs);
 		return;
 	}
 
 	/* A user may add or remove the last post_handler at any time. */
 	if (unlikely(READ_ONCE(p->post_handler))) {
-		arch_hit_and_call(p, regs, aside);
+		arch_hit_and_call(p, regs, nested);
 		return;
 	}
 
-	hit_end(aside);
+	kprobe_hit_end(nested);
 	hit_do_insn(p, regs);
 }
 
-/* A hit while this CPU handles another: its handlers run only if the other can be put aside. */
+/* A hit while this CPU handles another: call its handlers only if the other can be pushed. */
 static void hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT))
@@ -81,7 +81,7 @@ static __always_inline void hit_breakpoint(struct kprobe *p, struct pt_regs *reg
 		return;
 	}
 
-	hit_begin(p);
+	kprobe_hit_begin(p);
 	hit_handle(p, regs, false);
 }
 

@@ -25,76 +25,76 @@ extern struct mutex kprobe_mutex;
 bool kprobe_hit_is_at(const kprobe_opcode_t *addr);
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
 void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
-void kprobe_hit_resume(void);
+void kprobe_hit_pop(void);
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
-DECLARE_PER_CPU(unsigned int, hits_aside);
+DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
 /* Begin a hit of @p, in the context that preempt_count() describes. */
-static __always_inline void hit_begin(struct kprobe *p)
+static __always_inline void kprobe_hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
 }
 
-/* End a hit. @aside: another hit may have been put aside for it. */
-static __always_inline void hit_end(bool aside)
+/* End a hit. @nested: it may have interrupted another one, see kprobe_hit_push(). */
+static __always_inline void kprobe_hit_end(bool nested)
 {
-	if (aside && unlikely(__this_cpu_read(hits_aside)))
-		kprobe_hit_resume();
+	if (nested && unlikely(__this_cpu_read(kprobe_nr_interrupted)))
+		kprobe_hit_pop();
 	else
 		reset_current_kprobe();
 }
 
 /* Forget the hits of this CPU: the task that would end them dies. */
-static inline void hits_forget(void)
+static inline void kprobe_hits_forget(void)
 {
 	reset_current_kprobe();
-	__this_cpu_write(hits_aside, 0);
+	__this_cpu_write(kprobe_nr_interrupted, 0);
 }
 #else
-static __always_inline void hit_begin(struct kprobe *p)
+static __always_inline void kprobe_hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 }
 
-static __always_inline void hit_end(bool aside)
+static __always_inline void kprobe_hit_end(bool nested)
 {
 	reset_current_kprobe();
 }
 
-static inline void hits_forget(void)
+static inline void kprobe_hits_forget(void)
 {
 	reset_current_kprobe();
 }
 #endif
 
 /**
- * hit_pre_handler() - call the pre_handlers of the probes at an address
+ * kprobe_call_pre_handler() - call the pre_handlers of the probes at an address
  * @p: the probe that get_kprobe() found, set as current
  * @regs: registers at the probed instruction
  *
  * Context: A trap or a detour, preemption disabled.
  * Return: 0, or the result of the first handler that has set another instruction pointer.
  */
-static __always_inline int hit_pre_handler(struct kprobe *p, struct pt_regs *regs)
+static __always_inline int kprobe_call_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *callee = READ_ONCE(p->callee);
+	struct kprobe *handler_probe = READ_ONCE(p->handler_probe);
 
-	return callee->pre_handler(callee, regs);
+	return handler_probe->pre_handler(handler_probe, regs);
 }
 
 /**
- * hit_post_handler() - call the post_handlers of the probes at an address, if there are any
- * @called: the callee of the probe that get_kprobe() found
+ * kprobe_call_post_handler() - call the post_handlers of the probes at an address, if there are any
+ * @called: the handler_probe of the probe that get_kprobe() found
  * @regs: registers behind the probed instruction
  *
  * The last user with a post_handler may have come or gone during the hit.
  *
- * Context: As hit_pre_handler(), or the code that runs after the instruction.
+ * Context: As kprobe_call_pre_handler(), or the code that runs after the instruction.
  */
-static __always_inline void hit_post_handler(struct kprobe *called, struct pt_regs *regs)
+static __always_inline void kprobe_call_post_handler(struct kprobe *called, struct pt_regs *regs)
 {
 	kprobe_post_handler_t post = READ_ONCE(called->post_handler);
 
@@ -103,17 +103,17 @@ static __always_inline void hit_post_handler(struct kprobe *called, struct pt_re
 }
 
 /**
- * hit_finish() - call the post_handlers, if there are any, and end a hit
+ * kprobe_hit_finish() - call the post_handlers, if there are any, and end a hit
  * @p: the probe, set as current
  * @regs: registers behind the probed instruction
- * @aside: another hit may have been put aside for this one
+ * @nested: this hit may have interrupted another one
  *
- * Context: As hit_post_handler().
+ * Context: As kprobe_call_post_handler().
  */
-static __always_inline void hit_finish(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void kprobe_hit_finish(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
-	hit_post_handler(READ_ONCE(p->callee), regs);
-	hit_end(aside);
+	kprobe_call_post_handler(READ_ONCE(p->handler_probe), regs);
+	kprobe_hit_end(nested);
 }
 
 /* Return the slot that contains @addr: slots tile a page from its start. */
@@ -302,8 +302,8 @@ enum detour_obstacle {
 /* kernel/kprobes/optimize.c */
 int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size);
 
-void arch_guard_kprobes(struct list_head *oplist);
-void arch_unguard_kprobes(struct list_head *oplist);
+void arch_fence_kprobes(struct list_head *oplist);
+void arch_unfence_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 
 /**
@@ -314,7 +314,7 @@ int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t
  * jump covers while it is written or removed: because it covers nothing but the probed
  * instruction, and a CPU executes either the breakpoint or the jump; or because all CPUs
  * are stopped meanwhile, and none of them can be stopped there. Then the jump is written
- * without arch_guard_kprobes() and without a grace period.
+ * without arch_fence_kprobes() and without a grace period.
  *
  * Context: Process context.
  * Return: whether it does.

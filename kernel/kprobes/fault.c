@@ -19,7 +19,7 @@
 #include "point.h"
 
 /* The probe whose handler runs on this CPU, NULL when none does. */
-DEFINE_PER_CPU(struct kprobe *, fault_member);
+DEFINE_PER_CPU(struct kprobe *, kprobe_fault_member);
 
 static bool fault_ask(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
@@ -81,7 +81,7 @@ static bool fault_ask_all(struct pt_regs *regs, int trapnr, bool in_handler)
 		return true;
 
 	return in_handler && fault_is_of_handler() &&
-	       fault_ask(__this_cpu_read(fault_member), regs, trapnr);
+	       fault_ask(__this_cpu_read(kprobe_fault_member), regs, trapnr);
 }
 
 NOKPROBE_SYMBOL(fault_ask_all);

@@ -12,17 +12,17 @@ struct kprobe;
 /* The dispatchers record whose handler is running, so every hit has to go through them. */
 #define FAULTS_WATCHED	1
 
-DECLARE_PER_CPU(struct kprobe *, fault_member);
+DECLARE_PER_CPU(struct kprobe *, kprobe_fault_member);
 
 /* A handler of @kp begins. Return the member that it interrupts, for fault_unwatch(). */
 static __always_inline struct kprobe *fault_watch(struct kprobe *kp)
 {
-	return __this_cpu_xchg(fault_member, kp);
+	return __this_cpu_xchg(kprobe_fault_member, kp);
 }
 
 static __always_inline void fault_unwatch(struct kprobe *before)
 {
-	__this_cpu_write(fault_member, before);
+	__this_cpu_write(kprobe_fault_member, before);
 }
 
 #else

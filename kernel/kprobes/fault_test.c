@@ -205,7 +205,7 @@ static void expect_asked_about(struct kunit *test, const struct kprobe *kp, int 
 	KUNIT_EXPECT_PTR_EQ(test, asked_of, kp);
 	if (IS_ENABLED(CONFIG_X86))
 		KUNIT_EXPECT_EQ(test, asked_trap, trap);
-	KUNIT_EXPECT_NULL(test, this_cpu_read(fault_member));
+	KUNIT_EXPECT_NULL(test, this_cpu_read(kprobe_fault_member));
 	asked = 0;
 }
 

@@ -6,7 +6,7 @@
  * The architecture's trap code finds the point with get_kprobe(), makes it current and
  * calls the pre_handler and post_handler of its struct kprobe. These are the two
  * dispatchers below, which call the members. If there is only one member to call, and
- * nothing to note for it, hit_pre_handler() calls it directly.
+ * nothing to note for it, kprobe_call_pre_handler() calls it directly.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -30,24 +30,24 @@ static struct kprobe kprobe_busy;
  * Task, softirq and hardirq context can each have one interrupted hit; the innermost hit
  * runs in NMI context.
  */
-#define HITS_ASIDE_MAX	3
+#define INTERRUPTED_MAX	3
 
 /**
- * struct hit_aside - a hit that another context has interrupted
+ * struct interrupted_hit - a hit that another context has interrupted
  * @kp: the probe that was current
  * @addr: its address
  * @ctlblk: saved state of the architecture
  */
-struct hit_aside {
+struct interrupted_hit {
 	struct kprobe *kp;
 	kprobe_opcode_t *addr;
 	struct kprobe_ctlblk ctlblk;
 };
 
-static DEFINE_PER_CPU(struct hit_aside [HITS_ASIDE_MAX], hit_aside);
+static DEFINE_PER_CPU(struct interrupted_hit [INTERRUPTED_MAX], interrupted_hit);
 
-/* Entries in use in hit_aside[]; read at the end of each hit. */
-DEFINE_PER_CPU(unsigned int, hits_aside);
+/* Entries in use in interrupted_hit[]; read at the end of each hit. */
+DEFINE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
 /* Has an interrupt, softirq or NMI begun since the hit that is under way? */
 static __always_inline bool hit_was_interrupted(unsigned int now)
@@ -64,18 +64,18 @@ static __always_inline bool hit_was_interrupted(unsigned int now)
 
 /*
  * Handlers of one address never nest on a CPU, so they may take locks of their own. An
- * NMI that interrupts kprobe_hit_put_aside() may find its entry half written, but then the hit
- * being put aside is still current.
+ * NMI that interrupts kprobe_hit_push() may find its entry half written, but then the hit
+ * being pushed is still current.
  */
 static __always_inline bool hit_is_under_way(struct kprobe *p)
 {
-	unsigned int i, nr = __this_cpu_read(hits_aside);
+	unsigned int i, nr = __this_cpu_read(kprobe_nr_interrupted);
 
 	if (kprobe_running()->addr == p->addr)
 		return true;
 
 	for (i = 0; i < nr; i++) {
-		if (this_cpu_ptr(hit_aside)[i].addr == p->addr)
+		if (this_cpu_ptr(interrupted_hit)[i].addr == p->addr)
 			return true;
 	}
 
@@ -87,18 +87,18 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
  * @addr: the address
  *
  * Context: Any, preemption disabled.
- * Return: true when one is under way, or put aside for another.
+ * Return: true when one is under way, or interrupted by another.
  */
 bool kprobe_hit_is_at(const kprobe_opcode_t *addr)
 {
-	unsigned int i, nr = __this_cpu_read(hits_aside);
+	unsigned int i, nr = __this_cpu_read(kprobe_nr_interrupted);
 	const struct kprobe *kp = kprobe_running();
 
 	if (kp && kp->addr == addr)
 		return true;
 
 	for (i = 0; i < nr; i++) {
-		if (this_cpu_ptr(hit_aside)[i].addr == addr)
+		if (this_cpu_ptr(interrupted_hit)[i].addr == addr)
 			return true;
 	}
 
@@ -108,40 +108,39 @@ bool kprobe_hit_is_at(const kprobe_opcode_t *addr)
 NOKPROBE_SYMBOL(kprobe_hit_is_at);
 
 /*
- * Push the running hit and make @p current; kprobe_hit_resume() pops it. Fails when
- * HITS_ASIDE_MAX hits are pushed already.
+ * Push the running hit and make @p current; kprobe_hit_pop() pops it. Fails when
+ * INTERRUPTED_MAX hits are pushed already.
  */
-bool kprobe_hit_put_aside(struct kprobe *p)
+bool kprobe_hit_push(struct kprobe *p)
 {
-	unsigned int nr = __this_cpu_read(hits_aside);
-	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
+	unsigned int nr = __this_cpu_read(kprobe_nr_interrupted);
+	struct interrupted_hit *outer = this_cpu_ptr(&interrupted_hit[nr]);
 
-	if (nr == HITS_ASIDE_MAX)
+	if (nr == INTERRUPTED_MAX)
 		return false;
 
 	/* Reserve the entry first, so that an NMI uses the next one. */
-	__this_cpu_write(hits_aside, nr + 1);
+	__this_cpu_write(kprobe_nr_interrupted, nr + 1);
 	barrier();
-	aside->kp = kprobe_running();
-	aside->addr = aside->kp->addr;
-	aside->ctlblk = *get_kprobe_ctlblk();
+	outer->kp = kprobe_running();
+	outer->addr = outer->kp->addr;
+	outer->ctlblk = *get_kprobe_ctlblk();
 	barrier();
-	hit_begin(p);
+	kprobe_hit_begin(p);
 
 	return true;
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_put_aside);
+NOKPROBE_SYMBOL(kprobe_hit_push);
 
 /*
- * A hit in code that has interrupted another hit is handled like any other, unless both are at
- * one address: the other is put aside until kprobe_hit_resume(). An NMI may do the same at any
- * moment.
+ * Push the interrupted hit and handle this one, unless both are at one address. An NMI may do
+ * the same at any moment within this function.
  */
 static bool hit_interrupts(struct kprobe *p, unsigned int trap_count)
 {
 	return hit_was_interrupted(preempt_count() - trap_count) && !hit_is_under_way(p) &&
-	       kprobe_hit_put_aside(p);
+	       kprobe_hit_push(p);
 }
 
 NOKPROBE_SYMBOL(hit_interrupts);
@@ -169,23 +168,23 @@ bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
 NOKPROBE_SYMBOL(kprobe_hit_nested);
 
 /**
- * kprobe_hit_resume() - end a hit that has put another aside
+ * kprobe_hit_pop() - end a hit that has interrupted another, and continue that one
  *
  * Context: As kprobe_hit_nested().
  */
-void kprobe_hit_resume(void)
+void kprobe_hit_pop(void)
 {
-	unsigned int nr = __this_cpu_read(hits_aside) - 1;
-	struct hit_aside *aside = this_cpu_ptr(&hit_aside[nr]);
+	unsigned int nr = __this_cpu_read(kprobe_nr_interrupted) - 1;
+	struct interrupted_hit *outer = this_cpu_ptr(&interrupted_hit[nr]);
 
-	*get_kprobe_ctlblk() = aside->ctlblk;
+	*get_kprobe_ctlblk() = outer->ctlblk;
 	barrier();
-	__this_cpu_write(current_kprobe, aside->kp);
+	__this_cpu_write(current_kprobe, outer->kp);
 	barrier();
-	__this_cpu_write(hits_aside, nr);
+	__this_cpu_write(kprobe_nr_interrupted, nr);
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_resume);
+NOKPROBE_SYMBOL(kprobe_hit_pop);
 
 /**
  * kprobe_hit_fixed_up() - end a hit whose instruction's fault was fixed up
@@ -205,10 +204,10 @@ void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int tr
 
 	guard(irqsave)();
 	if (!kprobe_running())
-		hit_begin(p);
+		kprobe_hit_begin(p);
 	else if (!hit_interrupts(p, trap_count))
 		return;
-	hit_finish(p, regs, true);
+	kprobe_hit_finish(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(kprobe_hit_fixed_up);
@@ -221,10 +220,10 @@ static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(end_pre_handler);
 
-/* Sentinel behind the last callee of every point: its pre_handler ends the walk. */
-struct kprobe callees_end = { .pre_handler = end_pre_handler };
+/* Sentinel behind the last called member of every point: its pre_handler ends the walk. */
+struct kprobe kprobe_called_end = { .pre_handler = end_pre_handler };
 
-static __always_inline struct kprobe *next_callee(struct hlist_node *node)
+static __always_inline struct kprobe *next_called(struct hlist_node *node)
 {
 	return hlist_entry(READ_ONCE(node->next), struct kprobe, hlist);
 }
@@ -249,27 +248,27 @@ static __always_inline void call_post_handler(struct kprobe *kp, struct pt_regs 
 }
 
 /*
- * The pre_handler of every point. hit_pre_handler() calls the callee of a point: its
- * member if exactly one is to be called, otherwise the point's own struct kprobe, which
- * leads here.
+ * The pre_handler of every point. kprobe_call_pre_handler() calls that of the handler_probe: of
+ * a single called member directly, otherwise of the point's own struct kprobe, which leads
+ * here.
  */
-int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs)
+int kprobe_dispatch_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct hlist_node *first = READ_ONCE(point_of(p)->callees.first);
+	struct hlist_node *first = READ_ONCE(point_of(p)->called.first);
 	struct kprobe *kp = hlist_entry(first, struct kprobe, hlist);
 	int ret;
 
 	while (!(ret = call_pre_handler(kp, regs)))
-		kp = next_callee(&kp->hlist);
+		kp = next_called(&kp->hlist);
 
-	return kp == &callees_end ? 0 : ret;
+	return kp == &kprobe_called_end ? 0 : ret;
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_pre_handlers);
+NOKPROBE_SYMBOL(kprobe_dispatch_pre);
 
 /*
- * Enabled members with a pre_handler are in the callees list unless they are postponed,
- * so the first test is mostly enough.
+ * Enabled members with a pre_handler are linked by their hlist unless they are postponed, so the
+ * first test is mostly enough.
  */
 static __always_inline bool member_is_called(struct kprobe *kp)
 {
@@ -282,7 +281,7 @@ static __always_inline bool member_is_called(struct kprobe *kp)
 }
 
 /* Walk from node to node, which saves computing each member's address twice. */
-void kprobe_hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	struct list_head *members = &point_of(p)->members, *node;
 	struct kprobe *kp;
@@ -294,7 +293,7 @@ void kprobe_hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned lo
 	}
 }
 
-NOKPROBE_SYMBOL(kprobe_hit_post_handler);
+NOKPROBE_SYMBOL(kprobe_dispatch_post);
 
 #ifdef CONFIG_OPTPROBES
 /**
@@ -313,7 +312,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe *kp;
 
-	hlist_for_each_entry_rcu(kp, &point_of(p)->callees, hlist, true)
+	hlist_for_each_entry_rcu(kp, &point_of(p)->called, hlist, true)
 		kp->pre_handler(kp, regs);
 }
 
@@ -372,7 +371,7 @@ NOKPROBE_SYMBOL(dump_kprobe);
 void kprobe_busy_begin(void)
 {
 	preempt_disable();
-	hit_begin(&kprobe_busy);
+	kprobe_hit_begin(&kprobe_busy);
 }
 
 NOKPROBE_SYMBOL(kprobe_busy_begin);

@@ -5,10 +5,10 @@
 
 #include <linux/kprobes.h>
 
-extern struct kprobe callees_end;
-bool kprobe_hit_put_aside(struct kprobe *p);
+extern struct kprobe kprobe_called_end;
+bool kprobe_hit_push(struct kprobe *p);
 
-int kprobe_hit_pre_handlers(struct kprobe *p, struct pt_regs *regs);
-void kprobe_hit_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int kprobe_dispatch_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 #endif /* _KERNEL_KPROBES_HIT_H */

@@ -7,7 +7,7 @@
  * stop it.
  *
  * Points that share a jump change their state together. Their detours are chained before
- * the region is guarded. Chaining changes code in a detour, so no task may be in it: after
+ * the region is fenced. Chaining changes code in a detour, so no task may be in it: after
  * a jump is removed, its detours may be in use for another grace period.
  */
 #include <linux/kprobes.h>
@@ -27,7 +27,7 @@ static LIST_HEAD(candidates);
 /* OPTIMIZING, until a grace period begins and no task is in their detours. */
 static LIST_HEAD(queued);
 
-/* OPTIMIZING and guarded, while a grace period is under way. */
+/* OPTIMIZING and fenced, while a grace period is under way. */
 static LIST_HEAD(waiting);
 
 /* UNOPTIMIZING. */
@@ -56,7 +56,7 @@ void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 }
 
 /**
- * arch_guard_kprobes() - keep CPUs out of text that a jump will cover
+ * arch_fence_kprobes() - keep CPUs out of text that a jump will cover
  * @oplist: struct optimized_kprobe, linked by their list, whose jumps are planned
  *
  * A grace period follows, and then arch_optimize_kprobes(). From the start of the grace
@@ -66,17 +66,17 @@ void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
-void __weak arch_guard_kprobes(struct list_head *oplist)
+void __weak arch_fence_kprobes(struct list_head *oplist)
 {
 }
 
 /**
- * arch_unguard_kprobes() - undo arch_guard_kprobes()
- * @oplist: struct optimized_kprobe, guarded or not
+ * arch_unfence_kprobes() - undo arch_fence_kprobes()
+ * @oplist: struct optimized_kprobe, fenced or not
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
-void __weak arch_unguard_kprobes(struct list_head *oplist)
+void __weak arch_unfence_kprobes(struct list_head *oplist)
 {
 }
 
@@ -88,7 +88,7 @@ void __weak arch_unguard_kprobes(struct list_head *oplist)
  * @post: the jump has to lead to code that calls post_handlers
  * @unused: no task is in the detour, so it may be changed
  *
- * Called before each arch_guard_kprobes(), first for the owner.
+ * Called before each arch_fence_kprobes(), first for the owner.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  * Return: false if the detour has to be changed but must not be.
@@ -148,9 +148,9 @@ static void unoptimize(struct list_head *ops)
 	empty_list(&done);
 }
 
-static void unguard(struct list_head *ops)
+static void unfence(struct list_head *ops)
 {
-	arch_unguard_kprobes(ops);
+	arch_unfence_kprobes(ops);
 	empty_list(ops);
 }
 
@@ -181,7 +181,7 @@ void kprobe_jumps_cancel(struct list_head *kps)
 		struct kprobe_point *point = point_of(p);
 		bool planned = point->state == POINT_OPTIMIZING || point->owner;
 
-		/* In @plans owners come first: their guards lead to the detours of the others. */
+		/* In @plans owners come first: their fences lead to the detours of the others. */
 		if (planned && !point->owner)
 			list_move(&point->op.list, &plans);
 		else
@@ -189,7 +189,7 @@ void kprobe_jumps_cancel(struct list_head *kps)
 		note_left(point);
 	}
 	kprobe_text_write_chunks(&jumps, unoptimize);
-	kprobe_text_write_chunks(&plans, unguard);
+	kprobe_text_write_chunks(&plans, unfence);
 }
 
 /* The architecture empties @ops, so link the points in @points as well. */
@@ -262,7 +262,7 @@ static bool chain_sharing(struct kprobe_point *owner)
 
 /*
  * Chain the detours of @ops and of points that share their jumps, and move them to @waiting.
- * They are guarded in that order, in chunks: the owner last, because from then on hits reach
+ * They are fenced in that order, in chunks: the owner last, because from then on hits reach
  * the detours of all others.
  */
 static void chain_detours(struct list_head *ops)
@@ -285,7 +285,7 @@ static void chain_detours(struct list_head *ops)
 }
 
 /*
- * Write the text that needs no grace period, and guard the regions of the other jumps.
+ * Write the text that needs no grace period, and fence the regions of the other jumps.
  * Return whether the caller has to wait for a grace period.
  */
 bool kprobe_jumps_begin(void)
@@ -295,7 +295,7 @@ bool kprobe_jumps_begin(void)
 	write_breakpoints();
 	write_single_jumps();
 	kprobe_text_write_chunks(&queued, chain_detours);
-	kprobe_text_write_chunks(&waiting, arch_guard_kprobes);
+	kprobe_text_write_chunks(&waiting, arch_fence_kprobes);
 	if (list_empty(&waiting) && list_empty(&queued))
 		return false;
 	grace_begun++;

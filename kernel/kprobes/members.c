@@ -102,25 +102,25 @@ bool kprobe_point_has_member(const struct kprobe_point *point, const struct kpro
 }
 
 /*
- * A hit calls a single callee directly, without walking the list. No other member may have a
- * post_handler then, because only that of the callee is called.
+ * A hit calls a single member directly, without walking the list. No other member may have a
+ * post_handler then, because only that of the handler_probe is called.
  */
-static void point_update_callee(struct kprobe_point *point)
+static void point_update_handler_probe(struct kprobe_point *point)
 {
-	struct hlist_node *first = point->callees.first, *end = &callees_end.hlist;
-	struct kprobe *callee = &point->op.kp, *single;
+	struct hlist_node *first = point->called.first, *end = &kprobe_called_end.hlist;
+	struct kprobe *handler_probe = &point->op.kp, *single;
 
 	if (!FAULTS_WATCHED && first != end && first->next == end) {
 		single = hlist_entry(first, struct kprobe, hlist);
 		if (point->post == !!single->post_handler)
-			callee = single;
+			handler_probe = single;
 	}
 
 	/*
 	 * Publish only an initialised probe; pairs with the dependent load in
-	 * hit_pre_handler().
+	 * kprobe_call_pre_handler().
 	 */
-	smp_store_release(&point->op.kp.callee, callee);
+	smp_store_release(&point->op.kp.handler_probe, handler_probe);
 }
 
 /* Account @kp as enabled (@delta 1) or disabled (@delta -1). */
@@ -131,14 +131,14 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 		point->post += delta;
 
 	if (point->post)
-		WRITE_ONCE(point->op.kp.post_handler, kprobe_hit_post_handler);
+		WRITE_ONCE(point->op.kp.post_handler, kprobe_dispatch_post);
 	else if (!POST_HANDLER_STAYS)
 		WRITE_ONCE(point->op.kp.post_handler, NULL);
-	point_update_callee(point);
+	point_update_handler_probe(point);
 }
 
-/* Find the last callee registered before @kp. */
-static struct kprobe *point_callee_before(struct kprobe_point *point, struct kprobe *kp)
+/* Find the last called member registered before @kp. */
+static struct kprobe *point_called_before(struct kprobe_point *point, struct kprobe *kp)
 {
 	list_for_each_entry_continue_reverse(kp, &point->members, list) {
 		if (!hlist_unhashed(&kp->hlist))
@@ -148,16 +148,16 @@ static struct kprobe *point_callee_before(struct kprobe_point *point, struct kpr
 	return NULL;
 }
 
-/* Insert @kp among the callees in order of registration. */
-static void point_add_callee(struct kprobe_point *point, struct kprobe *kp)
+/* Insert @kp among the called members in order of registration. */
+static void point_start_calling(struct kprobe_point *point, struct kprobe *kp)
 {
-	struct kprobe *before = point_callee_before(point, kp);
+	struct kprobe *before = point_called_before(point, kp);
 
 	if (before)
 		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
 	else
-		hlist_add_head_rcu(&kp->hlist, &point->callees);
-	point_update_callee(point);
+		hlist_add_head_rcu(&kp->hlist, &point->called);
+	point_update_handler_probe(point);
 }
 
 /*
@@ -179,7 +179,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 
 	if (kp->post_handler && point_may_miss_post(point))
 		return;
-	point_add_callee(point, kp);
+	point_start_calling(point, kp);
 }
 
 /* Is @kp counted by its point, but kept from being called until no task is in the detour? */
@@ -202,7 +202,7 @@ void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *k
 
 	point->left_jumps = jumps;
 	if (kprobe_member_is_postponed(kp))
-		point_add_callee(point, kp);
+		point_start_calling(point, kp);
 }
 
 /* hlist_del_init_rcu() keeps kp->hlist.next, so that a hit at @kp can go on from there. */
@@ -210,7 +210,7 @@ static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 {
 	if (!hlist_unhashed(&kp->hlist)) {
 		hlist_del_init_rcu(&kp->hlist);
-		point_update_callee(point);
+		point_update_handler_probe(point);
 	}
 	/* Only now, so that a hit that begins meanwhile calls both handlers or none. */
 	point_count_member(point, kp, -1);

@@ -91,7 +91,7 @@ static bool wants_jump(struct kprobe_point *point)
 {
 	enum point_text wanted = wanted_if_free(point);
 
-	return wanted == POINT_JUMP || wanted == POINT_BREAK_LATER;
+	return wanted == POINT_JUMP || wanted == POINT_BREAK_LAZY;
 }
 
 /* Is there at most one point in [@first, @last]? Most points are alone. */
@@ -157,7 +157,7 @@ struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
  */
 static bool can_share(struct kprobe_point *point, struct kprobe_point *other)
 {
-	if (point_has_jump(point) ? other->owner != point : other->state != POINT_ARMED)
+	if (point_in_jump_state(point) ? other->owner != point : other->state != POINT_ARMED)
 		return false;
 
 	return wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
@@ -177,7 +177,7 @@ static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point
 /* Could @point, which has no jump, get one that @other shares instead of its own? */
 static bool can_take_over(struct kprobe_point *point, struct kprobe_point *other)
 {
-	return point_has_jump(other) && jump_covers(point, point_addr(other)) &&
+	return point_in_jump_state(other) && jump_covers(point, point_addr(other)) &&
 	       wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
 }
 

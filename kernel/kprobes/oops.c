@@ -59,7 +59,6 @@ static struct culprit culprits[8];
 static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
 {
 	struct kprobe_point *point;
-	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 
 	guard(mutex)(&kprobe_mutex);
@@ -70,7 +69,7 @@ static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
 
 	point_queue(point, &work);
 	kprobe_points_reconcile_most(&work);
-	kprobe_points_bury(&work, &nothing_dies);
+	kprobe_points_finish(&work, NULL);
 	pr_warn("probe on %pS disabled: its handler has faulted\n", addr);
 }
 
@@ -208,14 +207,14 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 		return NOTIFY_DONE;
 
 	/* When a function returns, the return probe itself is current, not its point. */
-	if (kp->pre_handler == kprobe_hit_pre_handlers)
+	if (kp->pre_handler == kprobe_dispatch_pre)
 		culprits_note(point_of(kp), args->regs);
 	else if (return_is_probe(kp))
 		culprit_note(kp);
 
 	if (kp->addr)
 		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
-	hits_forget();
+	kprobe_hits_forget();
 	fault_unwatch(NULL);
 
 	return NOTIFY_DONE;

@@ -4,7 +4,7 @@
  *
  * An armed point that wants a jump is queued. A worker lets the architecture prepare a
  * detour for it, once. A jump for which arch_jump_is_single() is true is written at once. For
- * any other jump the architecture guards the region: from then on tasks that come to it
+ * any other jump the architecture fences the region: from then on tasks that come to it
  * are led through the detour. After a grace period no task is in the region, and the jump
  * can be written. The way back needs no grace period. jumps.c has the lists of the points
  * on their way, and neighbours.c decides which points share a jump.
@@ -53,7 +53,7 @@ static DECLARE_DELAYED_WORK(retry, retry_work);
 static unsigned long retry_delay = RETRY_DELAY_MIN;
 
 /* A test replaces this to make it fail. */
-int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig) =
+int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig) =
 	arch_prepare_optimized_kprobe;
 
 /* Number of points prepared before the locks are dropped. */
@@ -132,7 +132,7 @@ static void prepare_point(struct kprobe_point *point)
 		mod_delayed_work(system_unbound_wq, &retry, RETRY_DELAY_MIN);
 		return;
 	}
-	if (READ_ONCE(optimize_prepare_detour)(&point->op, &point->op.kp) == -ENOMEM) {
+	if (READ_ONCE(kprobe_optimize_prepare)(&point->op, &point->op.kp) == -ENOMEM) {
 		postpone_point(point, DETOUR_NO_MEMORY);
 		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
 		return;
@@ -165,7 +165,6 @@ static void prepare_batch(struct list_head *work)
  */
 void kprobe_optimize_prepare_queued(void)
 {
-	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 	bool more = true;
 
@@ -174,7 +173,7 @@ void kprobe_optimize_prepare_queued(void)
 			prepare_batch(&work);
 			kprobe_points_sort(&work);
 			kprobe_points_reconcile(&work);
-			kprobe_points_bury(&work, &nothing_dies);
+			kprobe_points_finish(&work, NULL);
 			more = kprobe_jump_candidate();
 		}
 		cond_resched();

@@ -15,7 +15,7 @@ struct optimized_kprobe;
 void kprobe_optimize_set_knob(bool on);
 
 #ifdef CONFIG_OPTPROBES
-extern int (*optimize_prepare_detour)(struct optimized_kprobe *op, struct kprobe *orig);
+extern int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig);
 
 void kprobe_optimize_prepare_queued(void);
 void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);

@@ -1217,18 +1217,18 @@ static int no_memory(struct optimized_kprobe *op, struct kprobe *orig)
 
 static void want_memory(void)
 {
-	WRITE_ONCE(optimize_prepare_detour, no_memory);
+	WRITE_ONCE(kprobe_optimize_prepare, no_memory);
 }
 
 static void want_slots(void)
 {
-	WRITE_ONCE(optinsn_slots_withheld, true);
+	WRITE_ONCE(kprobe_optinsn_slots_withheld, true);
 }
 
 static void want_nothing(void *unused)
 {
-	WRITE_ONCE(optimize_prepare_detour, arch_prepare_optimized_kprobe);
-	WRITE_ONCE(optinsn_slots_withheld, false);
+	WRITE_ONCE(kprobe_optimize_prepare, arch_prepare_optimized_kprobe);
+	WRITE_ONCE(kprobe_optinsn_slots_withheld, false);
 }
 
 static const struct shortage {

@@ -44,7 +44,7 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 	point->state = state;
 	if (state == POINT_OPTIMIZING)
 		point->calls_post = point_jump_is_to_call_post(point);
-	if (!point_has_jump(point))
+	if (!point_in_jump_state(point))
 		point_disown(point);
 	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) &&
 	    !point->calls_post)
@@ -81,12 +81,12 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 
 	point->state = POINT_NEW;
 	INIT_LIST_HEAD(&point->members);
-	point->callees.first = &callees_end.hlist;
+	point->called.first = &kprobe_called_end.hlist;
 	INIT_LIST_HEAD(&point->op.kp.list);
 	point_init_detour(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
-	point->op.kp.pre_handler = kprobe_hit_pre_handlers;
-	point->op.kp.callee = &point->op.kp;
+	point->op.kp.pre_handler = kprobe_dispatch_pre;
+	point->op.kp.handler_probe = &point->op.kp;
 	point->op.kp.flags = kprobe_point_state_flags(POINT_NEW) |
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);

@@ -25,8 +25,8 @@
  * struct kprobe_point - one probed address
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
- * @callees: the members that are enabled, not postponed, and have a pre_handler, linked
- *	by their hlist in order of registration, and callees_end behind them
+ * @called: the members that are enabled, not postponed, and have a pre_handler, linked
+ *	by their hlist in order of registration, and kprobe_called_end behind them
  * @members: the users' probes at this address, in order of registration
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks it
  *	while the site moves
@@ -52,7 +52,7 @@ struct kprobe_point {
 		struct kprobe kp;
 	} op;
 #endif
-	struct hlist_head callees;
+	struct hlist_head called;
 	struct list_head members;
 	union {
 		struct {
@@ -90,16 +90,17 @@ DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 /* kprobes.c: set once everything is set up that probes need to be registered */
 extern bool kprobes_available;
 
-static inline bool point_has_jump(struct kprobe_point *point)
+/* Is a jump planned or written, whether at the point or at the owner of a shared one? */
+static inline bool point_in_jump_state(struct kprobe_point *point)
 {
 	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
 	       point->state == POINT_UNOPTIMIZING;
 }
 
-/* Is the jump of the point, planned or written, at the point itself? */
+/* The same, at the point itself. */
 static inline bool point_owns_jump(struct kprobe_point *point)
 {
-	return point_has_jump(point) && !point->owner;
+	return point_in_jump_state(point) && !point->owner;
 }
 
 static inline void point_queue(struct kprobe_point *point, struct list_head *work)

@@ -131,17 +131,17 @@ static void point_members(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a), 0);
 	point = find(&a);
-	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, FAULTS_WATCHED ? &point->op.kp : &a);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.handler_probe, FAULTS_WATCHED ? &point->op.kp : &a);
 	expect_hits(test, t, 1);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
 	KUNIT_EXPECT_PTR_EQ(test, find(&b), point);
-	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, &point->op.kp);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.handler_probe, &point->op.kp);
 	KUNIT_EXPECT_EQ(test, point->enabled, 2);
 	expect_hits(test, t, 2);
 
 	unregister_kprobe(&a);
-	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.callee, FAULTS_WATCHED ? &point->op.kp : &b);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.handler_probe, FAULTS_WATCHED ? &point->op.kp : &b);
 	KUNIT_EXPECT_EQ(test, point->enabled, 1);
 	expect_hits(test, t, 1);
 	unregister_kprobe(&b);
@@ -161,14 +161,14 @@ static void point_post_handlers(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 1);
-	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &kprobe_hit_post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &kprobe_dispatch_post);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_point_misplaced(point));
 	expect_hits(test, t, 2);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 0);
 	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler,
-			    POST_HANDLER_STAYS ? &kprobe_hit_post_handler : NULL);
+			    POST_HANDLER_STAYS ? &kprobe_dispatch_post : NULL);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_point_misplaced(point));
 	expect_hits(test, t, 1);
 
@@ -407,7 +407,7 @@ static void bury_fakes(struct kprobe_point **points, unsigned int first, unsigne
 	guard(mutex)(&kprobe_mutex);
 	for (i = first; i < MANY; i += step)
 		point_queue(points[i], &work);
-	kprobe_points_bury(&work, &dead);
+	kprobe_points_finish(&work, &dead);
 }
 
 static void expect_found(struct kunit *test, struct kprobe_point **points, unsigned int first,

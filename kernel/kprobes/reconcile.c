@@ -24,7 +24,7 @@ static enum point_text point_wanted(struct kprobe_point *point)
 	enum point_text wanted = kprobe_point_wants(&in);
 
 	/* Search for a neighbour only if a jump depends on it. */
-	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LATER) {
+	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LAZY) {
 		in.blocked = kprobe_point_is_blocked(point);
 		wanted = kprobe_point_wants(&in);
 	}
@@ -60,7 +60,7 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 static bool step_is_deferred(enum point_state state, enum point_text wanted)
 {
 	return (state == POINT_OPTIMIZING && wanted == POINT_JUMP) ||
-	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LATER);
+	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LAZY);
 }
 
 static bool point_loses_jump(struct kprobe_point *point)
@@ -68,7 +68,7 @@ static bool point_loses_jump(struct kprobe_point *point)
 	enum point_text wanted;
 
 	/* Most points have no jump, and need no search for a neighbour. */
-	if (!point_has_jump(point))
+	if (!point_in_jump_state(point))
 		return false;
 
 	wanted = point_wanted(point);
@@ -227,7 +227,7 @@ static int points_reconcile_each(struct list_head *work)
 	int error, ret = 0;
 
 	/* Points that share a jump have to lose it together. They get another one. */
-	points_drop_jumps(work, point_has_jump);
+	points_drop_jumps(work, point_in_jump_state);
 	list_for_each_entry_safe(p, next, work, list) {
 		list_move(&p->list, &one);
 		error = kprobe_points_reconcile(&one);
@@ -262,8 +262,8 @@ int kprobe_points_reconcile_most(struct list_head *work)
 	return ret ?: refused;
 }
 
-/* Empty @work, and move the points without members to @dead. */
-void kprobe_points_bury(struct list_head *work, struct list_head *dead)
+/* Empty @work, and move the points without members to @dead, NULL if there are none. */
+void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 {
 	struct kprobe *p, *next;
 
@@ -271,7 +271,7 @@ void kprobe_points_bury(struct list_head *work, struct list_head *dead)
 		struct kprobe_point *point = point_of(p);
 
 		list_del_init(&p->list);
-		if (!list_empty(&point->members))
+		if (!list_empty(&point->members) || WARN_ON_ONCE(!dead))
 			continue;
 		kprobe_table_del(point);
 		kprobe_jump_forget(point);
@@ -280,7 +280,7 @@ void kprobe_points_bury(struct list_head *work, struct list_head *dead)
 	}
 }
 
-/* Called a grace period after kprobe_points_bury(), with no lock held. */
+/* Called a grace period after kprobe_points_finish(), with no lock held. */
 void kprobe_points_free(struct list_head *dead)
 {
 	struct kprobe *p, *next;
@@ -332,7 +332,7 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_for_each(collect_in_range, &range);
-	points_drop_jumps(&range.points, point_has_jump);
+	points_drop_jumps(&range.points, point_in_jump_state);
 	points_drop_breakpoints(&range.points, point_is_armed);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
@@ -369,14 +369,13 @@ static int queue_point(struct kprobe_point *point, void *work)
 /* Reconcile every point after a global switch has changed. */
 int kprobe_points_reconcile_all(void)
 {
-	LIST_HEAD(nothing_dies);
 	LIST_HEAD(work);
 	int ret;
 
 	kprobe_points_for_each(queue_point, &work);
 	kprobe_points_sort(&work);
 	ret = kprobe_points_reconcile_most(&work);
-	kprobe_points_bury(&work, &nothing_dies);
+	kprobe_points_finish(&work, NULL);
 
 	return ret;
 }

@@ -11,7 +11,7 @@ struct kprobe_point;
 int kprobe_points_reconcile(struct list_head *work);
 int kprobe_points_reconcile_most(struct list_head *work);
 int kprobe_points_reconcile_all(void);
-void kprobe_points_bury(struct list_head *work, struct list_head *dead);
+void kprobe_points_finish(struct list_head *work, struct list_head *dead);
 void kprobe_points_free(struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);

@@ -232,7 +232,7 @@ bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr)
 }
 
 /* Undo kprobe_requests_join(), except for what running hits may still use. */
-void kprobe_requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work)
+void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr, struct list_head *work)
 {
 	unsigned int i;
 

@@ -43,7 +43,7 @@ struct probe_request {
 
 int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work);
 bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr);
-void kprobe_requests_leave(struct probe_request *reqs, unsigned int nr, struct list_head *work);
+void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr, struct list_head *work);
 void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr);
 void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr);
 bool kprobe_requests_any_postponed(struct probe_request *reqs, unsigned int nr);

@@ -40,7 +40,7 @@
  * more CPUs; and the number from which on a pool does not grow.
  */
 #define INSTANCES_FEW	10
-#define INSTANCES_MAX	32768
+#define GROW_BELOW	32768
 
 /* How far a hit searches. Each chunk has as many instances as all older ones together. */
 #define CHUNKS_TRIED	4
@@ -244,7 +244,7 @@ static void grow_pools(struct work_struct *work)
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&low_pools), low) {
 		/* Without memory, allow the next call to ask again: no @nr is negative. */
-		if (pool->nr < INSTANCES_MAX && pool_grow(pool, NULL, pool->nr))
+		if (pool->nr < GROW_BELOW && pool_grow(pool, NULL, pool->nr))
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
 	}
 }

@@ -152,7 +152,7 @@ static __always_inline void call_watched(struct kretprobe *rp, struct kretprobe_
 static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
-	hit_begin(&rp->kp);
+	kprobe_hit_begin(&rp->kp);
 	call_watched(rp, ri, regs);
 }
 
@@ -163,9 +163,9 @@ static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_i
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
-	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_put_aside(&rp->kp)) {
+	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_push(&rp->kp)) {
 		call_watched(rp, ri, regs);
-		kprobe_hit_resume();
+		kprobe_hit_pop();
 		return;
 	}
 	run_handler(rp, ri, regs);

@@ -224,11 +224,11 @@ static struct slot_kind optinsn_slots = {
 };
 
 /* Tests set this to make all requests fail. */
-bool optinsn_slots_withheld;
+bool kprobe_optinsn_slots_withheld;
 
 kprobe_opcode_t *get_optinsn_slot(void)
 {
-	if (READ_ONCE(optinsn_slots_withheld))
+	if (READ_ONCE(kprobe_optinsn_slots_withheld))
 		return NULL;
 
 	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
@@ -281,7 +281,7 @@ static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place 
  */
 kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
 {
-	if (READ_ONCE(optinsn_slots_withheld))
+	if (READ_ONCE(kprobe_optinsn_slots_withheld))
 		return NULL;
 
 	guard(mutex)(&kprobe_slot_mutex);

@@ -10,7 +10,7 @@
 unsigned int kprobe_slot_pages_in_use(void);
 
 #ifdef CONFIG_OPTPROBES
-extern bool optinsn_slots_withheld;
+extern bool kprobe_optinsn_slots_withheld;
 #endif
 
 #endif /* _KERNEL_KPROBES_SLOT_H */

@@ -31,7 +31,7 @@ static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
  *   DISARMED     -> ARMED         breakpoint written, or ftrace site taken
  *   ARMED        -> DISARMED      original text back
  *   ARMED        -> OPTIMIZING    queued for a jump
- *   OPTIMIZING   -> ARMED         dequeued before its jump was written, guarded or not
+ *   OPTIMIZING   -> ARMED         dequeued before its jump was written, fenced or not
  *   OPTIMIZING   -> OPTIMIZED     jump written by the worker
  *   OPTIMIZED    -> UNOPTIMIZING  queued to lose its jump, not urgent
  *   OPTIMIZED    -> ARMED         forced back at once
@@ -85,7 +85,7 @@ enum point_text kprobe_point_wants(const struct point_inputs *in)
 	if (in->post || in->blocked || !in->detour)
 		return POINT_BREAK;
 
-	return in->may_jump ? POINT_JUMP : POINT_BREAK_LATER;
+	return in->may_jump ? POINT_JUMP : POINT_BREAK_LAZY;
 }
 
 enum point_state kprobe_point_next(enum point_state state, enum point_text wanted)

@@ -12,7 +12,7 @@ enum point_state {
 	POINT_NEW,		/* prepared, not yet in the table */
 	POINT_DISARMED,		/* in the table, text untouched */
 	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
-	POINT_OPTIMIZING,	/* as ARMED, and waiting for its jump, perhaps guarded already */
+	POINT_OPTIMIZING,	/* as ARMED, and waiting for its jump, perhaps fenced already */
 	POINT_OPTIMIZED,	/* jump written */
 	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
 	POINT_GONE,		/* text freed, never to be written again */
@@ -24,7 +24,7 @@ enum point_state {
 enum point_text {
 	POINT_PLAIN,		/* the original instruction */
 	POINT_BREAK,		/* breakpoint or ftrace call */
-	POINT_BREAK_LATER,	/* the same, but a jump may stay for a while */
+	POINT_BREAK_LAZY,	/* the same, but a jump may stay for a while */
 	POINT_JUMP,		/* jump to a detour */
 	NR_POINT_TEXTS,
 };

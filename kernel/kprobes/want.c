@@ -50,7 +50,7 @@ static bool point_ignores_all_off(struct kprobe_point *point)
 /* A jump that was planned without a post_handler does not lead to a call of one. */
 static bool point_misses_post(struct kprobe_point *point)
 {
-	return point_has_jump(point) ? !point->calls_post : !point_detour_calls_post(point);
+	return point_in_jump_state(point) ? !point->calls_post : !point_detour_calls_post(point);
 }
 
 /* Read all inputs, except whether a neighbour is in the way. */

@@ -106,7 +106,7 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 bool kprobe_is_before_function(unsigned long addr);
 
 /* copy.c */
-extern long copy_reach;
+extern long kprobe_copy_reach;
 
 int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
@@ -188,7 +188,7 @@ struct relocation {
 };
 
 /* relocate.c */
-extern long detour_reach;
+extern long kprobe_detour_reach;
 
 bool kprobe_branch_reaches(unsigned long from, unsigned long to);
 enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,

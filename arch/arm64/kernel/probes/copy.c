@@ -80,14 +80,14 @@ static int __init note_execmem(void)
 core_initcall_sync(note_execmem);
 
 /* Largest distance of a branch. A test lowers it. */
-long copy_reach = SZ_128M;
+long kprobe_copy_reach = SZ_128M;
 
 /* Encode a B from @from to @to, or a breakpoint if that is out of reach. */
 static __le32 way_back(const __le32 *from, unsigned long to)
 {
 	long distance = to - (unsigned long)from;
 
-	if (distance < -copy_reach || distance >= copy_reach)
+	if (distance < -kprobe_copy_reach || distance >= kprobe_copy_reach)
 		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
 
 	return cpu_to_le32(insn_branch((unsigned long)from, to));
@@ -260,7 +260,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	restore_daif(regs);
 	regs->pc = pc_behind(p);
 
-	hit_finish(p, regs, true);
+	kprobe_hit_finish(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);
@@ -314,7 +314,7 @@ NOKPROBE_SYMBOL(fault_mark);
 void kprobe_leave_post_copy(struct pt_regs *regs)
 {
 	restore_daif(regs);
-	hit_end(true);
+	kprobe_hit_end(true);
 	regs->orig_x0 = fault_mark(regs, regs->pc);
 	local_daif_mask();
 	local_daif_inherit(regs);

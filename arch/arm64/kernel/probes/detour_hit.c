@@ -101,7 +101,7 @@ static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs 
 		return enter_post(d, regs, pstate);
 
 	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
-	hit_finish(p, regs, true);
+	kprobe_hit_finish(p, regs, true);
 
 	return go_on_simulated(d, regs, pstate);
 }
@@ -109,13 +109,13 @@ static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
 /* Handle a hit whose probe is current already; compare hit_handle(). */
-static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs, bool aside)
+static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs, bool nested)
 {
 	unsigned long pstate = regs->pstate;
 	struct kprobe *p = &d->op->kp;
 
-	if (hit_pre_handler(p, regs)) {
-		hit_end(aside);
+	if (kprobe_call_pre_handler(p, regs)) {
+		kprobe_hit_end(nested);
 		return 0;
 	}
 
@@ -123,7 +123,7 @@ static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs 
 	if (unlikely(READ_ONCE(p->post_handler)))
 		return do_insn_and_call(d, regs, pstate);
 
-	hit_end(aside);
+	kprobe_hit_end(nested);
 
 	return go_on(d->copy, regs, pstate);
 }
@@ -146,7 +146,7 @@ static __always_inline unsigned long any_detour(struct detour *d, struct pt_regs
 	if (unlikely(kprobe_running()))
 		return nested_detour(d, regs);
 
-	hit_begin(&d->op->kp);
+	kprobe_hit_begin(&d->op->kp);
 
 	return do_detour(d, regs, false);
 }
@@ -324,7 +324,7 @@ static noinline void finish_masked(struct kprobe *p, struct pt_regs *regs)
 {
 	bool enabled = begin_masked();
 
-	hit_finish(p, regs, true);
+	kprobe_hit_finish(p, regs, true);
 	end_masked(enabled, regs);
 }
 
@@ -339,7 +339,7 @@ static __always_inline void finish_detour(struct kprobe *p, struct pt_regs *regs
 	if (masked)
 		finish_masked(p, regs);
 	else
-		hit_finish(p, regs, true);
+		kprobe_hit_finish(p, regs, true);
 	if (unlikely(!watching))
 		ct_nmi_exit();
 }

@@ -92,7 +92,7 @@ static void place_probes(struct kunit *test, bool post, unsigned int first, unsi
 /* No probe gets a jump while the reach of branches is zero. */
 static void forbid_jumps(bool forbid)
 {
-	WRITE_ONCE(detour_reach, forbid ? 0 : SZ_128M);
+	WRITE_ONCE(kprobe_detour_reach, forbid ? 0 : SZ_128M);
 }
 
 static void allow_jumps(void *unused)
@@ -290,10 +290,10 @@ static void insn_same_with_some(struct kunit *test)
 	}
 }
 
-/* The test sets copy_reach so that no copy can branch back. */
+/* The test sets kprobe_copy_reach so that no copy can branch back. */
 static void restore_reach(void *unused)
 {
-	copy_reach = SZ_128M;
+	kprobe_copy_reach = SZ_128M;
 }
 
 static void insn_same_from_afar(struct kunit *test)
@@ -302,7 +302,7 @@ static void insn_same_from_afar(struct kunit *test)
 	stay_on_cpu(test);
 	run_states(test, BARE);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, restore_reach, NULL));
-	copy_reach = 0;
+	kprobe_copy_reach = 0;
 	add_probes(test, false);
 	run_states(test, SOME);
 }

@@ -362,13 +362,13 @@ static void expect_no_jump(struct kunit *test, const char *why)
 
 static void restore_reach(void *unused)
 {
-	WRITE_ONCE(detour_reach, SZ_128M);
+	WRITE_ONCE(kprobe_detour_reach, SZ_128M);
 }
 
 static void opt_far_away(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
-	WRITE_ONCE(detour_reach, SZ_4K);
+	WRITE_ONCE(kprobe_detour_reach, SZ_4K);
 	add_probe(test, opt_add_at, count_only, NULL);
 	expect_no_jump(test, "out of reach");
 	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
@@ -421,7 +421,7 @@ static void opt_goes_elsewhere(struct kunit *test)
 static void opt_slot_goes_elsewhere(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
-	WRITE_ONCE(detour_reach, 0);
+	WRITE_ONCE(kprobe_detour_reach, 0);
 	add_probe(test, opt_add_at, count_only, go_elsewhere_behind);
 	KUNIT_EXPECT_EQ(test, opt_add(1), 1000);
 	KUNIT_EXPECT_EQ(test, seen.posts, 1);
@@ -468,14 +468,14 @@ static void opt_same_pstate(struct kunit *test)
 	unsigned long pstate;
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, restore_reach, NULL), 0);
-	WRITE_ONCE(detour_reach, 0);
+	WRITE_ONCE(kprobe_detour_reach, 0);
 	add_probe(test, opt_branch_at, on_pre, NULL);
 	opt_branch(100);
 	pstate = seen.pstate;
 	KUNIT_EXPECT_FALSE(test, seen.interrupts);
 	end_probe(test);
 
-	WRITE_ONCE(detour_reach, SZ_128M);
+	WRITE_ONCE(kprobe_detour_reach, SZ_128M);
 	add_jump(test, opt_branch_at, on_pre, NULL);
 	opt_branch(100);
 	KUNIT_EXPECT_EQ(test, seen.pstate & PSR_KNOWN, pstate & PSR_KNOWN);
@@ -552,7 +552,7 @@ static void opt_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.posts, 1);
 	end_probe(test);
 
-	WRITE_ONCE(detour_reach, 0);
+	WRITE_ONCE(kprobe_detour_reach, 0);
 	add_probe(test, opt_add_at, on_pre, on_post);
 	expect_rcu_watches(test);
 	KUNIT_EXPECT_EQ(test, seen.posts, 1);
@@ -584,7 +584,7 @@ static void opt_user_memory_stays_open(struct kunit *test)
 	expect_user_memory_stays_open(test);
 	end_probe(test);
 
-	WRITE_ONCE(detour_reach, 0);
+	WRITE_ONCE(kprobe_detour_reach, 0);
 	add_probe(test, opt_add_at, on_pre, close_user_memory);
 	expect_user_memory_stays_open(test);
 }

@@ -35,11 +35,11 @@ static void emit(struct relocation *r, u32 insn)
 }
 
 /* Largest distance of a branch of a detour. A test lowers it. */
-long detour_reach = SZ_128M;
+long kprobe_detour_reach = SZ_128M;
 
 bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 {
-	long distance = to - from, reach = READ_ONCE(detour_reach);
+	long distance = to - from, reach = READ_ONCE(kprobe_detour_reach);
 
 	return distance >= -reach && distance < reach;
 }

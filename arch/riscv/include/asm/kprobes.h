@@ -78,7 +78,7 @@ struct kprobe;
  *	the instruction that starts there, 0 when none does
  * @reg: number of the register that the jump overwrites
  * @jump: the jump is in the text
- * @guarded: hits of the breakpoint continue in the detour
+ * @fenced: hits of the breakpoint continue in the detour
  * @extable: the probed instruction has an exception table entry
  * @site: the probed instruction is an ftrace site
  * @why: the enum detour_obstacle that prevents a detour
@@ -90,7 +90,7 @@ struct arch_optimized_insn {
 	u8 copy_at[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
 	u8 reg;
 	bool jump;
-	bool guarded;
+	bool fenced;
 	bool extable;
 	bool site;
 	u8 why;

@@ -64,7 +64,7 @@ probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
 int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
-void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool aside);
+void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested);
 
 /* ftrace.c */
 bool kprobe_is_ftrace_site(unsigned long addr);
@@ -220,10 +220,10 @@ asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
-/* While preempt.c guards the region, a hit of the breakpoint continues in the detour. */
-static __always_inline bool kprobe_enter_guarded(struct kprobe *p, struct pt_regs *regs)
+/* While preempt.c fences the region, a hit of the breakpoint continues in the detour. */
+static __always_inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
 {
-	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->guarded))
+	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->fenced))
 		return false;
 
 	regs->epc = detour_copies(optinsn_of(p));
@@ -243,7 +243,7 @@ static inline bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 	return false;
 }
 
-static inline bool kprobe_enter_guarded(struct kprobe *p, struct pt_regs *regs)
+static inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
 {
 	return false;
 }

@@ -127,12 +127,12 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 	return is_kprobe_insn_slot(pc);
 }
 
-/* As hit_finish(); a post_handler may want to continue inside a region. */
-void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool aside)
+/* As kprobe_hit_finish(); a post_handler may want to continue inside a region. */
+void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	unsigned long epc = regs->epc;
 
-	hit_finish(p, regs, aside);
+	kprobe_hit_finish(p, regs, nested);
 	if (unlikely(regs->epc != epc))
 		kprobe_detour_follow(regs);
 }
@@ -209,7 +209,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
-		hit_end(true);
+		kprobe_hit_end(true);
 		regs->orig_a0 = fault_mark(regs, slot->addr);
 	} else if (pc != (unsigned long)slot->back) {
 		return;

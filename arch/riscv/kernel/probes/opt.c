@@ -76,7 +76,7 @@ static void keep_originals(struct arch_optimized_insn *optinsn, const struct reg
 	memcpy(optinsn->original, originals, sizeof(optinsn->original));
 }
 
-/* Writing the jump, or guarding its region, flushes all instruction caches later. */
+/* Writing the jump, or fencing its region, flushes all instruction caches later. */
 static int write_detour(struct optimized_kprobe *op, const struct region *region)
 {
 	unsigned long slot = (unsigned long)op->optinsn.insn;
@@ -167,7 +167,7 @@ static void write_breakpoints(struct list_head *oplist)
 		fill_breakpoint(&op->kp, parcels);
 		WARN_ON_ONCE(patch_insn_write(op->kp.addr, parcels, sizeof(parcels)));
 		WRITE_ONCE(op->optinsn.jump, false);
-		WRITE_ONCE(op->optinsn.guarded, false);
+		WRITE_ONCE(op->optinsn.fenced, false);
 	}
 }
 
@@ -191,7 +191,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)
 {
 	return READ_ONCE(optinsn->jump) ||
-	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->guarded));
+	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->fenced));
 }
 
 /* Find the probe whose region contains @addr, but does not begin there. */
@@ -370,8 +370,8 @@ static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs, unsigned in
 	if (!kprobe_hit_nested(p, trap_count))
 		return 0;
 
-	ret = hit_pre_handler(p, regs);
-	kprobe_hit_resume();
+	ret = kprobe_call_pre_handler(p, regs);
+	kprobe_hit_pop();
 
 	return ret;
 }
@@ -386,8 +386,8 @@ static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs
 	if (unlikely(kprobe_running()))
 		return nested_detour_hit(p, regs, trap_count);
 
-	hit_begin(p);
-	ret = hit_pre_handler(p, regs);
+	kprobe_hit_begin(p);
+	ret = kprobe_call_pre_handler(p, regs);
 	reset_current_kprobe();
 
 	return ret;

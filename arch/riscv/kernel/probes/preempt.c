@@ -9,7 +9,7 @@
  *   so it may run twice. A task that is interrupted at the JALR is set back to the AUIPC
  *   before it may be preempted, and so is never preempted between the two.
  *
- * - Before a jump is written its region is guarded: a hit of the breakpoint continues in
+ * - Before a jump is written its region is fenced: a hit of the breakpoint continues in
  *   the detour's copies of the region, and returns behind it. There is no other way in,
  *   see region.c. So all tasks that were inside have left after an RCU-tasks grace
  *   period.
@@ -27,9 +27,9 @@
 
 /*
  * The flush lets all CPUs fetch the detours: they are entered before the flush that comes
- * with writing the jumps. Pairs with READ_ONCE() in kprobe_enter_guarded().
+ * with writing the jumps. Pairs with READ_ONCE() in kprobe_enter_fenced().
  */
-void arch_guard_kprobes(struct list_head *oplist)
+void arch_fence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 
@@ -37,15 +37,15 @@ void arch_guard_kprobes(struct list_head *oplist)
 
 	flush_icache_all();
 	list_for_each_entry(op, oplist, list)
-		WRITE_ONCE(op->optinsn.guarded, true);
+		WRITE_ONCE(op->optinsn.fenced, true);
 }
 
-void arch_unguard_kprobes(struct list_head *oplist)
+void arch_unfence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list)
-		WRITE_ONCE(op->optinsn.guarded, false);
+		WRITE_ONCE(op->optinsn.fenced, false);
 }
 
 /* Lower half of a JALR that does not link. */

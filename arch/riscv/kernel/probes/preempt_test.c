@@ -325,7 +325,7 @@ static void preempt_at_jump(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
 }
 
-/* -- a hit while a task is inside a region that is guarded -- */
+/* -- a hit while a task is inside a region that is fenced -- */
 
 static unsigned long hit_goes_on(unsigned long addr)
 {
@@ -391,15 +391,15 @@ static void preempt_post_goes_inside(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
-static bool becomes_guarded(unsigned long addr)
+static bool becomes_fenced(unsigned long addr)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(addr);
 	unsigned long end = jiffies + HZ / 2;
 
-	while (!READ_ONCE(optinsn->guarded) && time_before(jiffies, end))
+	while (!READ_ONCE(optinsn->fenced) && time_before(jiffies, end))
 		usleep_range(100, 200);
 
-	return READ_ONCE(optinsn->guarded);
+	return READ_ONCE(optinsn->fenced);
 }
 
 /* Longer than a grace period that does not have to wait for a task. */
@@ -409,7 +409,7 @@ static void preempt_inside(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
 	const struct arch_optimized_insn *optinsn;
-	bool guarded, jump;
+	bool fenced, jump;
 	struct visit *v;
 
 	if (!visit_fits())
@@ -419,9 +419,9 @@ static void preempt_inside(struct kunit *test)
 	keep_jump_away(test, pair);
 	v = visit_begin(test, ONCE_INSIDE, 0);
 	let_jump_come(test, pair);
-	guarded = becomes_guarded(ONCE);
+	fenced = becomes_fenced(ONCE);
 	skip_if_late(test, v);
-	KUNIT_EXPECT_TRUE(test, guarded);
+	KUNIT_EXPECT_TRUE(test, fenced);
 	expect_hits_go(test, pair, detour_copies(optinsn),
 		       (unsigned long)detour_of(optinsn)->code + optinsn->copy_at[2]);
 	msleep(LONG_ENOUGH);
@@ -434,27 +434,27 @@ static void preempt_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 }
 
-/* A jump is cancelled while its region is guarded: hits must continue as without a guard. */
-static void preempt_unguarded(struct kunit *test)
+/* A jump is cancelled while its region is fenced: hits must continue as without a fence. */
+static void preempt_unfenced(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
 	const struct arch_optimized_insn *optinsn;
 	struct visit *v;
-	bool guarded;
+	bool fenced;
 
 	if (!visit_fits())
 		kunit_skip(test, "needs two CPUs");
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
 	keep_jump_away(test, pair);
-	KUNIT_EXPECT_FALSE(test, optinsn->guarded);
+	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
 	v = visit_begin(test, ONCE_INSIDE, 0);
 	let_jump_come(test, pair);
-	guarded = becomes_guarded(ONCE);
+	fenced = becomes_fenced(ONCE);
 	skip_if_late(test, v);
-	KUNIT_EXPECT_TRUE(test, guarded);
+	KUNIT_EXPECT_TRUE(test, fenced);
 	keep_jump_away(test, pair);
-	KUNIT_EXPECT_FALSE(test, optinsn->guarded);
+	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
 	expect_hits_go(test, pair, ONCE_INSIDE, ONCE_INSIDE);
 	visit_end(v);
 	KUNIT_EXPECT_EQ(test, v->result, 4);
@@ -700,7 +700,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_at_jump),
 	KUNIT_CASE(preempt_post_goes_inside),
 	KUNIT_CASE(preempt_inside),
-	KUNIT_CASE(preempt_unguarded),
+	KUNIT_CASE(preempt_unfenced),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),
 	KUNIT_CASE(preempt_vectors_at_return),

@@ -43,7 +43,7 @@ static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	return kprobe_enter_guarded(p, regs);
+	return kprobe_enter_fenced(p, regs);
 }
 
 /* ftrace may change the opcode at its site: pairs with arch_kprobe_site_write(). */
@@ -54,10 +54,10 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
 	return handler && handler(READ_ONCE(p->opcode), (unsigned long)p->addr, regs);
 }
 
-static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	if (arch_hit_emulate(p, regs))
-		kprobe_finish_and_follow(p, regs, aside);
+		kprobe_finish_and_follow(p, regs, nested);
 	else
 		kprobe_enter_post_copy(p, regs);
 }

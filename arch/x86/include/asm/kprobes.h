@@ -12,7 +12,7 @@
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 #define KPROBE_PRE_HANDLER	(3 * __SIZEOF_POINTER__)
 #define KPROBE_POST_HANDLER	(4 * __SIZEOF_POINTER__)
-#define KPROBE_CALLEE		(5 * __SIZEOF_POINTER__)
+#define KPROBE_HANDLER_PROBE		(5 * __SIZEOF_POINTER__)
 #define KPROBE_CONTEXT		0
 #define KPROBE_SAVED_FLAGS	4
 #define KPROBE_CALLED		8
@@ -146,7 +146,7 @@ struct arch_specific_insn {
  * @traps: places that can be branched or returned to: the jump has breakpoints there
  * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
- * @guarded: a trap at one of these instructions continues at its copy
+ * @fenced: a trap at one of these instructions continues at its copy
  * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
  * @chained: the jump that leads here belongs to a probe before this one
  * @sharing: the other probes that the jump of this one leads to
@@ -170,7 +170,7 @@ struct arch_optimized_insn {
 	u8 traps;
 	u8 extable;
 	u8 calls;
-	bool guarded;
+	bool fenced;
 	bool calls_post;
 	bool chained;
 	u8 sharing;

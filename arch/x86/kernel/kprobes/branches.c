@@ -172,7 +172,7 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
  * @written: bytes before this may have been written by probes
  * @searched: addresses before this have been searched for probes
  * @probe: the last probe found, 0 if none was
- * @guarded: the last one found with a jump, or with one planned, 0 if none was
+ * @fenced: the last one found with a jump, or with one planned, 0 if none was
  */
 struct code {
 	unsigned long at;
@@ -181,7 +181,7 @@ struct code {
 	unsigned long written;
 	unsigned long searched;
 	unsigned long probe;
-	unsigned long guarded;
+	unsigned long fenced;
 };
 
 /* Find the probes whose jump may cover the next instruction. */
@@ -199,8 +199,8 @@ static __always_inline void search_probes(struct code *code, unsigned long from)
 		if (!p)
 			continue;
 		code->probe = code->searched;
-		if (detour_is_guarded(p))
-			code->guarded = code->searched;
+		if (detour_is_fenced(p))
+			code->fenced = code->searched;
 	}
 }
 
@@ -223,7 +223,7 @@ static __always_inline bool is_original(struct code *code)
 
 	if (byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE || byte == CS_PREFIX) {
 		search_probes(code, from);
-		if (code->guarded >= from)
+		if (code->fenced >= from)
 			code->written = code->at + MAX_OPTIMIZED_LENGTH;
 		else if (is_probed(code))
 			code->written = code->at + INT3_INSN_SIZE;

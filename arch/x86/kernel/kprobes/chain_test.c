@@ -306,24 +306,24 @@ static void chain_originals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(ip), (unsigned long)op_at(1)->kp.addr);
 }
 
-static kprobe_opcode_t *guarded[2 * NR_PROBES];
-static unsigned int nr_guarded;
+static kprobe_opcode_t *fenced[2 * NR_PROBES];
+static unsigned int nr_fenced;
 
-static int note_guarded(struct kprobe *kp, struct pt_regs *regs)
+static int note_fenced(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (nr_guarded < ARRAY_SIZE(guarded))
-		guarded[nr_guarded++] = (kprobe_opcode_t *)regs_get_kernel_argument(regs, 0);
+	if (nr_fenced < ARRAY_SIZE(fenced))
+		fenced[nr_fenced++] = (kprobe_opcode_t *)regs_get_kernel_argument(regs, 0);
 
 	return 0;
 }
 
-/* Return the number of detours that were guarded before that of probe @n. */
-static unsigned int guarded_at(unsigned int n)
+/* Return the number of detours that were fenced before that of probe @n. */
+static unsigned int fenced_at(unsigned int n)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_guarded; i++) {
-		if (guarded[i] == op_at(n)->optinsn.insn)
+	for (i = 0; i < nr_fenced; i++) {
+		if (fenced[i] == op_at(n)->optinsn.insn)
 			break;
 	}
 
@@ -335,26 +335,26 @@ static void leave_kprobe(void *kp)
 	unregister_kprobe(kp);
 }
 
-/* A guard of the owner leads to the detours of the others, so it must be the last. */
-static void chain_guards_owner_last(struct kunit *test)
+/* The owner's fence leads to the detours of the others, so it must be the last. */
+static void chain_fences_owner_last(struct kunit *test)
 {
 	static struct kprobe watcher;
 	unsigned int n;
 
 	watcher = (struct kprobe){
 		.symbol_name = "kprobe_publish_optinsn_slot",
-		.pre_handler = note_guarded,
+		.pre_handler = note_fenced,
 	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(&watcher), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &watcher), 0);
 	wait_for_kprobe_optimizer();
-	nr_guarded = 0;
+	nr_fenced = 0;
 	chain_add_all(test, NULL);
 	expect_chained(test);
 	for (n = 1; n < NR_PROBES; n++) {
-		KUNIT_EXPECT_LT(test, guarded_at(n), nr_guarded);
+		KUNIT_EXPECT_LT(test, fenced_at(n), nr_fenced);
 		if (op_at(n)->optinsn.chained)
-			KUNIT_EXPECT_LT(test, guarded_at(n), guarded_at(n - 1));
+			KUNIT_EXPECT_LT(test, fenced_at(n), fenced_at(n - 1));
 	}
 }
 
@@ -376,7 +376,7 @@ static void chain_left_post_way(struct kunit *test)
 		regs.ip = (unsigned long)optinsn->insn + copy;
 		/* The fault ends the hit, and is the probed instruction's for fault handlers. */
 		scoped_guard(irqsave) {
-			hit_begin(&op_at(n)->kp);
+			kprobe_hit_begin(&op_at(n)->kp);
 			__this_cpu_write(kprobe_ctlblk.saved_flags, X86_EFLAGS_IF);
 			arch_kprobe_leave_copy(&regs);
 			KUNIT_EXPECT_NULL(test, kprobe_running());
@@ -418,7 +418,7 @@ static struct kunit_case chain_test_cases[] = {
 	KUNIT_CASE(chain_grows_in_any_order),
 	KUNIT_CASE(chain_redirect),
 	KUNIT_CASE(chain_originals),
-	KUNIT_CASE(chain_guards_owner_last),
+	KUNIT_CASE(chain_fences_owner_last),
 	KUNIT_CASE(chain_left_post_way),
 	{}
 };

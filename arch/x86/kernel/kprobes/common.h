@@ -221,7 +221,7 @@ asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
-int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs);
+int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);
 void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
 unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret);
 void kprobe_detour_elsewhere(struct pt_regs *regs);
@@ -247,7 +247,7 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
 	/* A plain load of a byte cannot tear; WRITE_ONCE() stores it. */
-	if (likely(!data_race(optinsn->guarded)) || !optinsn->copy_at[at])
+	if (likely(!data_race(optinsn->fenced)) || !optinsn->copy_at[at])
 		return 0;
 
 	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
@@ -260,10 +260,10 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 }
 
 /* Does a jump cover the text behind @p, or is one planned to? */
-static __always_inline bool detour_is_guarded(struct kprobe *p)
+static __always_inline bool detour_is_fenced(struct kprobe *p)
 {
 	/* Either answer is right while this changes: a grace period waits for this hit. */
-	return data_race(optinsn_of(p)->guarded);
+	return data_race(optinsn_of(p)->fenced);
 }
 
 #else /* !CONFIG_OPTPROBES */
@@ -307,7 +307,7 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 	return 0;
 }
 
-static __always_inline bool detour_is_guarded(struct kprobe *p)
+static __always_inline bool detour_is_fenced(struct kprobe *p)
 {
 	return false;
 }
@@ -322,12 +322,12 @@ static __always_inline void follow_handler(struct pt_regs *regs, unsigned long i
 }
 
 /* The instruction of @p may also lead there, if the jump is that of @p. */
-static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void finish_hit(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	unsigned long ip = regs->ip;
 
-	hit_finish(p, regs, aside);
-	if (unlikely(regs->ip != ip || detour_is_guarded(p)))
+	kprobe_hit_finish(p, regs, nested);
+	if (unlikely(regs->ip != ip || detour_is_fenced(p)))
 		kprobe_detour_enter(regs->ip, regs);
 }
 

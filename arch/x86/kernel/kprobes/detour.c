@@ -121,7 +121,7 @@ static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 	unsigned int at = addr - jump_addr(p);
 
-	if (!detour_is_guarded(p))
+	if (!detour_is_fenced(p))
 		return 0;
 	if (addr != (unsigned long)p->addr)
 		return at >= optinsn->from && at < optinsn->to ? detour_copy(p, at) : 0;

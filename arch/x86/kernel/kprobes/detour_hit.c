@@ -10,7 +10,7 @@
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
 static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
-static_assert(offsetof(struct kprobe, callee) == KPROBE_CALLEE);
+static_assert(offsetof(struct kprobe, handler_probe) == KPROBE_HANDLER_PROBE);
 static_assert(offsetof(struct kprobe_ctlblk, context) == KPROBE_CONTEXT);
 static_assert(offsetof(struct kprobe_ctlblk, saved_flags) == KPROBE_SAVED_FLAGS);
 static_assert(offsetof(struct kprobe_ctlblk, called) == KPROBE_CALLED);
@@ -27,10 +27,10 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 	if (!kprobe_hit_nested(p, 0))
 		return 0;
 
-	ret = hit_pre_handler(p, regs);
+	ret = kprobe_call_pre_handler(p, regs);
 	/* Otherwise kprobe_detour_elsewhere() ends the hit. */
 	if (!ret)
-		kprobe_hit_resume();
+		kprobe_hit_pop();
 
 	return ret;
 }
@@ -38,16 +38,16 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_nested);
 
 /*
- * As hit_pre_handler(), and record whose post_handler the post way has to call. Return 1
+ * As kprobe_call_pre_handler(), and record whose post_handler the post way has to call. Return 1
  * to continue as @regs say, 2 to continue in the post way.
  */
 static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe *callee = READ_ONCE(p->callee);
+	struct kprobe *called = READ_ONCE(p->handler_probe);
 
-	__this_cpu_write(kprobe_ctlblk.called, callee);
+	__this_cpu_write(kprobe_ctlblk.called, called);
 
-	return callee->pre_handler(callee, regs) ? 1 : 2;
+	return called->pre_handler(called, regs) ? 1 : 2;
 }
 
 /*
@@ -66,9 +66,9 @@ NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
 
 #ifdef CONFIG_CFI_CLANG
 /* Called by kprobe_detour_entry(), which cannot call by pointer itself. */
-__visible int kprobe_detour_call(struct kprobe *callee, struct pt_regs *regs)
+__visible int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs)
 {
-	return callee->pre_handler(callee, regs);
+	return called->pre_handler(called, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_call);
@@ -76,7 +76,7 @@ NOKPROBE_SYMBOL(kprobe_detour_call);
 /* The same for kprobe_detour_post_entry(). */
 __visible void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs)
 {
-	hit_post_handler(called, regs);
+	kprobe_call_post_handler(called, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_call_post);
@@ -109,14 +109,14 @@ NOKPROBE_SYMBOL(kprobe_detour_follow);
 
 static __always_inline void leave_detour(struct pt_regs *regs)
 {
-	hit_end(true);
+	kprobe_hit_end(true);
 	kprobe_detour_follow(regs);
 }
 
 /* The hit is over; continue at @offset in the slot. */
 static __always_inline unsigned long stay_in_detour(struct detour *detour, unsigned int offset)
 {
-	hit_end(true);
+	kprobe_hit_end(true);
 	preempt_enable_notrace();
 
 	return (unsigned long)detour + offset;
@@ -142,7 +142,7 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 	}
 
 	regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
-	hit_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
+	kprobe_call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
 	if (regs->ip != ip_behind(p)) {
 		leave_detour(regs);
 		return 0;
@@ -179,8 +179,8 @@ __visible void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 	if (unlikely(kprobe_running())) {
 		leave_if(kprobe_detour_nested(p, regs), regs);
 	} else {
-		hit_begin(p);
-		leave_if(hit_pre_handler(p, regs), regs);
+		kprobe_hit_begin(p);
+		leave_if(kprobe_call_pre_handler(p, regs), regs);
 		reset_current_kprobe();
 	}
 	preempt_enable_notrace();
@@ -194,7 +194,7 @@ static int begin_pre(struct kprobe *p, struct pt_regs *regs)
 	if (unlikely(kprobe_running()))
 		return kprobe_detour_nested_pre(p, regs);
 
-	hit_begin(p);
+	kprobe_hit_begin(p);
 
 	return call_pre_handler(p, regs);
 }
@@ -253,8 +253,8 @@ __visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 		raw_local_irq_enable();
 
 	regs->ip = ip;
-	hit_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
-	hit_end(true);
+	kprobe_call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
+	kprobe_hit_end(true);
 	follow_handler(regs, ip);
 	preempt_enable_notrace();
 

@@ -124,7 +124,7 @@ SYM_CODE_END(kprobe_post_entry)
 .endm
 
 /*
- * Begin a hit like kprobe_int3_handler() and hit_pre_handler(): leaves in %rdi the probe
+ * Begin a hit like kprobe_int3_handler() and kprobe_call_pre_handler(): leaves in %rdi the probe
  * whose pre_handler has to be called. Interrupts may be on here.
  */
 .macro BEGIN_HIT nested:req
@@ -137,7 +137,7 @@ SYM_CODE_END(kprobe_post_entry)
 	movq	%rdi, PER_CPU_VAR(current_kprobe)
 	movl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT), %eax
 	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
-	movq	KPROBE_CALLEE(%rdi), %rdi
+	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 .endm
 
 /*
@@ -284,7 +284,7 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	movq	RIP(%rsp), %r12
 	movq	PER_CPU_VAR(kprobe_ctlblk + KPROBE_CALLED), %rdi
 	CALL_POST_HANDLER
-	cmpl	$0, PER_CPU_VAR(hits_aside)
+	cmpl	$0, PER_CPU_VAR(kprobe_nr_interrupted)
 	jne	.Lresume
 	movq	$0, PER_CPU_VAR(current_kprobe)
 .Lended:
@@ -296,7 +296,7 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 
 .Lresume:
 	UNWIND_HINT_REGS
-	call	kprobe_hit_resume
+	call	kprobe_hit_pop
 	jmp	.Lended
 SYM_CODE_END(kprobe_detour_entry)
 

@@ -19,23 +19,23 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 }
 
 /* Handlers see what they would see at a breakpoint on the site. */
-static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	unsigned long behind = regs->ip;
 
 	kmsan_unpoison_entry_regs(regs);
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
-	if (hit_pre_handler(p, regs)) {
-		hit_end(aside);
+	if (kprobe_call_pre_handler(p, regs)) {
+		kprobe_hit_end(nested);
 		kprobe_detour_enter(regs->ip, regs);
 		return;
 	}
 
 	regs->ip = behind;
 	if (unlikely(READ_ONCE(p->post_handler)))
-		finish_hit(p, regs, aside);
+		finish_hit(p, regs, nested);
 	else
-		hit_end(aside);
+		kprobe_hit_end(nested);
 }
 
 static noinline void nested_ftrace_hit(struct kprobe *p, struct pt_regs *regs)
@@ -60,7 +60,7 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
 		return;
 	}
 
-	hit_begin(p);
+	kprobe_hit_begin(p);
 	ftrace_hit(p, regs, false);
 }
 

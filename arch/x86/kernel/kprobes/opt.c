@@ -103,26 +103,26 @@ static u8 probes_at(const struct arch_optimized_insn *optinsn)
 }
 
 /* Offsets of other breakpoints: at the start of the jump, and where it contains one. */
-static u8 guards_at(const struct arch_optimized_insn *optinsn)
+static u8 fence_at(const struct arch_optimized_insn *optinsn)
 {
 	return (optinsn->traps | BIT(0)) & ~probes_at(optinsn);
 }
 
 /*
- * Write the guards' breakpoints, or the original bytes back. Those of probes stay. Return
- * whether there are guards.
+ * Write the breakpoints of a fence, or the original bytes back. Those of probes stay. Return
+ * whether there are any.
  */
-static bool poke_guards(struct optimized_kprobe *op, bool trap)
+static bool poke_fence(struct optimized_kprobe *op, bool trap)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 guards = guards_at(optinsn);
+	u8 fence = fence_at(optinsn);
 	static const u8 int3 = INT3_INSN_OPCODE;
 	u8 *addr = (u8 *)jump_addr(&op->kp);
 	const u8 *old, *new;
 	unsigned int at;
 
 	for (at = 0; at < optinsn->size; at++) {
-		if (!(guards & BIT(at)))
+		if (!(fence & BIT(at)))
 			continue;
 		old = trap ? &optinsn->original[at] : &int3;
 		new = trap ? &int3 : &optinsn->original[at];
@@ -130,14 +130,14 @@ static bool poke_guards(struct optimized_kprobe *op, bool trap)
 		perf_event_text_poke(addr + at, old, 1, new, 1);
 	}
 
-	return guards;
+	return fence;
 }
 
-/* Fill in the text of a guarded region before its jump is written. */
-static void fill_guarded(struct optimized_kprobe *op, u8 *bytes)
+/* Fill in the text of a fenced region before its jump is written. */
+static void fill_fenced(struct optimized_kprobe *op, u8 *bytes)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 traps = guards_at(optinsn) | probes_at(optinsn);
+	u8 traps = fence_at(optinsn) | probes_at(optinsn);
 	unsigned int at;
 
 	for (at = 0; at < optinsn->size; at++)
@@ -165,7 +165,7 @@ static void fill_jump(struct optimized_kprobe *op, u8 *jump)
 			op->optinsn.insn + detour_start(&op->optinsn), JMP32_INSN_SIZE);
 }
 
-void arch_guard_kprobes(struct list_head *oplist)
+void arch_fence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 	bool any = false;
@@ -173,39 +173,39 @@ void arch_guard_kprobes(struct list_head *oplist)
 	list_for_each_entry(op, oplist, list) {
 		/* The slot is written now, and no CPU has been in it. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
-		WRITE_ONCE(op->optinsn.guarded, true);
+		WRITE_ONCE(op->optinsn.fenced, true);
 		if (!op->optinsn.chained)
-			any |= poke_guards(op, true);
+			any |= poke_fence(op, true);
 	}
 	if (any)
 		kprobe_poke_sync();
 }
 
 /* Restore the text that the jumps would cover, except the probes' breakpoints. */
-void arch_unguard_kprobes(struct list_head *oplist)
+void arch_unfence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
-		if (op->optinsn.guarded && !op->optinsn.chained)
-			any |= poke_guards(op, false);
+		if (op->optinsn.fenced && !op->optinsn.chained)
+			any |= poke_fence(op, false);
 	}
 	if (any)
 		kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list)
-		WRITE_ONCE(op->optinsn.guarded, false);
+		WRITE_ONCE(op->optinsn.fenced, false);
 }
 
-/* Tell perf that a jump has replaced the guarded text, or that text the jump. */
+/* Tell perf that a jump has replaced the fenced text, or that text the jump. */
 static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
 	void *addr = (void *)jump_addr(&op->kp);
 	unsigned int size = op->optinsn.size;
 	u8 none[MAX_OPTIMIZED_LENGTH];
 
-	fill_guarded(op, none);
+	fill_fenced(op, none);
 	perf_event_text_poke(addr, made ? none : jump, size, made ? jump : none, size);
 }
 
@@ -246,14 +246,14 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
-		fill_guarded(op, none);
+		fill_fenced(op, none);
 		poke_tail(op, none);
 		fill_jump(op, jump);
 		announce_jump(op, jump, false);
 	}
 	kprobe_poke_sync();
 
-	arch_unguard_kprobes(oplist);
+	arch_unfence_kprobes(oplist);
 	list_splice_tail_init(oplist, done_list);
 }
 

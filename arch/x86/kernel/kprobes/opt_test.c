@@ -348,8 +348,8 @@ static void enable_worker(void *unused)
  * probe's breakpoint. The worker's part is done here, so that this lasts until there is other
  * work for it.
  */
-static struct subject *add_guarded(struct kunit *test, u8 *addr, u32 lead, int trap,
-				   kprobe_post_handler_t post)
+static struct subject *add_fenced(struct kunit *test, u8 *addr, u32 lead, int trap,
+				  kprobe_post_handler_t post)
 {
 	struct subject *s;
 
@@ -367,16 +367,16 @@ static struct subject *add_guarded(struct kunit *test, u8 *addr, u32 lead, int t
 	return s;
 }
 
-static struct subject *add_branch_guarded(struct kunit *test, kprobe_post_handler_t post)
+static struct subject *add_branch_fenced(struct kunit *test, kprobe_post_handler_t post)
 {
-	return add_guarded(test, in_opt_branch(opt_branch_probe), 0, 3, post);
+	return add_fenced(test, in_opt_branch(opt_branch_probe), 0, 3, post);
 }
 
-static void opt_removed_while_guarded(struct kunit *test)
+static void opt_removed_while_fenced(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_branch_guarded(test, NULL);
+	s = add_branch_fenced(test, NULL);
 	expect_branch(test, 1, 0);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -385,11 +385,11 @@ static void opt_removed_while_guarded(struct kunit *test)
 	expect_original(test, s);
 }
 
-static void opt_disabled_while_guarded(struct kunit *test)
+static void opt_disabled_while_fenced(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_branch_guarded(test, NULL);
+	s = add_branch_fenced(test, NULL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
 	expect_original(test, s);
 	expect_branch(test, 0, 0);
@@ -588,12 +588,12 @@ static void opt_lead_read(struct kunit *test)
 }
 
 /* The breakpoint in front belongs to no probe, and is there before the jump is. */
-static void opt_lead_guarded(struct kunit *test)
+static void opt_lead_fenced(struct kunit *test)
 {
 	const int lead = opt_tail_probe - opt_tail_start;
 	struct subject *s;
 
-	s = add_guarded(test, in_opt_tail(opt_tail_probe), lead, -lead, NULL);
+	s = add_fenced(test, in_opt_tail(opt_tail_probe), lead, -lead, NULL);
 	expect_tail(test, 1);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -673,7 +673,7 @@ static int refuse_detour(struct optimized_kprobe *op, struct kprobe *orig)
 
 static void allow_detours(void *unused)
 {
-	WRITE_ONCE(optimize_prepare_detour, arch_prepare_optimized_kprobe);
+	WRITE_ONCE(kprobe_optimize_prepare, arch_prepare_optimized_kprobe);
 }
 
 /* A third probe, without a jump, removes the jump that prevents another one. */
@@ -689,7 +689,7 @@ static void opt_lead_makes_way(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_own_jump(plain));
 
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, allow_detours, NULL), 0);
-	WRITE_ONCE(optimize_prepare_detour, refuse_detour);
+	WRITE_ONCE(kprobe_optimize_prepare, refuse_detour);
 	between = subject_add(test, in_opt_tail(opt_tail_start + 1));
 	wait_for_kprobe_optimizer();
 	kunit_release_action(test, allow_detours, NULL);
@@ -1120,12 +1120,12 @@ static void count_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	posts += regs->ip == (unsigned long)in_opt_branch(opt_branch_second);
 }
 
-/* First by the breakpoint of the guarded region, and then by the jump. */
-static void opt_post_while_guarded(struct kunit *test)
+/* First by the breakpoint of the fenced region, and then by the jump. */
+static void opt_post_while_fenced(struct kunit *test)
 {
 	struct subject *s;
 
-	s = add_branch_guarded(test, count_behind);
+	s = add_branch_fenced(test, count_behind);
 	posts = 0;
 	expect_branch(test, 1, 0);
 	KUNIT_EXPECT_EQ(test, posts, 1);
@@ -1354,8 +1354,8 @@ static struct kunit_case opt_cases[] = {
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(opt_static_branches),
 #endif
-	KUNIT_CASE(opt_removed_while_guarded),
-	KUNIT_CASE(opt_disabled_while_guarded),
+	KUNIT_CASE(opt_removed_while_fenced),
+	KUNIT_CASE(opt_disabled_while_fenced),
 	KUNIT_CASE(opt_neighbour_on_trap),
 	KUNIT_CASE(opt_neighbour_off_trap),
 	KUNIT_CASE(opt_neighbour_came_first_on_trap),
@@ -1364,7 +1364,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_disabled_neighbour_on_trap),
 	KUNIT_CASE(opt_lead),
 	KUNIT_CASE(opt_lead_read),
-	KUNIT_CASE(opt_lead_guarded),
+	KUNIT_CASE(opt_lead_fenced),
 	KUNIT_CASE(opt_lead_neighbours),
 	KUNIT_CASE(opt_lead_overlaps),
 	KUNIT_CASE(opt_lead_makes_way),
@@ -1379,7 +1379,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_post_members),
 	KUNIT_CASE(opt_post_after_redirect),
 	KUNIT_CASE(opt_post_of_call),
-	KUNIT_CASE(opt_post_while_guarded),
+	KUNIT_CASE(opt_post_while_fenced),
 #ifdef CONFIG_STACKTRACE
 	KUNIT_CASE(opt_unwound),
 #endif

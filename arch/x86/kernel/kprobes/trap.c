@@ -73,9 +73,9 @@ static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *re
 {
 	unsigned long copy;
 
-	if (likely(!detour_is_guarded(p)))
+	if (likely(!detour_is_fenced(p)))
 		return false;
-	/* The guard may have been removed meanwhile. */
+	/* The fence may have been removed meanwhile. */
 	copy = detour_copy_probed(p);
 	if (!copy)
 		return false;
@@ -102,7 +102,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
 		finish_hit(p, regs, true);
 	} else {
-		hit_end(true);
+		kprobe_hit_end(true);
 		kprobe_enter_fault_copy(p, regs);
 	}
 }
@@ -110,7 +110,7 @@ static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(do_insn_and_call);
 
 #define arch_hit_and_call arch_hit_and_call
-static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool aside)
+static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	do_insn_and_call(p, regs);
 }

@@ -44,7 +44,7 @@ unsigned long arch_kprobe_insn_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
-/* Does this CPU handle a hit at @addr, perhaps one that was put aside? */
+/* Does this CPU handle a hit at @addr, perhaps one that was interrupted? */
 static __always_inline bool is_in_hit(const struct task_struct *task, unsigned long addr)
 {
 	return task == current && !preemptible() && kprobe_hit_is_at((kprobe_opcode_t *)addr);
@@ -136,7 +136,7 @@ static void leave_post_copy(unsigned long addr, struct pt_regs *regs)
 	regs->orig_ax = addr;
 	if (is_current_hit(addr)) {
 		restore_if(regs);
-		hit_end(true);
+		kprobe_hit_end(true);
 	}
 }
 
