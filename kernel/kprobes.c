@@ -26,7 +26,7 @@
  *	blacklist
  *	resolve
  *	function, sites, slot
- *	symbols, index, slot_page
+ *	symbols, index, slot_page, obstacle
  *
  * Lock order, outermost first. The trap side takes none of them.
  *

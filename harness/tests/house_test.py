@@ -60,3 +60,7 @@ class Counting(Case):
     def test_our_layers(self):
         named = {s.name for s in house.sources("kernel/kprobes")} | {"kprobes"}
         self.assertEqual(named - house.layers().keys(), set(), "kernel/kprobes.c does not place these files")
+
+    def test_our_calls_go_down(self):
+        core = [house.source(house.LAYERS), *house.sources("kernel/kprobes")]
+        self.assertEqual(house.upward(house.calls(core), house.layers()), [])

@@ -299,7 +299,7 @@ enum detour_obstacle {
 	NR_DETOUR_OBSTACLES,
 };
 
-/* kernel/kprobes/optimize.c */
+/* kernel/kprobes/obstacle.c */
 int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size);
 
 void arch_fence_kprobes(struct list_head *oplist);

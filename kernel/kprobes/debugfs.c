@@ -231,6 +231,13 @@ static unsigned long member_missed(struct kprobe *kp)
 	return missed;
 }
 
+/* Whether its region is fenced already makes no difference to the user of a probe. */
+static const char *shown_state(const struct kprobe_point *point)
+{
+	return kprobe_point_state_name(point->state == POINT_FENCED ? POINT_OPTIMIZING :
+								      point->state);
+}
+
 static int show_point_state(struct kprobe_point *point, void *data)
 {
 	unsigned long offset = 0, missed = 0, addr = point_addr(point);
@@ -248,7 +255,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 
 	seq_printf(m, "%px %s%s%s+0x%lx %s %zu %lu %s\n",
 		   kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL, module ?: "",
-		   module ? ":" : "", name, offset, kprobe_point_state_name(point->state),
+		   module ? ":" : "", name, offset, shown_state(point),
 		   list_count_nodes(&point->members), missed, why);
 
 	return seq_has_overflowed(m);

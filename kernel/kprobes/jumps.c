@@ -4,7 +4,7 @@
  *
  * A point is on at most one of the lists below, linked by its op.list. The worker keeps
  * no list of its own while it holds no lock, so taking a point off its list is enough to
- * stop it.
+ * stop it. Only reconcile.c sets states: functions that write text hand it the points.
  *
  * Points that share a jump change their state together. Their detours are chained before
  * the region is fenced. Chaining changes code in a detour, so no task may be in it: after
@@ -27,11 +27,17 @@ static LIST_HEAD(candidates);
 /* OPTIMIZING, until a grace period begins and no task is in their detours. */
 static LIST_HEAD(queued);
 
-/* OPTIMIZING and fenced, while a grace period is under way. */
-static LIST_HEAD(waiting);
+/* On their way from there to @fenced, within kprobe_jumps_fence(). */
+static LIST_HEAD(chained);
+
+/* FENCED, while a grace period is under way. */
+static LIST_HEAD(fenced);
 
 /* UNOPTIMIZING. */
 static LIST_HEAD(reverting);
+
+/* Runs after a point has been queued. optimize.c sets it up before a point may want a jump. */
+struct delayed_work kprobe_optimizer;
 
 /* Numbers of the grace period that began last, and of the one that ended last. */
 static unsigned int grace_begun;
@@ -99,7 +105,7 @@ bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kpro
 	return true;
 }
 
-static void optimizer_kick(void)
+static void jumps_kick_worker(void)
 {
 	queue_delayed_work(system_unbound_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
 }
@@ -123,7 +129,7 @@ void kprobe_jump_queue(struct kprobe_point *point)
 		head = &reverting;
 
 	list_move_tail(&point->op.list, head);
-	optimizer_kick();
+	jumps_kick_worker();
 }
 
 void kprobe_jump_forget(struct kprobe_point *point)
@@ -131,7 +137,7 @@ void kprobe_jump_forget(struct kprobe_point *point)
 	list_del_init(&point->op.list);
 }
 
-static void empty_list(struct list_head *ops)
+static void jumps_unlink(struct list_head *ops)
 {
 	struct optimized_kprobe *op, *next;
 
@@ -140,27 +146,27 @@ static void empty_list(struct list_head *ops)
 }
 
 /* Replace the jumps of @ops by breakpoints, and empty the list. */
-static void unoptimize(struct list_head *ops)
+static void jumps_remove(struct list_head *ops)
 {
 	LIST_HEAD(done);
 
 	arch_unoptimize_kprobes(ops, &done);
-	empty_list(&done);
+	jumps_unlink(&done);
 }
 
-static void unfence(struct list_head *ops)
+static void jumps_unfence(struct list_head *ops)
 {
 	arch_unfence_kprobes(ops);
-	empty_list(ops);
+	jumps_unlink(ops);
 }
 
 /* New hits do not enter the detour any more, but tasks may still be in it. */
-static void note_left(struct kprobe_point *point)
+static void detour_note_removal(struct kprobe_point *point)
 {
 	point->quiet_after = grace_begun + 1;
 }
 
-static bool is_quiet(const struct kprobe_point *point)
+static bool detour_is_idle(const struct kprobe_point *point)
 {
 	return (int)(grace_over - point->quiet_after) >= 0;
 }
@@ -179,21 +185,22 @@ void kprobe_jumps_cancel(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list) {
 		struct kprobe_point *point = point_of(p);
-		bool planned = point->state == POINT_OPTIMIZING || point->owner;
+		bool planned = point->state == POINT_OPTIMIZING ||
+			       point->state == POINT_FENCED || point->owner;
 
 		/* In @plans owners come first: their fences lead to the detours of the others. */
 		if (planned && !point->owner)
 			list_move(&point->op.list, &plans);
 		else
 			list_move_tail(&point->op.list, planned ? &plans : &jumps);
-		note_left(point);
+		detour_note_removal(point);
 	}
-	kprobe_text_write_chunks(&jumps, unoptimize);
-	kprobe_text_write_chunks(&plans, unfence);
+	kprobe_text_write_chunks(&jumps, jumps_remove);
+	kprobe_text_write_chunks(&plans, jumps_unfence);
 }
 
 /* The architecture empties @ops, so link the points in @points as well. */
-static void list_points(struct list_head *ops, struct list_head *points)
+static void jumps_list_points(struct list_head *ops, struct list_head *points)
 {
 	struct optimized_kprobe *op;
 
@@ -201,51 +208,37 @@ static void list_points(struct list_head *ops, struct list_head *points)
 		point_queue(container_of(op, struct kprobe_point, op), points);
 }
 
-/* Record that the text of @points is now that of @state. */
-static void finish_points(struct list_head *points, enum point_state state)
+/* Write breakpoints for all points that are UNOPTIMIZING, and move them to @points. */
+void kprobe_jumps_revert(struct list_head *points)
 {
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, points, list) {
-		list_del_init(&p->list);
-		kprobe_point_set_state(point_of(p), state);
-	}
+	jumps_list_points(&reverting, points);
+	kprobe_jumps_cancel(points);
 }
 
-static void write_breakpoints(void)
+/* Replace the breakpoints of @ops by jumps, and move their points to @points. */
+static void jumps_write(struct list_head *ops, struct list_head *points)
 {
-	LIST_HEAD(points);
-
-	list_points(&reverting, &points);
-	kprobe_jumps_cancel(&points);
-	finish_points(&points, POINT_ARMED);
-}
-
-/* Replace the breakpoints of @ops by jumps, and empty the list. */
-static void write_jumps(struct list_head *ops)
-{
-	LIST_HEAD(points);
-
-	list_points(ops, &points);
+	jumps_list_points(ops, points);
 	kprobe_text_write_chunks(ops, arch_optimize_kprobes);
-	finish_points(&points, POINT_OPTIMIZED);
 }
 
-/* Write the queued jumps that need no grace period. */
-static void write_single_jumps(void)
+/* Write the queued jumps that need no grace period, and move their points to @points. */
+void kprobe_jumps_write_single(struct list_head *points)
 {
 	struct optimized_kprobe *op, *next;
 	LIST_HEAD(single);
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(op, next, &queued, list) {
 		if (arch_jump_is_single(&op->optinsn))
 			list_move_tail(&op->list, &single);
 	}
-	write_jumps(&single);
+	jumps_write(&single, points);
 }
 
 /* Return false if a task may be in one of the detours that have to be changed. */
-static bool chain_sharing(struct kprobe_point *owner)
+static bool jumps_chain_sharing(struct kprobe_point *owner)
 {
 	struct kprobe_point *point, *next;
 	bool done = true;
@@ -253,7 +246,7 @@ static bool chain_sharing(struct kprobe_point *owner)
 	for (point = owner; point; point = next) {
 		next = kprobe_point_next_sharing(owner, point);
 		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
-				       point->calls_post, is_quiet(point)))
+				       point->calls_post, detour_is_idle(point)))
 			done = false;
 	}
 
@@ -261,11 +254,11 @@ static bool chain_sharing(struct kprobe_point *owner)
 }
 
 /*
- * Chain the detours of @ops and of points that share their jumps, and move them to @waiting.
+ * Chain the detours of @ops and of points that share their jumps, and move them to @chained.
  * They are fenced in that order, in chunks: the owner last, because from then on hits reach
  * the detours of all others.
  */
-static void chain_detours(struct list_head *ops)
+static void jumps_chain(struct list_head *ops)
 {
 	struct kprobe_point *point, *owner;
 	LIST_HEAD(group);
@@ -275,54 +268,54 @@ static void chain_detours(struct list_head *ops)
 	while (!list_empty(ops)) {
 		point = list_first_entry(ops, struct kprobe_point, op.list);
 		owner = point->owner ?: point;
-		done = chain_sharing(owner);
+		done = jumps_chain_sharing(owner);
 		for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
 			list_move(&point->op.list, &group);
-		list_splice_tail_init(&group, done ? &waiting : &later);
+		list_splice_tail_init(&group, done ? &chained : &later);
 	}
 	list_splice(&later, ops);
 	arch_finish_prepare_kprobes();
 }
 
 /*
- * Write the text that needs no grace period, and fence the regions of the other jumps.
- * Return whether the caller has to wait for a grace period.
+ * Fence the regions of the queued jumps, and add their points to @points. Return whether the
+ * caller has to wait for a grace period.
  */
-bool kprobe_jumps_begin(void)
+bool kprobe_jumps_fence(struct list_head *points)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	write_breakpoints();
-	write_single_jumps();
-	kprobe_text_write_chunks(&queued, chain_detours);
-	kprobe_text_write_chunks(&waiting, arch_fence_kprobes);
-	if (list_empty(&waiting) && list_empty(&queued))
+	kprobe_text_write_chunks(&queued, jumps_chain);
+	kprobe_text_write_chunks(&chained, arch_fence_kprobes);
+	jumps_list_points(&chained, points);
+	list_splice_tail_init(&chained, &fenced);
+	if (list_empty(&fenced) && list_empty(&queued))
 		return false;
 	grace_begun++;
 
 	return true;
 }
 
-/* Called a grace period after kprobe_jumps_begin(). */
-void kprobe_jumps_end(void)
+/* A grace period after kprobe_jumps_fence(), write the jumps, and move their points to @points. */
+void kprobe_jumps_write_fenced(struct list_head *points)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	grace_over = grace_begun;
-	write_jumps(&waiting);
+	jumps_write(&fenced, points);
 
 	/*
 	 * A point that was queued meanwhile, or whose detour was still in use, needs
 	 * another grace period.
 	 */
 	if (!list_empty(&queued))
-		optimizer_kick();
+		jumps_kick_worker();
 }
 
 bool kprobe_jumps_idle(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return list_empty(&candidates) && list_empty(&queued) && list_empty(&waiting) &&
+	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced) &&
 	       list_empty(&reverting);
 }

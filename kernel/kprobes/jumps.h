@@ -12,15 +12,16 @@ struct kprobe_point;
 struct list_head;
 
 #ifdef CONFIG_OPTPROBES
-/* optimize.c: the worker, which runs after a point has been queued */
 extern struct delayed_work kprobe_optimizer;
 
 struct kprobe_point *kprobe_jump_candidate(void);
 void kprobe_jump_queue(struct kprobe_point *point);
 void kprobe_jump_forget(struct kprobe_point *point);
 void kprobe_jumps_cancel(struct list_head *kps);
-bool kprobe_jumps_begin(void);
-void kprobe_jumps_end(void);
+void kprobe_jumps_revert(struct list_head *points);
+void kprobe_jumps_write_single(struct list_head *points);
+bool kprobe_jumps_fence(struct list_head *points);
+void kprobe_jumps_write_fenced(struct list_head *points);
 bool kprobe_jumps_idle(void);
 #else
 static inline void kprobe_jump_queue(struct kprobe_point *point)

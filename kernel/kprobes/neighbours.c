@@ -95,7 +95,7 @@ static bool wants_jump(struct kprobe_point *point)
 }
 
 /* Is there at most one point in [@first, @last]? Most points are alone. */
-static bool is_alone(unsigned long first, unsigned long last)
+static bool has_one_point(unsigned long first, unsigned long last)
 {
 	return kprobes_near(first, last) <= 1;
 }
@@ -108,7 +108,7 @@ static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kpro
 	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
 	struct kprobe_point *other;
 
-	if (is_alone(point_addr(point), addr + MAX_OPTIMIZED_LENGTH))
+	if (has_one_point(point_addr(point), addr + MAX_OPTIMIZED_LENGTH))
 		return NULL;
 
 	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
@@ -120,7 +120,8 @@ static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kpro
 	return NULL;
 }
 
-static bool shares_jump(const struct kprobe_point *point, const struct kprobe_point *owner)
+static bool neighbour_shares_jump(const struct kprobe_point *point,
+				  const struct kprobe_point *owner)
 {
 	return point->owner == owner;
 }
@@ -129,10 +130,10 @@ static bool shares_jump(const struct kprobe_point *point, const struct kprobe_po
 struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
 					       struct kprobe_point *point)
 {
-	return owner->shared ? next_covered(owner, point, shares_jump) : NULL;
+	return owner->shared ? next_covered(owner, point, neighbour_shares_jump) : NULL;
 }
 
-static bool is_armed(const struct kprobe_point *point, const struct kprobe_point *owner)
+static bool neighbour_is_armed(const struct kprobe_point *point, const struct kprobe_point *owner)
 {
 	return point->state == POINT_ARMED;
 }
@@ -141,7 +142,7 @@ static bool is_armed(const struct kprobe_point *point, const struct kprobe_point
 struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
 					     struct kprobe_point *point)
 {
-	struct kprobe_point *other = next_covered(owner, point, is_armed);
+	struct kprobe_point *other = next_covered(owner, point, neighbour_is_armed);
 
 	if (other) {
 		other->owner = owner;
@@ -163,7 +164,7 @@ static bool can_share(struct kprobe_point *point, struct kprobe_point *other)
 	return wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
 }
 
-static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point)
+static bool neighbour_is_in_the_way(struct kprobe_point *other, struct kprobe_point *point)
 {
 	bool needs_hits = other->state == POINT_ARMED || kprobe_point_wants_text(other);
 
@@ -174,16 +175,16 @@ static bool is_in_the_way(struct kprobe_point *other, struct kprobe_point *point
 	return point_owns_jump(other) && jumps_overlap(other, point);
 }
 
-/* Could @point, which has no jump, get one that @other shares instead of its own? */
+/* Could @point get a jump that replaces the one of @other, and that @other would share? */
 static bool can_take_over(struct kprobe_point *point, struct kprobe_point *other)
 {
 	return point_in_jump_state(other) && jump_covers(point, point_addr(other)) &&
 	       wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
 }
 
-static bool is_obstacle(struct kprobe_point *other, struct kprobe_point *point)
+static bool neighbour_is_obstacle(struct kprobe_point *other, struct kprobe_point *point)
 {
-	return is_in_the_way(other, point) && !can_take_over(point, other);
+	return neighbour_is_in_the_way(other, point) && !can_take_over(point, other);
 }
 
 /* May a point at @addr be in the way of the jump of @point? */
@@ -194,9 +195,9 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 	return first <= point_addr(point) || jump_covers(point, first);
 }
 
-static struct kprobe_point *find_near(struct kprobe_point *point,
-				      bool (*is_one)(struct kprobe_point *other,
-						     struct kprobe_point *point))
+static struct kprobe_point *neighbour_find(struct kprobe_point *point,
+					   bool (*is_one)(struct kprobe_point *other,
+							  struct kprobe_point *point))
 {
 	unsigned long addr = point_addr(point);
 	struct kprobe_point *other;
@@ -207,7 +208,7 @@ static struct kprobe_point *find_near(struct kprobe_point *point,
 	 */
 	if (arch_jump_lead(&point->op))
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
-	if (is_alone(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
+	if (has_one_point(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
 		return NULL;
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {
@@ -222,15 +223,16 @@ static struct kprobe_point *find_near(struct kprobe_point *point,
 /* Find a point because of which @point can neither get nor keep a jump. */
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 {
-	return find_near(point, is_in_the_way);
+	return neighbour_find(point, neighbour_is_in_the_way);
 }
 
 /* Is @point armed, and are all points in the way of its jump able to share it? */
 bool kprobe_point_can_take_over(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && point_has_detour(point) &&
-	       wanted_if_free(point) == POINT_JUMP && find_near(point, is_in_the_way) &&
-	       !find_near(point, is_obstacle);
+	       wanted_if_free(point) == POINT_JUMP &&
+	       neighbour_find(point, neighbour_is_in_the_way) &&
+	       !neighbour_find(point, neighbour_is_obstacle);
 }
 
 /*
@@ -242,7 +244,7 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	struct kprobe_point *owner = point->owner ?: point, *before;
 	unsigned long addr = point_addr(owner);
 
-	if (is_alone(addr - MAX_OPTIMIZED_LENGTH, addr))
+	if (has_one_point(addr - MAX_OPTIMIZED_LENGTH, addr))
 		return false;
 	for (addr -= MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN; addr < point_addr(owner);
 	     addr += KPROBE_INSN_ALIGN) {
@@ -266,7 +268,7 @@ bool kprobe_point_is_blocked(struct kprobe_point *point)
 }
 
 /* Add to @work all points that have the same jump as @point. */
-static void add_sharing(struct kprobe_point *point, struct list_head *work)
+static void points_add_sharing(struct kprobe_point *point, struct list_head *work)
 {
 	struct kprobe_point *owner = point->owner ?: point;
 
@@ -275,13 +277,13 @@ static void add_sharing(struct kprobe_point *point, struct list_head *work)
 }
 
 /* Add to @work the points whose jumps cover @inner or overlap with its jump. */
-static void add_outer(struct kprobe_point *inner, struct list_head *work)
+static void points_add_covering(struct kprobe_point *inner, struct list_head *work)
 {
 	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, behind = before;
 	unsigned long addr = point_addr(inner), last;
 	struct kprobe_point *outer;
 
-	add_sharing(inner, work);
+	points_add_sharing(inner, work);
 
 	if (arch_jump_lead_max()) {
 		before += arch_jump_lead(&inner->op);
@@ -289,13 +291,13 @@ static void add_outer(struct kprobe_point *inner, struct list_head *work)
 	}
 
 	last = addr + behind;
-	if (is_alone(addr - before, last))
+	if (has_one_point(addr - before, last))
 		return;
 	for (addr -= before; addr <= last; addr += KPROBE_INSN_ALIGN) {
 		outer = point_with_detour(addr);
 		if (outer && outer != inner &&
 		    (jump_covers(outer, point_addr(inner)) || jumps_overlap(outer, inner)))
-			add_sharing(outer, work);
+			points_add_sharing(outer, work);
 	}
 }
 
@@ -314,7 +316,7 @@ bool kprobe_points_add_outer(struct list_head *work)
 		return false;
 
 	list_for_each_entry(p, work, list) {
-		add_outer(point_of(p), work);
+		points_add_covering(point_of(p), work);
 		if (&p->list == last)
 			break;
 	}

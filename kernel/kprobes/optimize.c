@@ -32,25 +32,22 @@
 #include "want.h"
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
-static LIST_HEAD(postponed);
+static LIST_HEAD(optimize_postponed);
 
 /* The sysctl debug.kprobes-optimization. */
-static bool knob = true;
+static bool optimize_knob = true;
 
 /* Set in subsys_initcall(). */
-static bool ready __ro_after_init;
+static bool optimize_ready __ro_after_init;
 
-static void optimize_work(struct work_struct *work);
-DECLARE_DELAYED_WORK(kprobe_optimizer, optimize_work);
-
-static void retry_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(retry, retry_work);
+static void optimize_retry_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(optimize_retry, optimize_retry_work);
 
 /* Delay before postponed points are tried again; it doubles each time that this fails. */
 #define RETRY_DELAY_MIN	HZ
 #define RETRY_DELAY_MAX	(512 * HZ)
 
-static unsigned long retry_delay = RETRY_DELAY_MIN;
+static unsigned long optimize_retry_delay = RETRY_DELAY_MIN;
 
 /* A test replaces this to make it fail. */
 int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig) =
@@ -58,46 +55,6 @@ int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig)
 
 /* Number of points prepared before the locks are dropped. */
 #define PREPARE_BATCH	64
-
-static const char * const obstacles[] = {
-	[DETOUR_POSSIBLE]	= "-",
-	[DETOUR_NO_FUNCTION]	= "not in a function",
-	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
-	[DETOUR_TOO_SHORT]	= "too short",
-	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
-	[DETOUR_RESERVED]	= "rewritten by others",
-	[DETOUR_JUMP_INTO]	= "jump into the region",
-	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
-	[DETOUR_RETURN_INTO]	= "call inside the region",
-	[DETOUR_FAULT_INSIDE]	= "may sleep inside the region",
-	[DETOUR_PREEMPTED]	= "preempted anywhere",
-	[DETOUR_BACKWARDS]	= "direction flag set",
-	[DETOUR_LANDING_PAD]	= "landing pad",
-	[DETOUR_NO_REGISTER]	= "no register is free",
-	[DETOUR_TOO_LONG]	= "copies too long",
-	[DETOUR_OUT_OF_REACH]	= "out of reach",
-	[DETOUR_NO_ROOM]	= "no memory in reach",
-};
-
-static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
-
-/**
- * kprobe_explain_obstacle() - describe an obstacle to a detour
- * @why: the obstacle
- * @at: its distance in bytes from the start of the jump, 0 if it has no particular place
- * @buf: buffer for the text
- * @size: bytes in @buf
- *
- * Context: Any.
- * Return: bytes written.
- */
-int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size)
-{
-	if (!at)
-		return scnprintf(buf, size, "%s", obstacles[why]);
-
-	return scnprintf(buf, size, "%s at +%u", obstacles[why], at);
-}
 
 /**
  * arch_explain_optimized_kprobe() - describe why a probe has no detour
@@ -113,13 +70,13 @@ int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf,
 	return scnprintf(buf, size, "not possible here");
 }
 
-static void postpone_point(struct kprobe_point *point, enum point_detour why)
+static void optimize_postpone_point(struct kprobe_point *point, enum point_detour why)
 {
 	point->detour = why;
-	list_add_tail(&point->op.list, &postponed);
+	list_add_tail(&point->op.list, &optimize_postponed);
 }
 
-static void prepare_point(struct kprobe_point *point)
+static void optimize_prepare_point(struct kprobe_point *point)
 {
 	struct module *mod;
 
@@ -128,13 +85,13 @@ static void prepare_point(struct kprobe_point *point)
 		return;
 
 	if (!kprobe_lifetime_is_settled(point_addr(point), &mod)) {
-		postpone_point(point, DETOUR_TOO_EARLY);
-		mod_delayed_work(system_unbound_wq, &retry, RETRY_DELAY_MIN);
+		optimize_postpone_point(point, DETOUR_TOO_EARLY);
+		mod_delayed_work(system_unbound_wq, &optimize_retry, RETRY_DELAY_MIN);
 		return;
 	}
 	if (READ_ONCE(kprobe_optimize_prepare)(&point->op, &point->op.kp) == -ENOMEM) {
-		postpone_point(point, DETOUR_NO_MEMORY);
-		queue_delayed_work(system_unbound_wq, &retry, retry_delay);
+		optimize_postpone_point(point, DETOUR_NO_MEMORY);
+		queue_delayed_work(system_unbound_wq, &optimize_retry, optimize_retry_delay);
 		return;
 	}
 	point->detour = DETOUR_TRIED;
@@ -142,7 +99,7 @@ static void prepare_point(struct kprobe_point *point)
 		point_remove_detour(point);
 }
 
-static void prepare_batch(struct list_head *work)
+static void optimize_prepare_batch(struct list_head *work)
 {
 	struct kprobe_point *point = kprobe_jump_candidate();
 	unsigned int i;
@@ -152,7 +109,7 @@ static void prepare_batch(struct list_head *work)
 	guard(mutex)(&text_mutex);
 
 	for (i = 0; i < PREPARE_BATCH && point; i++) {
-		prepare_point(point);
+		optimize_prepare_point(point);
 		point_queue(point, work);
 		point = kprobe_jump_candidate();
 	}
@@ -170,7 +127,7 @@ void kprobe_optimize_prepare_queued(void)
 
 	while (more) {
 		scoped_guard(mutex, &kprobe_mutex) {
-			prepare_batch(&work);
+			optimize_prepare_batch(&work);
 			kprobe_points_sort(&work);
 			kprobe_points_reconcile(&work);
 			kprobe_points_finish(&work, NULL);
@@ -181,32 +138,32 @@ void kprobe_optimize_prepare_queued(void)
 }
 
 /* A point that is postponed again returns to the list and waits longer. */
-static void retry_work(struct work_struct *work)
+static void optimize_retry_work(struct work_struct *work)
 {
 	struct kprobe_point *point;
 	LIST_HEAD(again);
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		list_splice_init(&postponed, &again);
+		list_splice_init(&optimize_postponed, &again);
 		while (!list_empty(&again)) {
 			point = list_first_entry(&again, struct kprobe_point, op.list);
 			point->detour = DETOUR_UNTRIED;
 			kprobe_jump_queue(point);
 		}
-		retry_delay = min(2 * retry_delay, (unsigned long)RETRY_DELAY_MAX);
+		optimize_retry_delay = umin(2 * optimize_retry_delay, RETRY_DELAY_MAX);
 	}
 
 	kprobe_optimize_prepare_queued();
 	guard(mutex)(&kprobe_mutex);
-	if (list_empty(&postponed))
-		retry_delay = RETRY_DELAY_MIN;
+	if (list_empty(&optimize_postponed))
+		optimize_retry_delay = RETRY_DELAY_MIN;
 }
 
 static void optimize_work(struct work_struct *work)
 {
 	kprobe_optimize_prepare_queued();
 	scoped_guard(mutex, &kprobe_mutex) {
-		if (!kprobe_jumps_begin())
+		if (!kprobe_points_begin_jumps())
 			return;
 	}
 
@@ -215,7 +172,7 @@ static void optimize_work(struct work_struct *work)
 	synchronize_rcu_tasks();
 
 	guard(mutex)(&kprobe_mutex);
-	kprobe_jumps_end();
+	kprobe_points_end_jumps();
 }
 
 /* Describe the first obstacle to a jump, or the jump if it does not begin at the point. */
@@ -229,7 +186,7 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 		strscpy(buf, "ftrace site", size);
 	} else if (point->post && !point_detour_calls_post(point)) {
 		strscpy(buf, "post_handler", size);
-	} else if (!knob) {
+	} else if (!optimize_knob) {
 		strscpy(buf, "knob off", size);
 	} else if (!point_has_detour(point)) {
 		if (point->detour >= DETOUR_NO_MEMORY)
@@ -251,7 +208,7 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 	}
 }
 
-static bool optimizer_is_idle(void)
+static bool optimize_is_idle(void)
 {
 	guard(mutex)(&kprobe_mutex);
 
@@ -265,21 +222,21 @@ static bool optimizer_is_idle(void)
  */
 void wait_for_kprobe_optimizer(void)
 {
-	while (!optimizer_is_idle()) {
+	while (!optimize_is_idle()) {
 		mod_delayed_work(system_unbound_wq, &kprobe_optimizer, 0);
 		flush_delayed_work(&kprobe_optimizer);
 	}
 }
 
-static void change_knob(bool on)
+static void optimize_change_knob(bool on)
 {
 	int ret;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		if (on == knob)
+		if (on == optimize_knob)
 			return;
-		WRITE_ONCE(knob, on);
-		kprobe_want_jumps(knob && ready);
+		WRITE_ONCE(optimize_knob, on);
+		kprobe_want_jumps(optimize_knob && optimize_ready);
 		ret = kprobe_points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
@@ -291,18 +248,18 @@ static void change_knob(bool on)
 /* Handle a write to the sysctl. */
 void kprobe_optimize_set_knob(bool on)
 {
-	change_knob(on);
+	optimize_change_knob(on);
 
 	/* A write of 0 returns only when no jump is left, even if another one came first. */
 	if (!on)
 		wait_for_kprobe_optimizer();
 }
 
-static int knob_handler(const struct ctl_table *table, int write, void *buffer, size_t *lenp,
-			loff_t *ppos)
+static int optimize_knob_handler(const struct ctl_table *table, int write, void *buffer,
+				 size_t *lenp, loff_t *ppos)
 {
 	struct ctl_table copy = *table;
-	int ret, value = READ_ONCE(knob);
+	int ret, value = READ_ONCE(optimize_knob);
 
 	copy.data = &value;
 	ret = proc_dointvec_minmax(&copy, write, buffer, lenp, ppos);
@@ -318,7 +275,7 @@ static struct ctl_table optimize_sysctls[] = {
 		.procname = "kprobes-optimization",
 		.maxlen = sizeof(int),
 		.mode = 0644,
-		.proc_handler = knob_handler,
+		.proc_handler = optimize_knob_handler,
 		.extra1 = SYSCTL_ZERO,
 		.extra2 = SYSCTL_ONE,
 	},
@@ -327,11 +284,12 @@ static struct ctl_table optimize_sysctls[] = {
 /* RCU-tasks grace periods work before the first initcall. */
 static int __init optimize_start(void)
 {
+	INIT_DELAYED_WORK(&kprobe_optimizer, optimize_work);
 	register_sysctl_init("debug", optimize_sysctls);
 
 	guard(mutex)(&kprobe_mutex);
-	ready = true;
-	kprobe_want_jumps(knob);
+	optimize_ready = true;
+	kprobe_want_jumps(optimize_knob);
 
 	return kprobe_points_reconcile_all();
 }

@@ -22,7 +22,7 @@
 /* A separate cache: kmalloc() would round each point up to the next size class. */
 static struct kmem_cache *point_cache;
 
-/* A point without a jump shares none with an owner, and owns none. */
+/* Stop sharing: without a jump, a point neither owns nor uses a shared one. */
 static void point_disown(struct kprobe_point *point)
 {
 	point->owner = NULL;
@@ -126,7 +126,7 @@ void kprobe_points_sort(struct list_head *work)
 	list_sort(NULL, work, point_cmp);
 }
 
-/* Points whose detours no task is in any more. */
+/* Dead points whose detours no task can be in, for free_left_points(). */
 static LLIST_HEAD(left_points);
 
 /*
@@ -138,7 +138,7 @@ static void free_left_points(struct work_struct *work)
 	struct kprobe_point *point, *next;
 
 	llist_for_each_entry_safe(point, next, llist_del_all(&left_points), left) {
-		/* Not earlier: a port's detour may emulate by what this frees. */
+		/* Only now: until the grace period ended, a detour may have emulated by ainsn. */
 		arch_remove_kprobe(&point->op.kp);
 		point_remove_detour(point);
 		kfree_rcu(point, rcu);

@@ -40,7 +40,7 @@
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
  * @jumps: how often a jump was planned or written whose hits call no post_handlers
- * @left_jumps: value of @jumps at which no task was in the detour any more, see members.c
+ * @left_jumps: @jumps when the detour was last known to be empty; if equal, no task is in it
  * @rcu: delays the freeing of a dead point that has had a detour
  * @left: links such a point when no task is in its detour any more
  */
@@ -93,8 +93,7 @@ extern bool kprobes_available;
 /* Is a jump planned or written, whether at the point or at the owner of a shared one? */
 static inline bool point_in_jump_state(struct kprobe_point *point)
 {
-	return point->state == POINT_OPTIMIZING || point->state == POINT_OPTIMIZED ||
-	       point->state == POINT_UNOPTIMIZING;
+	return point->state >= POINT_OPTIMIZING && point->state <= POINT_UNOPTIMIZING;
 }
 
 /* The same, at the point itself. */

@@ -59,7 +59,7 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 /* These steps are left to the optimizer's worker. */
 static bool step_is_deferred(enum point_state state, enum point_text wanted)
 {
-	return (state == POINT_OPTIMIZING && wanted == POINT_JUMP) ||
+	return ((state == POINT_OPTIMIZING || state == POINT_FENCED) && wanted == POINT_JUMP) ||
 	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LAZY);
 }
 
@@ -85,7 +85,7 @@ static bool point_is_armed(struct kprobe_point *point)
 	return point->state == POINT_ARMED;
 }
 
-/* Arming and disarming do not depend on neighbours in the way of a jump. */
+/* Skip the search for neighbours: they decide only between breakpoint and jump. */
 static bool point_is_to_disarm(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && !kprobe_point_wants_text(point);
@@ -147,7 +147,7 @@ static void point_share_jump(struct kprobe_point *owner)
 	}
 }
 
-/* The text is sufficient for the point; decide whether it gets or keeps a jump. */
+/* The breakpoint or jump that the point needs is in place: queue a change to or from a jump. */
 static void point_reconsider(struct kprobe_point *point)
 {
 	enum point_text wanted = point_wanted(point);
@@ -365,6 +365,50 @@ static int queue_point(struct kprobe_point *point, void *work)
 
 	return 0;
 }
+
+#ifdef CONFIG_OPTPROBES
+/* Empty @points, whose text is now that of @state. */
+static void points_finish_step(struct list_head *points, enum point_state state)
+{
+	struct kprobe *p, *next;
+
+	points_set_state(points, state);
+	list_for_each_entry_safe(p, next, points, list)
+		list_del_init(&p->list);
+}
+
+/*
+ * Take the deferred steps that need no grace period, and fence the regions of the other jumps.
+ * Return whether the caller has to wait for a grace period.
+ */
+bool kprobe_points_begin_jumps(void)
+{
+	LIST_HEAD(points);
+	bool wait;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_jumps_revert(&points);
+	points_finish_step(&points, POINT_ARMED);
+	kprobe_jumps_write_single(&points);
+	points_finish_step(&points, POINT_OPTIMIZED);
+	wait = kprobe_jumps_fence(&points);
+	points_finish_step(&points, POINT_FENCED);
+
+	return wait;
+}
+
+/* Called a grace period after kprobe_points_begin_jumps(). */
+void kprobe_points_end_jumps(void)
+{
+	LIST_HEAD(points);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_jumps_write_fenced(&points);
+	points_finish_step(&points, POINT_OPTIMIZED);
+}
+#endif
 
 /* Reconcile every point after a global switch has changed. */
 int kprobe_points_reconcile_all(void)

@@ -16,5 +16,7 @@ void kprobe_points_free(struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);
 int kprobe_points_set_all_off(bool off);
+bool kprobe_points_begin_jumps(void);
+void kprobe_points_end_jumps(void);
 
 #endif /* _KERNEL_KPROBES_RECONCILE_H */

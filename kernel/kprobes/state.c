@@ -15,6 +15,7 @@ static const char * const point_state_names[] = {
 	[POINT_DISARMED]	= "disarmed",
 	[POINT_ARMED]		= "armed",
 	[POINT_OPTIMIZING]	= "optimizing",
+	[POINT_FENCED]		= "fenced",
 	[POINT_OPTIMIZED]	= "optimized",
 	[POINT_UNOPTIMIZING]	= "unoptimizing",
 	[POINT_GONE]		= "gone",
@@ -31,8 +32,11 @@ static_assert(ARRAY_SIZE(point_state_names) == NR_POINT_STATES);
  *   DISARMED     -> ARMED         breakpoint written, or ftrace site taken
  *   ARMED        -> DISARMED      original text back
  *   ARMED        -> OPTIMIZING    queued for a jump
- *   OPTIMIZING   -> ARMED         dequeued before its jump was written, fenced or not
- *   OPTIMIZING   -> OPTIMIZED     jump written by the worker
+ *   OPTIMIZING   -> ARMED         dequeued
+ *   OPTIMIZING   -> FENCED        region fenced by the worker, which waits for a grace period
+ *   OPTIMIZING   -> OPTIMIZED     jump that needs no grace period written by the worker
+ *   FENCED       -> ARMED         fence removed before the jump was written
+ *   FENCED       -> OPTIMIZED     jump written by the worker
  *   OPTIMIZED    -> UNOPTIMIZING  queued to lose its jump, not urgent
  *   OPTIMIZED    -> ARMED         forced back at once
  *   UNOPTIMIZING -> OPTIMIZED     dequeued, the jump is still there
@@ -45,7 +49,9 @@ static const u16 point_edges[] = {
 	[POINT_NEW]		= BIT(POINT_DISARMED) | BIT(POINT_DEAD),
 	[POINT_DISARMED]	= BIT(POINT_ARMED) | BIT(POINT_GONE) | BIT(POINT_DEAD),
 	[POINT_ARMED]		= BIT(POINT_DISARMED) | BIT(POINT_OPTIMIZING) | BIT(POINT_GONE),
-	[POINT_OPTIMIZING]	= BIT(POINT_ARMED) | BIT(POINT_OPTIMIZED) | BIT(POINT_GONE),
+	[POINT_OPTIMIZING]	= BIT(POINT_ARMED) | BIT(POINT_FENCED) | BIT(POINT_OPTIMIZED) |
+				  BIT(POINT_GONE),
+	[POINT_FENCED]		= BIT(POINT_ARMED) | BIT(POINT_OPTIMIZED) | BIT(POINT_GONE),
 	[POINT_OPTIMIZED]	= BIT(POINT_UNOPTIMIZING) | BIT(POINT_ARMED) | BIT(POINT_GONE),
 	[POINT_UNOPTIMIZING]	= BIT(POINT_OPTIMIZED) | BIT(POINT_ARMED) | BIT(POINT_GONE),
 	[POINT_GONE]		= BIT(POINT_DEAD),
@@ -61,6 +67,7 @@ static const u8 point_steps[NR_POINT_STATES][NR_POINT_TEXTS] = {
 	[POINT_DISARMED] = { POINT_DISARMED, POINT_ARMED, POINT_ARMED, POINT_ARMED },
 	[POINT_ARMED] = { POINT_DISARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZING },
 	[POINT_OPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
+	[POINT_FENCED] = { POINT_ARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
 	[POINT_OPTIMIZED] = { POINT_ARMED, POINT_ARMED, POINT_UNOPTIMIZING, POINT_OPTIMIZED },
 	[POINT_UNOPTIMIZING] = { POINT_ARMED, POINT_ARMED, POINT_ARMED, POINT_OPTIMIZED },
 	[POINT_GONE] = { POINT_GONE, POINT_GONE, POINT_GONE, POINT_GONE },
@@ -102,6 +109,7 @@ u32 kprobe_point_state_flags(enum point_state state)
 	case POINT_DEAD:
 		return KPROBE_FLAG_DISABLED;
 	case POINT_OPTIMIZING:
+	case POINT_FENCED:
 	case POINT_OPTIMIZED:
 	case POINT_UNOPTIMIZING:
 		return KPROBE_FLAG_OPTIMIZED;

@@ -8,11 +8,13 @@
 
 #include <linux/types.h>
 
+/* OPTIMIZING to UNOPTIMIZING are those in which a jump is planned or written. */
 enum point_state {
 	POINT_NEW,		/* prepared, not yet in the table */
 	POINT_DISARMED,		/* in the table, text untouched */
 	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
-	POINT_OPTIMIZING,	/* as ARMED, and waiting for its jump, perhaps fenced already */
+	POINT_OPTIMIZING,	/* as ARMED, and queued for its jump */
+	POINT_FENCED,		/* as OPTIMIZING, its region fenced until a grace period ends */
 	POINT_OPTIMIZED,	/* jump written */
 	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
 	POINT_GONE,		/* text freed, never to be written again */
@@ -29,7 +31,7 @@ enum point_text {
 	NR_POINT_TEXTS,
 };
 
-/* Whether a point can have a detour. From DETOUR_NO_MEMORY on the architecture has been asked. */
+/* Has the architecture been asked for a detour? From DETOUR_NO_MEMORY on it has. */
 enum point_detour {
 	DETOUR_UNTRIED,
 	DETOUR_TOO_EARLY,	/* the module is not ready, to be tried again */

@@ -11,15 +11,16 @@
 
 /* Row: from; column: to, in the order of enum point_state. 1 is a legal step. */
 static const bool legal[NR_POINT_STATES][NR_POINT_STATES] = {
-	/*                       NEW DIS ARM OPG OPD UNO GON DEA */
-	[POINT_NEW]          = { 0,  1,  0,  0,  0,  0,  0,  1 },
-	[POINT_DISARMED]     = { 0,  0,  1,  0,  0,  0,  1,  1 },
-	[POINT_ARMED]        = { 0,  1,  0,  1,  0,  0,  1,  0 },
-	[POINT_OPTIMIZING]   = { 0,  0,  1,  0,  1,  0,  1,  0 },
-	[POINT_OPTIMIZED]    = { 0,  0,  1,  0,  0,  1,  1,  0 },
-	[POINT_UNOPTIMIZING] = { 0,  0,  1,  0,  1,  0,  1,  0 },
-	[POINT_GONE]         = { 0,  0,  0,  0,  0,  0,  0,  1 },
-	[POINT_DEAD]         = { 0,  0,  0,  0,  0,  0,  0,  0 },
+	/*                       NEW DIS ARM OPG FEN OPD UNO GON DEA */
+	[POINT_NEW]          = { 0,  1,  0,  0,  0,  0,  0,  0,  1 },
+	[POINT_DISARMED]     = { 0,  0,  1,  0,  0,  0,  0,  1,  1 },
+	[POINT_ARMED]        = { 0,  1,  0,  1,  0,  0,  0,  1,  0 },
+	[POINT_OPTIMIZING]   = { 0,  0,  1,  0,  1,  1,  0,  1,  0 },
+	[POINT_FENCED]       = { 0,  0,  1,  0,  0,  1,  0,  1,  0 },
+	[POINT_OPTIMIZED]    = { 0,  0,  1,  0,  0,  0,  1,  1,  0 },
+	[POINT_UNOPTIMIZING] = { 0,  0,  1,  0,  0,  1,  0,  1,  0 },
+	[POINT_GONE]         = { 0,  0,  0,  0,  0,  0,  0,  0,  1 },
+	[POINT_DEAD]         = { 0,  0,  0,  0,  0,  0,  0,  0,  0 },
 };
 
 static void state_edges(struct kunit *test)
@@ -63,6 +64,10 @@ static const struct step_case step_cases[] = {
 	{ POINT_OPTIMIZING, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
 	{ POINT_OPTIMIZING, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
 	{ POINT_OPTIMIZING, POINT_JUMP, POINT_OPTIMIZED, 1, POINT_OPTIMIZED },
+	{ POINT_FENCED, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
+	{ POINT_FENCED, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
+	{ POINT_FENCED, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
+	{ POINT_FENCED, POINT_JUMP, POINT_OPTIMIZED, 1, POINT_OPTIMIZED },
 	{ POINT_OPTIMIZED, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
 	{ POINT_OPTIMIZED, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
 	{ POINT_OPTIMIZED, POINT_BREAK_LAZY, POINT_UNOPTIMIZING, 2, POINT_ARMED },
@@ -151,6 +156,7 @@ static void state_flags(struct kunit *test)
 		[POINT_DISARMED] = KPROBE_FLAG_DISABLED,
 		[POINT_ARMED] = 0,
 		[POINT_OPTIMIZING] = KPROBE_FLAG_OPTIMIZED,
+		[POINT_FENCED] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_OPTIMIZED] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_UNOPTIMIZING] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_GONE] = KPROBE_FLAG_GONE,

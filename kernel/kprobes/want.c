@@ -47,7 +47,7 @@ static bool point_ignores_all_off(struct kprobe_point *point)
 	       arch_trampoline_kprobe(&point->op.kp);
 }
 
-/* A jump that was planned without a post_handler does not lead to a call of one. */
+/* A jump planned before the first post_handler came leads to code that calls none. */
 static bool point_misses_post(struct kprobe_point *point)
 {
 	return point_in_jump_state(point) ? !point->calls_post : !point_detour_calls_post(point);

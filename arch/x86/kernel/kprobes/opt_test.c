@@ -28,6 +28,7 @@
 #include "jumps.h"
 #include "opt_test.h"
 #include "optimize.h"
+#include "reconcile.h"
 
 #define CS_PREFIX	0x2e
 /* Bytes to compare: more than a jump has, but none of the next row. */
@@ -358,7 +359,7 @@ static struct subject *add_fenced(struct kunit *test, u8 *addr, u32 lead, int tr
 	s = subject_add_with(test, addr, lead, post);
 	kprobe_optimize_prepare_queued();
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_TRUE(test, kprobe_jumps_begin());
+		KUNIT_EXPECT_TRUE(test, kprobe_points_begin_jumps());
 	kunit_release_action(test, enable_worker, NULL);
 
 	KUNIT_EXPECT_EQ(test, addr[0], INT3_INSN_OPCODE);
