@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The patches that turn a kernel into the overlaid tree, in an order to review them.
 
-harness/series/ has a file for each patch, and one named cover for the cover letter: a
-comment, the message, a line "files:", and the contents of the patch, one entry per line:
+harness/series/list has a line for each patch: the name of the file beside it with the message,
+or a patch of patches/ that has its own.  Indented lines below have the contents of the patch:
 
   PATTERN               our files that match the fnmatch pattern
+  FOLDER: PATTERN...    the same for several of a folder
   PATTERN less NAME...  a Kconfig file without these entries, which a later patch adds
-  patches/NAME          edits of the kernel's files, also the message if there is no other
+  patches/NAME          edits of the kernel's files
   - PATTERN             deletes files of the kernel
 
 A Makefile grows by itself with later patches: objects whose files are missing yet are left
@@ -18,7 +19,7 @@ import re
 import subprocess
 import tempfile
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import check, tree, ui
@@ -33,27 +34,38 @@ COSTS = re.compile(r"^\| \| x86_64 \|.*\n\|[-|]*\n((?:\|.*\n)+)", re.M)
 class Entry:
     name: str
     message: str
-    takes: list
-    deletes: list
+    takes: list = field(default_factory=list)
+    deletes: list = field(default_factory=list)
 
     @property
     def subject(self):
         return self.message.split("\n", 1)[0]
 
 
-def parse(path):
-    text = "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
-    message, _, files = text.partition("files:\n")
-    words = [line.strip() for line in files.splitlines() if line.strip()]
-    takes = [w for w in words if not w.startswith("- ")]
-    edits = [REPO / w for w in takes if w.startswith("patches/")]
-    if not message.strip() and edits:
-        message = edits[0].read_text().partition("\n--- ")[0]
-    return Entry(path.name, message.strip() + "\n", takes, [w[2:] for w in words if w.startswith("- ")])
+def message(path):
+    """A commit message, without comments before it and a patch behind it."""
+    lines = path.read_text().partition("\n--- ")[0].splitlines(True)
+    return "".join(line for line in lines if not line.startswith("#")).strip() + "\n"
+
+
+def patterns(line):
+    """Those of an indented line of the list."""
+    folder, colon, names = line.partition(": ")
+    return [f"{folder}/{name}" for name in names.split()] if colon else [line]
 
 
 def entries():
-    return [parse(path) for path in sorted(FOLDER.glob("[0-9]*"))]
+    found = []
+    for line in message(FOLDER / "list").splitlines():
+        if line.startswith("\t- "):
+            found[-1].deletes.append(line.removeprefix("\t- "))
+        elif line.startswith("\t"):
+            found[-1].takes += patterns(line.strip())
+        elif line.startswith("patches/"):
+            found.append(Entry(line, message(REPO / line), [line]))
+        else:
+            found.append(Entry(line, message(FOLDER / line)))
+    return found
 
 
 def candidates():
@@ -80,7 +92,10 @@ def problems(series):
         for line in entry.message.splitlines():
             if len(line) > 75:
                 found.append(f"{entry.name}: more than 75 columns: {line}")
-    return found + [f"{name} is in no patch of harness/series" for name in candidates() if name not in owner]
+    messages = {path.name for path in FOLDER.iterdir()} - {"list", "cover"}
+    unused = [name for name in candidates() if name not in owner]
+    unused += sorted(messages - {entry.name for entry in series})
+    return found + [f"{name} is in no patch of harness/series" for name in unused]
 
 
 # --- files that grow ---
@@ -224,13 +239,12 @@ def costs():
 
 
 def letter():
-    message = parse(FOLDER / "cover").message
-    return message.replace("{costs}", costs())
+    return message(FOLDER / "cover").replace("{costs}", costs())
 
 
 def is_ours(cover):
     """Whether this is the cover letter of a series that was written here."""
-    prefix = parse(FOLDER / "cover").subject.partition(":")[0]
+    prefix = message(FOLDER / "cover").partition(":")[0]
     return cover.exists() and bool(re.search(rf"^Subject: \[PATCH 0+/\d+\] {prefix}:", cover.read_text(), re.M))
 
 
