@@ -31,7 +31,7 @@ class Arch:
     console: str
     qemu: tuple
     args: tuple = ()        # for the kernel's command line
-    family: str = ""        # the fragment of architectures that share one
+    family: str = ""        # a fragment that it shares, with another architecture or a port
     cross: str = ""
     cflags: tuple = ()      # more for programs that run in the guest
     suites: tuple = ()      # KUnit suites of the kernel's own that must run as well
@@ -57,6 +57,8 @@ class Config:
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     impossible: tuple = ()  # of faults.CASES, by how they end
     options: str = "kprobes"        # the fragment that says what is built of kprobes' users
+    more: tuple = ()        # fragments that it shares with others
+    own: str = ""           # its last fragment, if not one of its name
     qemu: tuple = ()        # more for the command line, and for the machine
     args: tuple = ()        # for the kernel's
     threads: str = "multi"      # of the emulator, for the guest's CPUs
@@ -91,7 +93,8 @@ class Config:
         clients = ["kprobes-clients"] if self.clients else []
         core = ["kprobes-core"] if self.options == "kprobes" else []
         family = [self.arch.family] if self.arch.family else []
-        names = ["guest", *core, self.options, *clients, *family, self.arch.name, f"{self.arch.name}-{self.name}"]
+        own = self.own or f"{self.arch.name}-{self.name}"
+        names = ["guest", "ftrace", *core, self.options, *clients, *family, self.arch.name, *self.more, own]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
@@ -137,53 +140,56 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              boots=3)
 
 # The kernel's own ports, which keep their files. Little is known here of their guests.
-ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"),
+ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"), family="port-arm",
            cross="arm-linux-gnueabihf-", debian="armhf", packages=("qemu-system-arm",))
 
-POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"),
+POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"), family="port-powerpc64le",
                cross="powerpc64le-linux-gnu-", debian="ppc64el", packages=("qemu-system-ppc",))
 
-S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"),
+S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"), family="port-s390",
             cross="s390x-linux-gnu-", debian="s390x", packages=("qemu-system-misc",))
 
 MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-cpu", "24Kf"),
-            cross="mipsel-linux-gnu-", debian="mipsel", packages=("qemu-system-mips",))
+            family="port-mips", cross="mipsel-linux-gnu-", debian="mipsel", packages=("qemu-system-mips",))
 
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
     Config(X86_64, "none", parts=("examples", *ALL), quick=("kunit", "scripts", "toggle"), racing=(15, 10),
+           more=("x86-hardened",),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
-    Config(X86_64, "debug", memory=1024, slow=4, racing=(30, 60), selftests=("kprobe",)),
+    Config(X86_64, "debug", memory=1024, slow=4, racing=(30, 60), selftests=("kprobe",),
+           more=("checkers",)),
     Config(X86_64, "preempt", racing=(15, 10),
            parts=("kunit", "scripts", "toggle", "faults", "selftests")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(30, 60), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"), quick=("kunit",),
-           racing=(15, 10)),
+           racing=(15, 10), more=("x86-hardened", "checkers")),
     Config(ARM64, "none", slow=2, parts=ALL, quick=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority. The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
            args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults", "sweep"),
            # Entries are landing pads, which keep their breakpoints, and a call by a lost pointer
            # ends in the check of its type.
-           impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19"),
+           impossible=(":jump", "lost:break"), options="kprobes-core", more=("checkers",), llvm="-19"),
     Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, racing=(30, 60), qemu=("-cpu", "rv64,v=true"),
-           parts=("kunit", "scripts", "toggle")),
+           parts=("kunit", "scripts", "toggle"), more=("checkers",)),
 ]
 
 
 def port(arch, **more):
-    return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", threads="single", **more)
+    return Config(arch, "none", slow=2, parts=("kunit",), options="kprobes-core", own="none",
+                  threads="single", **more)
 
 
 # Tested only by name: 32 bits without preemption, KUnit on our core with the kernel's own
 # ports, code that only some compilers generate, fault handlers in the detours of RISC-V, and
 # Debian's configuration, which takes three times as long to build.
-BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle")),
+BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle"), more=("x86-hardened",)),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=("cfi=fineibt",)),
@@ -191,7 +197,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
            # Debian's programs that use probes, in a file system of their own.
-           Config(X86_64, "clients", memory=2048, parts=("clients",)),
+           Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened",)),
            # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle", "scale"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]

@@ -13,6 +13,7 @@ from .paths import HARNESS
 
 # Our objects that are architecture independent.
 CORE = "kernel/kprobes.o kernel/kprobes/"
+FTRACE = ("ftrace",)
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Port:
     objects: str            # the port's own files
     core: str = CORE
     llvm: str = ""
-    options: tuple = ("port",)      # fragments for all that are cross compiled
+    more: tuple = ()        # fragments that it shares with others
 
     @property
     def label(self):
@@ -35,36 +36,39 @@ class Port:
 
     @property
     def fragments(self):
-        names = [f"port-{self.name}"] + ([*self.options] if self.cross or self.llvm else [])
+        kprobes = ["port-kprobes"] if self.core and (self.cross or self.llvm) else []
+        names = ["port", f"port-{self.name}", *self.more, *kprobes]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
 PORTS = [
-    Port("arm", "arm", "arm-linux-gnueabihf-", "arch/arm/probes/ arch/arm/kernel/"),
+    Port("arm", "arm", "arm-linux-gnueabihf-", "arch/arm/probes/ arch/arm/kernel/", more=FTRACE),
     Port("powerpc64le", "powerpc", "powerpc64le-linux-gnu-", "arch/powerpc/kernel/kprobes.o "
-         "arch/powerpc/kernel/kprobes-ftrace.o arch/powerpc/kernel/rethook.o"),
-    Port("s390", "s390", "s390x-linux-gnu-", "arch/s390/kernel/kprobes.o arch/s390/kernel/rethook.o"),
+         "arch/powerpc/kernel/kprobes-ftrace.o arch/powerpc/kernel/rethook.o", more=FTRACE),
+    Port("s390", "s390", "s390x-linux-gnu-", "arch/s390/kernel/kprobes.o arch/s390/kernel/rethook.o",
+         more=FTRACE),
     Port("mips", "mips", "mipsel-linux-gnu-", "arch/mips/kernel/kprobes.o"),
     Port("sh", "sh", "sh4-linux-gnu-", "arch/sh/kernel/kprobes.o"),
     Port("sparc64", "sparc", "sparc64-linux-gnu-", "arch/sparc/kernel/kprobes.o"),
-    Port("parisc", "parisc", "hppa-linux-gnu-", "arch/parisc/kernel/kprobes.o arch/parisc/kernel/ftrace.o"),
+    Port("parisc", "parisc", "hppa-linux-gnu-", "arch/parisc/kernel/kprobes.o arch/parisc/kernel/ftrace.o",
+         more=FTRACE),
     Port("arc", "arc", "arc-linux-gnu-", "arch/arc/kernel/kprobes.o"),
     # Debian 12 has no gcc for loongarch, but a clang that is new enough for the kernel.
     Port("loongarch", "loongarch", "", "arch/loongarch/kernel/kprobes.o arch/loongarch/kernel/rethook.o "
-         "arch/loongarch/kernel/rethook_trampoline.o", llvm="-19"),
+         "arch/loongarch/kernel/rethook_trampoline.o", llvm="-19", more=FTRACE),
     # Our port, with options that no guest has.
     Port("riscv32", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/"),
     Port("riscv-off", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/ arch/riscv/mm/extable.o "
          "arch/riscv/kernel/ftrace.o arch/riscv/kernel/patch.o arch/riscv/kernel/stacktrace.o "
-         "arch/riscv/kernel/traps.o", core="", options=()),
+         "arch/riscv/kernel/traps.o", core="", more=FTRACE),
     # As little beside kprobes as possible: no modules, no ftrace, no debugfs.
     Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/ vmlinux"),
     Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
     # All files that include linux/kprobes.h must build and link without kprobes.
-    Port("x86_64-off", "x86_64", "", "vmlinux", core=""),
+    Port("x86_64-off", "x86_64", "", "vmlinux", core="", more=FTRACE),
     # Uprobes use our decoder, with or without kprobes.
     Port("arm64-off", "arm64", "aarch64-linux-gnu-", "arch/arm64/kernel/probes/ "
-         "arch/arm64/kernel/debug-monitors.o arch/arm64/mm/", core="", options=()),
+         "arch/arm64/kernel/debug-monitors.o arch/arm64/mm/", core=""),
 ]
 
 

@@ -22,7 +22,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import check, tree, ui
+from . import check, ports, tree, ui
 from .build import Build
 from .paths import CACHE, HARNESS, REPO, log_file
 
@@ -296,8 +296,11 @@ class Compiler:
             with ui.Step("link a tree for the series") as step:
                 ui.run(["cp", "-al", pristine, f"{self.tree}.part"], log_file("series-tree"), step)
                 Path(f"{self.tree}.part").rename(self.tree)
-        self.made = Build("series", self.tree, [HARNESS / "kconfig/port-x86_64-bare.config"])
+        bare = next(port for port in ports.PORTS if port.name == "x86_64-bare")
+        self.made = Build("series", self.tree, bare.fragments)
         self.made.folder.mkdir(parents=True, exist_ok=True)
+        self.options = self.made.folder / "kp.config"
+        self.options.write_text("".join(fragment.read_text() for fragment in bare.fragments))
 
     def checkout(self, commit):
         git(self.applied, "checkout", "-q", commit)
@@ -312,7 +315,7 @@ class Compiler:
 
     def compile(self, commit, step):
         self.checkout(commit)
-        self.made.make("config", f"KCONFIG_ALLCONFIG={self.made.fragments[0]}", "allnoconfig", step=step)
+        self.made.make("config", f"KCONFIG_ALLCONFIG={self.options}", "allnoconfig", step=step)
         self.made.make("build", "vmlinux", step=step)
         return "CONFIG_KPROBES=y\n" in (self.made.folder / ".config").read_text()
 
