@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packs and boots a guest, and reads its serial log."""
+import gzip
 import re
+import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from . import packages, tree, ui
-from .initramfs import Archive
 from .paths import HARNESS, log_file
 
 STAMP = r"(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?"
@@ -46,28 +49,35 @@ class Outcome:
         return lines, None
 
 
+def put(path, there):
+    """Copies a file or a folder, without links: lib/modules has one to the build folder."""
+    there.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, there, dirs_exist_ok=True, ignore=lambda folder, names: [
+            name for name in names if Path(folder, name).is_symlink()])
+    elif path.is_file():
+        shutil.copy(path, there)
+
+
 def pack(made, what, order, extra=()):
     """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
-    archive = Archive()
-    archive.node("dev/console", 5, 1)
-    archive.node("dev/null", 1, 3)
     # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
-    for name in ("busybox", "sh"):
-        archive.file(f"bin/{name}", packages.busybox(made.config.arch).read_bytes(), 0o755)
-    archive.file("init", (HARNESS / "guest/init").read_bytes(), 0o755)
-    for path in sorted((HARNESS / "guest").iterdir()):
-        if path.name != "init":
-            archive.add(f"kp/{path.name}", path)
-    for module in made.modules:
-        archive.file(f"lib/kp/{module.name}", module.read_bytes())
-    archive.add("kp/bin", made.folder / "kp-programs")
-    archive.add("lib/modules", made.folder / "kp-root/lib/modules")
-    for name, path in extra:
-        archive.add(name, path)
-    archive.file("kp/order", "".join(f"{line}\n" for line in order).encode())
+    contents = [(f"bin/{name}", packages.busybox(made.config.arch)) for name in ("busybox", "sh")]
+    contents += [("kp", HARNESS / "guest"), ("kp/bin", made.folder / "kp-programs"),
+                 ("lib/modules", made.folder / "kp-root/lib/modules")]
+    contents += [(f"lib/kp/{module.name}", module) for module in made.modules]
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        for name, path in [*contents, *extra]:
+            put(path, root / name)
+        (root / "kp/init").rename(root / "init").chmod(0o755)
+        (root / "kp/order").write_text("".join(f"{line}\n" for line in order))
+        names = "".join(f"{path.relative_to(root)}\n" for path in sorted(root.rglob("*")))
+        packed = subprocess.run(["busybox", "cpio", "-o", "-H", "newc", "-R", "0:0"], cwd=root,
+                                input=names.encode(), capture_output=True, check=True)
     # Another guest of this kernel may be starting.
     file = made.folder / f"kp-initramfs-{what}.gz"
-    archive.write(file)
+    file.write_bytes(gzip.compress(packed.stdout, 1))
     return file
 
 
