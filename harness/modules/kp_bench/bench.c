@@ -15,9 +15,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include "../batch.h"
-#include "../jump.h"
-#include "../ten.h"
+#include "../common.h"
 #include "bench.h"
 #include "targets.h"
 

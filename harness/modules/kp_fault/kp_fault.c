@@ -12,9 +12,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
-#include "../batch.h"
-#include "../jump.h"
-#include "../target.h"
+#include "../common.h"
 
 #define CALLS	5
 

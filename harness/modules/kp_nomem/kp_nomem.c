@@ -17,9 +17,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "../batch.h"
-#include "../target.h"
-#include "../ten.h"
+#include "../common.h"
 
 #define NR_FUNCTIONS	20	/* ftrace can trace half of them */
 #define MAX_PROBES	64

@@ -37,9 +37,8 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 
-#include "../batch.h"
+#include "../common.h"
 #include "../functions.h"
-#include "../jump.h"
 
 static char *what = "entry";
 module_param(what, charp, 0444);

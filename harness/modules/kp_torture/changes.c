@@ -4,7 +4,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
-#include "../batch.h"
+#include "../common.h"
 #include "torture.h"
 
 struct disturber {

@@ -11,7 +11,7 @@
 #include <linux/sched.h>
 #include <linux/static_call.h>
 
-#include "../ten.h"
+#include "../common.h"
 #include "targets.h"
 
 static DEFINE_STATIC_KEY_FALSE(flipped);

@@ -8,7 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
-#include "../target.h"
+#include "../common.h"
 
 static unsigned int init_hits;
 module_param(init_hits, uint, 0444);
