@@ -22,15 +22,6 @@ EXCEPTIONS = {
     # The files exist to list addresses; only root can read them, and they obey kptr_restrict.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
-    # The kernel's function takes no const pointer.
-    "harness/modules/kp_kgdb/kp_kgdb.c": "CONST_STRUCT",
-    # The macros make a thousand functions from ten lines.
-    "harness/modules/kp_bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
-    "harness/modules/ten.h": "COMPLEX_MACRO,MACRO_ARG_REUSE",
-    # The macro is a whole function.
-    "harness/modules/target.h": "MACRO_WITH_FLOW_CONTROL",
-    # The macros make two hundred functions from ten shapes.
-    "harness/modules/kp_torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED",
     # The macro makes the same test for functions of all types.
     "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
     # The macro makes one row for each way to interrupt a hit.
