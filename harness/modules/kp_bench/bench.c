@@ -43,20 +43,17 @@ int bench_on_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	return 0;
 }
-
 NOKPROBE_SYMBOL(bench_on_pre);
 
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
-
 NOKPROBE_SYMBOL(on_post);
 
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
 }
-
 NOKPROBE_SYMBOL(on_entry);
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -65,31 +62,28 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	return 0;
 }
-
 NOKPROBE_SYMBOL(on_return);
 
-#if defined(CONFIG_ARM64)
 static void start_counter(void *unused)
 {
+#ifdef CONFIG_ARM64
 	write_sysreg(0, pmccfiltr_el0);
 	write_sysreg(BIT(31), pmcntenset_el0);
 	write_sysreg(BIT(0) | BIT(6), pmcr_el0);
-}
-#else
-static void start_counter(void *unused)
-{
-}
 #endif
+}
 
 void result(const char *name, u64 value)
 {
 	pr_info("%s %llu\n", name, value);
 }
 
-/* Report a failure: the measurement of this name has no result. */
-static void tell_failure(const char *name, int err)
+/* Return whether there is an error, and report it: the measurement of this name has no result. */
+static bool has_failed(const char *name, int err)
 {
-	pr_info("%s failed %d\n", name, err);
+	if (err)
+		pr_info("%s failed %d\n", name, err);
+	return err;
 }
 
 /* -- one hit -- */
@@ -169,10 +163,8 @@ static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned i
 	fn();
 	if (!err && READ_ONCE(hits) != per_call)
 		err = -ENOENT;
-	if (err) {
-		tell_failure(name, err);
+	if (has_failed(name, err))
 		return;
-	}
 	with = call_cost(fn);
 	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
 }
@@ -190,10 +182,8 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 		.entry_handler = entry_handler,
 	};
 	err = register_kretprobe(&return_probe);
-	if (err) {
-		tell_failure(name, err);
+	if (has_failed(name, err))
 		return;
-	}
 	set_probe(&probe, NULL, symbol, NULL);
 	if (entry)
 		err = register_kprobe(&probe);
@@ -268,10 +258,8 @@ static void register_cost(const char *name, void *addr, const char *symbol)
 	start = cycles();
 	err = register_kprobe(&probe);
 	start = cycles() - start;
-	if (err) {
-		tell_failure(name, err);
+	if (has_failed(name, err))
 		return;
-	}
 	unregister_kprobe(&probe);
 	result(name, start);
 }
@@ -356,10 +344,8 @@ static void register_many(const char *what, unsigned int nr,
 	err = batch_register(many_list, nr, many_return);
 	cost = cycles() - cost;
 	time = ktime_sub(ktime_get(), time);
-	if (err) {
-		tell_failure("register", err);
+	if (has_failed("register", err))
 		return;
-	}
 	nr_many = nr;
 	many_what = what;
 	tell_batch("register", nr, cost, time);
@@ -399,8 +385,7 @@ static void run_leave(unsigned int unused)
 	result(name, cost);
 
 	many_set(nr_many / 2, addr);
-	if (register_kprobe(kp))
-		tell_failure(name, -EBUSY);
+	has_failed(name, register_kprobe(kp));
 }
 
 static void run_unregister(unsigned int nr)
@@ -458,10 +443,8 @@ static void run_in_turn(unsigned int unused)
 		.maxactive = 1,
 	};
 	err = register_kretprobe(&return_probe);
-	if (err) {
-		tell_failure("lost", err);
+	if (has_failed("lost", err))
 		return;
-	}
 	for_each_online_cpu(cpu)
 		smp_call_function_single(cpu, call_traced, NULL, 1);
 	result("lost", return_probe.nmissed);
@@ -473,10 +456,8 @@ static bool all_are_jumps(void)
 	unsigned int i;
 
 	for (i = 0; i < nr_many; i++) {
-		if (wait_for_jump((u8 *)many[i].kp.addr)) {
-			tell_failure("jumped", -ETIME);
+		if (has_failed("jumped", wait_for_jump((u8 *)many[i].kp.addr)))
 			return false;
-		}
 	}
 
 	return true;
@@ -559,10 +540,7 @@ static struct kprobe stops = {
 
 static void run_count(unsigned int unused)
 {
-	int err = register_kprobe(&stops);
-
-	if (err)
-		tell_failure("stops", err);
+	has_failed("stops", register_kprobe(&stops));
 	hits = 0;
 }
 
