@@ -33,21 +33,14 @@ static __always_inline void step(int *cell, int n)
 	WRITE_ONCE(cell[2], READ_ONCE(cell[1]) ^ n);
 }
 
+#define STEP(k)	step(cells + 3 * (k), n);
+
 /* Longer than LONG_TEXT, without branches. */
 static noinline notrace int kp_nomem_long(int n)
 {
 	static int cells[32];
 
-	step(cells, n);
-	step(cells + 3, n);
-	step(cells + 6, n);
-	step(cells + 9, n);
-	step(cells + 12, n);
-	step(cells + 15, n);
-	step(cells + 18, n);
-	step(cells + 21, n);
-	step(cells + 24, n);
-	step(cells + 27, n);
+	TEN(STEP, )
 	return READ_ONCE(cells[0]) + READ_ONCE(cells[28]);
 }
 
