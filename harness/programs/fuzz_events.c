@@ -26,14 +26,9 @@
 #define SYMBOLS		4096
 #define EVENTS_MOST	100	/* before all are removed: each one slows down the worker */
 
-static unsigned long long state;
-
 static unsigned int rnd(unsigned int below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (state >> 20) % below;
+	return random() % below;
 }
 
 static int one_in(unsigned int n)
@@ -353,7 +348,7 @@ int main(int argc, char **argv)
 		return 2;
 	end = time(NULL) + atol(argv[1]);
 	enough = 40 * atol(argv[1]);		/* even if each line takes long */
-	state = 0x9e3779b97f4a7c15ULL * (atol(argv[2]) + 1);
+	srandom(atol(argv[2]));
 	read_symbols();
 	if (nr_symbols < 100)
 		return 2;

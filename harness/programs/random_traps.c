@@ -73,13 +73,11 @@ static struct outcome seen;
 static sigjmp_buf out;
 static unsigned int steps;
 static uintptr_t odd_ip;
-static uint64_t seed;
 static uintptr_t kernel_address;
 
 static unsigned int draw(unsigned int below)
 {
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (seed >> 33) % below;
+	return random() % below;
 }
 
 /* -- the addresses of the traps -- */
@@ -373,7 +371,7 @@ int main(int argc, char **argv)
 
 	/* Cause all traps of the seed, once or again and again. */
 	do {
-		seed = known.seed;
+		srandom(known.seed);
 		for (i = 0; i < NR_TRAPS && (learn || time(NULL) < end); i++, done++) {
 			struct trap t = draw_trap();
 			struct outcome now = make(t);
