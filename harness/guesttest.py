@@ -81,7 +81,7 @@ def judge(config, what, outcome, results):
     name = f"{config.label} {what}"
     why = "ran out of time" if outcome.timed_out else "the guest died"
     results.check(f"{name}: runs to its end", outcome.finished and not outcome.timed_out,
-                  f"{why}; the end of {outcome.log}:\n{ui.tail(outcome.log)}")
+                  f"{why}; {outcome.end}")
     results.check(f"{name}: the kernel has no complaint", not outcome.complaints,
                   f"in {outcome.log}:\n    " + "\n    ".join(outcome.complaints[:10]))
 
@@ -95,7 +95,7 @@ def our_suites(made):
 
 def kunit_boot(made, what, args, results, cpu=""):
     """Counts the cases of one boot; returns its suites."""
-    outcome = boot(made, what, ["jobs/off"], 900, args=args, cpu=cpu)
+    outcome = boot(made, what, [], 900, args=args, cpu=cpu)
     judge(made.config, what, outcome, results)
     seen = set()
     why = ktap.skipped(outcome.log)
@@ -329,17 +329,14 @@ def faulty_handlers(made, results):
         else:
             count_lines(made.config, outcome, script, results)
             results.check(f"{made.config.label} {what}: ends as it should", faults.end_is_due(logged),
-                          f"the end of {outcome.log}:\n{ui.tail(outcome.log)}")
+                          outcome.end)
         left = [case for case in left if case not in logged] if logged else []
 
 
-def our_examples(made, results):
-    """Compiles the modules of our documents; takes no guest."""
-    examples.build(made, results)
-
-
-PARTS = {"examples": our_examples, "kunit": kunit, "scripts": scripts, "beside": beside, "sweep": sweep,
-         "toggle": toggle, "faults": faulty_handlers, "selftests": selftests, "scale": scale, "clients": debians}
+# The examples take no guest.
+PARTS = {"examples": examples.build, "kunit": kunit, "scripts": scripts, "beside": beside,
+         "sweep": sweep, "toggle": toggle, "faults": faulty_handlers, "selftests": selftests,
+         "scale": scale, "clients": debians}
 
 
 def run(made):
@@ -353,7 +350,7 @@ def run(made):
             ui.say(line)
     if not outcome.finished or status != 0 or bad:
         raise ui.Failure("\n  ".join(["the probes did not do as they should:", *bad[:20]]) +
-                         f"\nthe end of {outcome.log}:\n{ui.tail(outcome.log)}")
+                         f"\n{outcome.end}")
     ui.say("\nBoth probes fired.")
     return 0
 
@@ -387,7 +384,7 @@ def probe(made, place, ret, seconds):
         raise ui.Failure("\n  ".join([f"{place} cannot be probed:", *(refused or ["no reason given"])]))
     if not outcome.finished or "count" not in said or outcome.complaints:
         raise ui.Failure("\n  ".join(["the guest did not come to its end:", *outcome.complaints[:5]]) +
-                         f"\nthe end of {outcome.log}:\n{ui.tail(outcome.log)}")
+                         f"\n{outcome.end}")
     hits, missed = map(int, said["count"].split())
     _, where, state, *_, = said["point"].split()
     reason = said["point"].split(" ", 5)[5]

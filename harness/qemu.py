@@ -36,6 +36,10 @@ class Outcome:
     def finished(self):
         return "done" in self.lines
 
+    @property
+    def end(self):
+        return f"the end of {self.log}:\n{ui.tail(self.log)}"
+
     def script(self, name):
         """The lines of one script and its exit status; None when it never ended."""
         lines, inside = [], False
