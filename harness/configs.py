@@ -94,7 +94,8 @@ class Config:
         core = ["kprobes-core"] if self.options == "kprobes" else []
         family = [self.arch.family] if self.arch.family else []
         own = self.own or f"{self.arch.name}-{self.name}"
-        names = ["guest", "ftrace", *core, self.options, *clients, *family, self.arch.name, *self.more, own]
+        names = ["guest", "ftrace", *core, self.options, *clients, *family, self.arch.name,
+                 *self.more, own]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
@@ -140,17 +141,21 @@ RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              boots=3)
 
 # The kernel's own ports, which keep their files. Little is known here of their guests.
-ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"), family="port-arm",
-           cross="arm-linux-gnueabihf-", debian="armhf", packages=("qemu-system-arm",))
+ARM = Arch("arm", "arch/arm/boot/zImage", "ttyAMA0", ("qemu-system-arm", "-M", "virt"),
+           family="port-arm", cross="arm-linux-gnueabihf-", debian="armhf",
+           packages=("qemu-system-arm",))
 
-POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"), family="port-powerpc64le",
-               cross="powerpc64le-linux-gnu-", debian="ppc64el", packages=("qemu-system-ppc",))
+POWERPC = Arch("powerpc", "vmlinux", "hvc0", ("qemu-system-ppc64", "-M", "pseries"),
+               family="port-powerpc64le", cross="powerpc64le-linux-gnu-", debian="ppc64el",
+               packages=("qemu-system-ppc",))
 
-S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"), family="port-s390",
-            cross="s390x-linux-gnu-", debian="s390x", packages=("qemu-system-misc",))
+S390 = Arch("s390", "arch/s390/boot/bzImage", "ttysclp0", ("qemu-system-s390x", "-cpu", "max"),
+            family="port-s390", cross="s390x-linux-gnu-", debian="s390x",
+            packages=("qemu-system-misc",))
 
 MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-cpu", "24Kf"),
-            family="port-mips", cross="mipsel-linux-gnu-", debian="mipsel", packages=("qemu-system-mips",))
+            family="port-mips", cross="mipsel-linux-gnu-", debian="mipsel",
+            packages=("qemu-system-mips",))
 
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
@@ -173,7 +178,8 @@ CONFIGS = [
            args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults", "sweep"),
            # Entries are landing pads, which keep their breakpoints, and a call by a lost pointer
            # ends in the check of its type.
-           impossible=(":jump", "lost:break"), options="kprobes-core", more=("checkers",), llvm="-19"),
+           impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19",
+           more=("checkers",)),
     Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, racing=(30, 60), qemu=("-cpu", "rv64,v=true"),
@@ -189,7 +195,8 @@ def port(arch, **more):
 # Tested only by name: 32 bits without preemption, KUnit on our core with the kernel's own
 # ports, code that only some compilers generate, fault handlers in the detours of RISC-V, and
 # Debian's configuration, which takes three times as long to build.
-BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle"), more=("x86-hardened",)),
+BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle"),
+                  more=("x86-hardened",)),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=("cfi=fineibt",)),
@@ -204,12 +211,13 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
 
 # Kernels for comparing costs with the kernel's own kprobes, see bench.py.
 BENCH = [
-    Config(X86_64, "bench-none", options="bench"),
-    Config(X86_64, "bench-preempt", options="bench"),
-    Config(ARM64, "bench-none", options="bench", qemu=("-cpu", "cortex-a57")),
-    Config(ARM64, "bench-preempt", options="bench", qemu=("-cpu", "cortex-a57")),
+    Config(X86_64, "bench-none", options="bench", own="none"),
+    Config(X86_64, "bench-preempt", options="bench", own="preempt"),
+    Config(ARM64, "bench-none", options="bench", own="none", qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "bench-preempt", options="bench", own="preempt", qemu=("-cpu", "cortex-a57")),
     # With a newer privileged architecture this emulator's cycle counter stands still.
-    Config(RISCV, "bench-none", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
+    Config(RISCV, "bench-none", options="bench", own="none",
+           qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
     Config(RISCV, "bench-preempt", options="bench", qemu=("-cpu", "rv64,priv_spec=v1.10.0")),
 ]
 

@@ -36,8 +36,9 @@ class Port:
 
     @property
     def fragments(self):
-        kprobes = ["port-kprobes"] if self.core and (self.cross or self.llvm) else []
-        names = ["port", f"port-{self.name}", *self.more, *kprobes]
+        names = ["port", f"port-{self.name}", *self.more]
+        if self.core and (self.cross or self.llvm):
+            names += ["kprobes-core", "port-kprobes"]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 
 
@@ -45,13 +46,13 @@ PORTS = [
     Port("arm", "arm", "arm-linux-gnueabihf-", "arch/arm/probes/ arch/arm/kernel/", more=FTRACE),
     Port("powerpc64le", "powerpc", "powerpc64le-linux-gnu-", "arch/powerpc/kernel/kprobes.o "
          "arch/powerpc/kernel/kprobes-ftrace.o arch/powerpc/kernel/rethook.o", more=FTRACE),
-    Port("s390", "s390", "s390x-linux-gnu-", "arch/s390/kernel/kprobes.o arch/s390/kernel/rethook.o",
-         more=FTRACE),
+    Port("s390", "s390", "s390x-linux-gnu-", "arch/s390/kernel/kprobes.o "
+         "arch/s390/kernel/rethook.o", more=FTRACE),
     Port("mips", "mips", "mipsel-linux-gnu-", "arch/mips/kernel/kprobes.o"),
     Port("sh", "sh", "sh4-linux-gnu-", "arch/sh/kernel/kprobes.o"),
     Port("sparc64", "sparc", "sparc64-linux-gnu-", "arch/sparc/kernel/kprobes.o"),
-    Port("parisc", "parisc", "hppa-linux-gnu-", "arch/parisc/kernel/kprobes.o arch/parisc/kernel/ftrace.o",
-         more=FTRACE),
+    Port("parisc", "parisc", "hppa-linux-gnu-", "arch/parisc/kernel/kprobes.o "
+         "arch/parisc/kernel/ftrace.o", more=FTRACE),
     Port("arc", "arc", "arc-linux-gnu-", "arch/arc/kernel/kprobes.o"),
     # Debian 12 has no gcc for loongarch, but a clang that is new enough for the kernel.
     Port("loongarch", "loongarch", "", "arch/loongarch/kernel/kprobes.o arch/loongarch/kernel/rethook.o "
