@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts tests."""
 import contextlib
+import traceback
 from dataclasses import dataclass, field
 
 from . import ui
@@ -39,6 +40,8 @@ class Results:
             yield
         except ui.Failure as failure:
             self.fail(name, str(failure))
+        except Exception:
+            self.fail(name, traceback.format_exc())
         else:
             if counted:
                 self.ok(name)

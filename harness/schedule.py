@@ -4,7 +4,6 @@ import collections
 import concurrent.futures
 import threading
 import time
-import traceback
 
 from . import guesttest, ports, ui
 
@@ -46,24 +45,13 @@ class Schedule:
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
 
-    def fail(self, name, error):
-        """Reports a failure; an unexpected exception with its traceback."""
-        known = isinstance(error, ui.Failure)
-        self.results.fail(name, str(error) if known else "".join(traceback.format_exception(error)))
-
-    def attempt(self, name, job, *what):
-        """Runs a job; a failure is reported and does not prevent later jobs."""
-        try:
-            job(*what)
-        except Exception as error:
-            self.fail(name, error)
-
     def part(self, name, made):
         label = f"{made.config.label} {name}"
         if self.is_over(LONG if name in LAST else 0):
             self.skip(label)
         else:
-            self.attempt(label, guesttest.PARTS[name], made, self.results)
+            with self.results.attempt(label, counted=False):
+                guesttest.PARTS[name](made, self.results)
 
     def kernel(self, made):
         """Builds a kernel, and queues its parts for the next free thread."""
@@ -92,7 +80,8 @@ class Schedule:
         """Runs all builds, one after the other."""
         while self.builds and not ui.STOP.is_set():
             label, job, *what = self.builds.popleft()
-            self.attempt(f"{label} builds", job, *what)
+            with self.results.attempt(f"{label} builds", counted=False):
+                job(*what)
         with self.changed:
             self.building = False
             self.changed.notify_all()
@@ -119,7 +108,8 @@ class Schedule:
         try:
             other_hand = pool.submit(lambda: (self.build(), self.boot()))
             for test in others:
-                self.attempt("what needs no kernel", test, self.results)
+                with self.results.attempt("what needs no kernel", counted=False):
+                    test(self.results)
             self.boot()
             other_hand.result()
         finally:
