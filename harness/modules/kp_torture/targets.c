@@ -12,7 +12,7 @@
 #include <linux/static_call.h>
 
 #include "../common.h"
-#include "targets.h"
+#include "torture.h"
 
 static DEFINE_STATIC_KEY_FALSE(flipped);
 
