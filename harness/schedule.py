@@ -2,7 +2,8 @@
 """The order of builds and boots of a complete test, and what to skip when time runs out."""
 import collections
 import concurrent.futures
-import threading
+import itertools
+import queue
 import time
 
 from . import guesttest, ports, ui
@@ -11,6 +12,7 @@ from . import guesttest, ports, ui
 LAST = ("beside", "sweep", "faults", "selftests")
 LONG = 5 * 60       # seconds that such a part may take
 BUILD = 10 * 60     # and a kernel's build, unless this machine has been seen to need more
+END = 2             # rank of the end in the queue, behind the parts that come last
 GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 
 
@@ -32,10 +34,9 @@ class Schedule:
         self.source, self.results, self.minutes, self.quick = source, results, minutes, quick
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
-        self.changed = threading.Condition()
-        self.builds = collections.deque()   # label, function and arguments of each
-        self.first, self.last = collections.deque(), collections.deque()    # calls of part()
-        self.building = True
+        self.builds = []            # label, function and arguments of each
+        self.parts = queue.PriorityQueue()      # rank, number, and the arguments of part()
+        self.number = itertools.count()
         self.slowest = BUILD
 
     def is_over(self, need=0):
@@ -63,11 +64,8 @@ class Schedule:
         made.kernel()
         self.slowest = max(self.slowest, time.monotonic() - begun)
         self.results.ok(f"{config.label} builds")
-        with self.changed:
-            for name in config.quick if self.quick else config.parts:
-                queue = self.last if name in LAST else self.first
-                queue.append((name, made))
-            self.changed.notify_all()
+        for name in config.quick if self.quick else config.parts:
+            self.put(name in LAST, name, made)
 
     def port(self, port):
         if self.is_over():
@@ -76,26 +74,25 @@ class Schedule:
         ports.compile(port, self.source)
         self.results.ok(f"{port.label} builds")
 
+    def put(self, rank, name=None, made=None):
+        self.parts.put((rank, next(self.number), name, made))
+
     def build(self):
-        """Runs all builds, one after the other."""
-        while self.builds and not ui.STOP.is_set():
-            label, job, *what = self.builds.popleft()
-            with self.results.attempt(f"{label} builds", counted=False):
-                job(*what)
-        with self.changed:
-            self.building = False
-            self.changed.notify_all()
+        """Runs all builds, one after the other, and queues the end for each thread."""
+        for label, job, *what in self.builds:
+            if not ui.STOP.is_set():
+                with self.results.attempt(f"{label} builds", counted=False):
+                    job(*what)
+        self.put(END)
+        self.put(END)
 
     def boot(self):
         """Boots guests until none is queued and no build can queue another."""
         while not ui.STOP.is_set():
-            with self.changed:
-                self.changed.wait_for(lambda: self.first or self.last or not self.building)
-                queue = self.first or self.last
-                if not queue:
-                    return
-                what = queue.popleft()
-            self.part(*what)
+            *_, name, made = self.parts.get()
+            if not name:
+                return
+            self.part(name, made)
 
     def run(self, guests, compiled, others=()):
         """@compiled: ports; @others: functions that take the results, and need no kernel."""
