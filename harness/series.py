@@ -335,20 +335,15 @@ def compile_each(applied, pristine, results):
 def test(results, source, builds):
     """The patches must pass the checks, and give the same tree as the overlay."""
     pristine = tree.pristine()
-    try:
+    with results.attempt("series is written", counted=False):
         paths = write(CACHE / "series", pristine)
-    except ui.Failure as failure:
-        results.fail("series is written", str(failure))
-        return
-    check.each("series checkpatch", paths[1:], check.checkpatch, source, results, lambda path: path.name)
-    with tempfile.TemporaryDirectory() as scratch:
-        applied = Worktree(Path(scratch), pristine).folder
-        try:
+        check.each("series checkpatch", paths[1:], check.checkpatch, source, results,
+                   lambda path: path.name)
+        with results.attempt("series applies", counted=False), \
+                tempfile.TemporaryDirectory() as scratch:
+            applied = Worktree(Path(scratch), pristine).folder
             git(applied, "am", "-q", *paths[1:])
-        except ui.Failure as failure:
-            results.fail("series applies", str(failure))
-            return
-        wrong = differences(applied, pristine, source)
-        results.check("series gives the overlaid tree", not wrong, "not: " + " ".join(wrong))
-        if builds:
-            compile_each(applied, pristine, results)
+            wrong = differences(applied, pristine, source)
+            results.check("series gives the overlaid tree", not wrong, "not: " + " ".join(wrong))
+            if builds:
+                compile_each(applied, pristine, results)
