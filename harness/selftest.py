@@ -6,25 +6,17 @@ from . import ui
 from .paths import HARNESS
 
 
-class Counter(unittest.TestResult):
-    def __init__(self, results):
-        super().__init__()
-        self.results = results
-
-    def addSuccess(self, test):
-        self.results.ok(f"harness {test.id()}")
-
-    def addFailure(self, test, err):
-        self.results.fail(f"harness {test.id()}", self._exc_info_to_string(err, test))
-
-    addError = addFailure
-
-    def addSubTest(self, test, subtest, err):
-        if err:
-            self.addFailure(subtest, err)
+def cases(suite):
+    for test in suite:
+        yield from cases(test) if isinstance(test, unittest.TestSuite) else [test]
 
 
 def run(results):
+    found = unittest.defaultTestLoader.discover(str(HARNESS / "tests"), "*_test.py",
+                                                str(HARNESS.parent))
     with ui.Step("harness"):
-        unittest.defaultTestLoader.discover(str(HARNESS / "tests"), "*_test.py",
-                                            str(HARNESS.parent)).run(Counter(results))
+        for test in cases(found):
+            outcome = unittest.TestResult()
+            test.run(outcome)
+            why = "".join(f"{case}: {text}" for case, text in outcome.errors + outcome.failures)
+            results.check(f"harness {test.id()}", outcome.wasSuccessful(), why)
