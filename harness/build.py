@@ -22,6 +22,15 @@ def without_modules(path):
         return re.sub("=m$", "=n", f.read(), flags=re.M)
 
 
+def goal(folder):
+    """What kbuild is to make of a folder of modules; one with a file of its name needs no Kbuild."""
+    if any((folder / name).exists() for name in ("Kbuild", "Makefile")):
+        return f"{folder.name}/"
+    if (folder / f"{folder.name}.c").exists():
+        return f"{folder.name}/{folder.name}.o"
+    raise ui.Failure(f"{folder} has no Kbuild")
+
+
 class Build:
     """One build folder."""
 
@@ -114,9 +123,7 @@ class Build:
 
     def external(self, folders, step):
         """Builds all folders of modules in one go, in copies, because kbuild writes beside the source."""
-        for folder in folders:
-            if not any((folder / name).exists() for name in ("Kbuild", "Makefile")):
-                raise ui.Failure(f"{folder} has no Kbuild")
+        objects = "".join(f"obj-m += {goal(folder)}\n" for folder in folders)
         top = self.folder / "kp-modules"
         # Our modules share headers, which are beside their folders.
         for folder in [HARNESS / "modules", *folders]:
@@ -127,7 +134,7 @@ class Build:
                 if path.is_file() and not (there.exists() and there.read_bytes() == path.read_bytes()):
                     shutil.copyfile(path, there)
         names = [folder.name for folder in folders]
-        (top / "Kbuild").write_text("".join(f"obj-m += {name}/\n" for name in names))
+        (top / "Kbuild").write_text(objects)
         self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "modules", step=step)
         return sorted(path for name in names for path in (top / name).glob("*.ko"))
 

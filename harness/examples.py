@@ -24,7 +24,6 @@ def build(made, results):
             for nr, text in enumerate(modules_in((REPO / document).read_text())):
                 folder = Path(scratch, f"example-{Path(document).stem}-{nr}")
                 folder.mkdir()
-                (folder / "example.c").write_text(text)
-                (folder / "Kbuild").write_text("obj-m := example.o\n")
+                (folder / f"{folder.name}.c").write_text(text)
                 with results.attempt(f"{document} module {nr}"):
                     made.external([folder], step)
