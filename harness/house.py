@@ -108,21 +108,27 @@ def longest(files):
     return max((lines, f"{s.path.relative_to(REPO)} {name}") for s in files for name, lines in s.functions.items())
 
 
+def longest_header(*folders):
+    lines, path = max((len(p.read_text().splitlines()), p) for folder in folders for p in (REPO / folder).glob("*.h"))
+    return f"{lines} ({path.relative_to(REPO)})"
+
+
 def rows(core):
     ports = [s for folder in PORTS for s in sources(folder)]
     ours = core + ports
     lengths = [n for s in ours for n in s.functions.values()]
-    headers = sorted((len(p.read_text().splitlines()), p.name) for p in CORE.glob("*.h"))
     python = list(HARNESS.rglob("*.py"))
     rest = [p for p in HARNESS.rglob("*") if p.is_file() and p.suffix != ".pyc"]
     pairs = calls(core)
     most = max(ours, key=lambda s: s.lines)
     yield "files of the core in one circle of calls", len(circle(pairs))
+    yield "files of a port in one circle of calls", max(len(circle(calls(sources(folder)))) for folder in PORTS)
     yield "lines of code in a file, max", f"{most.lines} ({most.path.relative_to(REPO)})"
     yield "lines in a function, median and max", f"{statistics.median(lengths):g}, {longest(ours)[0]} ({longest(ours)[1]})"
     yield "external functions of the core without prefix", len(unprefixed(core))
     yield "external functions of the ports without prefix", len(unprefixed(ports))
-    yield "lines in a private header, max", f"{headers[-1][0]} ({headers[-1][1]})"
+    yield "lines in a private header of the core, max", longest_header(CORE)
+    yield "lines in a private header of a port, max", longest_header(*PORTS)
     yield "inlines in linux/kprobes.h", len(INLINE.findall(API.read_text()))
     yield "functions defined twice", sum(len(s.twice) for s in ours)
     yield "files with more than 3 #if", sum(1 for s in ours if s.conditions > 3)
