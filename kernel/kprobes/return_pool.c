@@ -54,7 +54,7 @@
 
 /**
  * struct spare_block - places for the spare instances of several pools
- * @link: in roomy_blocks, while a place is free
+ * @link: in roomy_spare_blocks, while a place is free
  * @places: the array of places of each CPU
  * @free: bit N is set while no pool has place N, which is NULL on each CPU then
  */
@@ -72,7 +72,7 @@ struct spare_block {
  * @nr: instances in all of them
  * @nr_asked: @nr when the worker was last asked for more
  * @data_size: size of the user's data in each instance
- * @low: links it in low_pools
+ * @low: links it in pools_low
  */
 struct return_pool {
 	struct kretprobe_instance * __percpu *spare;
@@ -84,17 +84,17 @@ struct return_pool {
 	struct llist_node low;
 };
 
-static LLIST_HEAD(low_pools);
-static LLIST_HEAD(late_instances);
+static LLIST_HEAD(pools_low);
+static LLIST_HEAD(pools_late_instances);
 
 /* Blocks with a free place, protected by spares_mutex. */
-static LIST_HEAD(roomy_blocks);
+static LIST_HEAD(roomy_spare_blocks);
 static DEFINE_MUTEX(spares_mutex);
 
 /* Held while chunks are added to a pool, and while all of them are retired. */
 static DEFINE_MUTEX(chunks_mutex);
 
-static int instance_init(void *obj, void *context)
+static int chunk_init_instance(void *obj, void *context)
 {
 	struct kretprobe_instance *ri = obj;
 	struct return_chunk *chunk = context;
@@ -114,53 +114,53 @@ static int chunk_release(struct objpool_head *objects, void *context)
 }
 
 /* Is this CPU within objpool_push()? */
-static DEFINE_PER_CPU(bool, pushing);
+static DEFINE_PER_CPU(bool, pool_pushing);
 
 /*
  * A push must not nest in another on the same CPU: it would publish the entry that the outer
  * one has reserved but not written. Only an NMI could nest, or a hit in the pool's own code.
  */
-static bool push(struct kretprobe_instance *ri, struct return_chunk *chunk)
+static bool pool_push_instance(struct kretprobe_instance *ri, struct return_chunk *chunk)
 {
 	unsigned long flags;
 	bool nested;
 
 	raw_local_irq_save(flags);
-	nested = __this_cpu_read(pushing);
+	nested = __this_cpu_read(pool_pushing);
 	if (!nested) {
-		__this_cpu_write(pushing, true);
+		__this_cpu_write(pool_pushing, true);
 		barrier();
 		objpool_push(ri, &chunk->objects);
 		barrier();
-		__this_cpu_write(pushing, false);
+		__this_cpu_write(pool_pushing, false);
 	}
 	raw_local_irq_restore(flags);
 
 	return !nested;
 }
 
-NOKPROBE_SYMBOL(push);
+NOKPROBE_SYMBOL(pool_push_instance);
 
 /*
  * Called with preemption disabled, so that the pool is not destroyed meanwhile. Without a
  * return probe the instance will not be needed any more.
  */
-static bool push_if_wanted(struct kretprobe_instance *ri)
+static bool pool_return_instance(struct kretprobe_instance *ri)
 {
 	struct return_chunk *chunk = return_chunk_of(ri->rph);
 
-	return rcu_access_pointer(chunk->holder.rp) && push(ri, chunk);
+	return rcu_access_pointer(chunk->holder.rp) && pool_push_instance(ri, chunk);
 }
 
-NOKPROBE_SYMBOL(push_if_wanted);
+NOKPROBE_SYMBOL(pool_return_instance);
 
 /*
  * Dropping the last instance of a retired chunk frees the chunk. An unwinder on another
  * task's stack, under RCU, may be at one of the instances: wait a grace period first.
  */
-static void take_late(struct work_struct *work)
+static void pools_reclaim_late(struct work_struct *work)
 {
-	struct llist_node *late = llist_del_all(&late_instances);
+	struct llist_node *late = llist_del_all(&pools_late_instances);
 	struct kretprobe_instance *ri, *next;
 	bool pushed;
 
@@ -170,20 +170,20 @@ static void take_late(struct work_struct *work)
 	synchronize_rcu();
 	llist_for_each_entry_safe(ri, next, late, llist) {
 		scoped_guard(preempt)
-			pushed = push_if_wanted(ri);
+			pushed = pool_return_instance(ri);
 		if (!pushed)
 			objpool_drop(ri, &return_chunk_of(ri->rph)->objects);
 	}
 }
 
-static DECLARE_WORK(late_work, take_late);
+static DECLARE_WORK(pools_late_work, pools_reclaim_late);
 
 static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
 {
 	size_t size = sizeof(struct kretprobe_instance) + chunk->pool->data_size;
 
 	return objpool_init(&chunk->objects, nr, size, gfp | __GFP_NOWARN, chunk,
-			    instance_init, chunk_release);
+			    chunk_init_instance, chunk_release);
 }
 
 /*
@@ -231,47 +231,47 @@ static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr)
 	if (chunk->older)
 		rp = rcu_dereference_protected(chunk->older->holder.rp, true);
 	rcu_assign_pointer(chunk->holder.rp, rp);
-	/* Pairs with the address dependency in take_from_chunks(). */
+	/* Pairs with the address dependency in pool_take_from_chunks(). */
 	smp_store_release(&pool->chunks, chunk);
 	WRITE_ONCE(pool->nr, pool->nr + nr);
 
 	return 0;
 }
 
-static void grow_pools(struct work_struct *work)
+static void pools_grow_low(struct work_struct *work)
 {
 	struct return_pool *pool, *next;
 
-	llist_for_each_entry_safe(pool, next, llist_del_all(&low_pools), low) {
+	llist_for_each_entry_safe(pool, next, llist_del_all(&pools_low), low) {
 		/* Without memory, allow the next call to ask again: no @nr is negative. */
 		if (pool->nr < GROW_BELOW && pool_grow(pool, NULL, pool->nr))
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
 	}
 }
 
-static DECLARE_WORK(grow_work, grow_pools);
+static DECLARE_WORK(pools_grow_work, pools_grow_low);
 
-static void queue_works(struct irq_work *work)
+static void pools_queue_works(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &grow_work);
-	queue_work(system_unbound_wq, &late_work);
+	queue_work(system_unbound_wq, &pools_grow_work);
+	queue_work(system_unbound_wq, &pools_late_work);
 }
 
 /* Hard: a CPU that is going offline still runs it, because it needs no thread. */
-static struct irq_work wake_work = IRQ_WORK_INIT_HARD(queue_works);
+static struct irq_work pools_irq_work = IRQ_WORK_INIT_HARD(pools_queue_works);
 
-/* An offlining CPU may never run it; cpu_changed() queues the work then. */
-static void wake_workers(void)
+/* An offlining CPU may never run it; pools_cpu_changed() queues the work then. */
+static void pools_wake_workers(void)
 {
 	if (cpu_online(raw_smp_processor_id()))
-		irq_work_queue(&wake_work);
+		irq_work_queue(&pools_irq_work);
 }
 
-NOKPROBE_SYMBOL(wake_workers);
+NOKPROBE_SYMBOL(pools_wake_workers);
 
-static int cpu_changed(unsigned int cpu)
+static int pools_cpu_changed(unsigned int cpu)
 {
-	queue_works(NULL);
+	pools_queue_works(NULL);
 
 	return 0;
 }
@@ -280,22 +280,22 @@ static int cpu_changed(unsigned int cpu)
  * Take the spare of @cpu, or NULL. Looking first leaves the cache line with @cpu if it
  * has none.
  */
-static struct kretprobe_instance *take_spare(struct return_pool *pool, unsigned int cpu)
+static struct kretprobe_instance *pool_take_spare(struct return_pool *pool, unsigned int cpu)
 {
 	struct kretprobe_instance **spare = per_cpu_ptr(pool->spare, cpu);
 
 	return READ_ONCE(*spare) ? xchg(spare, NULL) : NULL;
 }
 
-NOKPROBE_SYMBOL(take_spare);
+NOKPROBE_SYMBOL(pool_take_spare);
 
-static void put_spares_back(struct return_pool *pool)
+static void pool_put_spares_back(struct return_pool *pool)
 {
 	struct kretprobe_instance *ri;
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		ri = take_spare(pool, cpu);
+		ri = pool_take_spare(pool, cpu);
 		if (ri)
 			objpool_push(ri, &return_chunk_of(ri->rph)->objects);
 	}
@@ -308,11 +308,11 @@ static void put_spares_back(struct return_pool *pool)
  */
 void kretprobe_pools_settle(void)
 {
-	queue_work(system_unbound_wq, &grow_work);
-	flush_work(&grow_work);
+	queue_work(system_unbound_wq, &pools_grow_work);
+	flush_work(&pools_grow_work);
 }
 
-static struct spare_block *block_create(void)
+static struct spare_block *spare_block_create(void)
 {
 	struct spare_block *block = kzalloc(sizeof(*block), GFP_KERNEL);
 
@@ -326,7 +326,7 @@ static struct spare_block *block_create(void)
 		kfree(block);
 		return NULL;
 	}
-	list_add(&block->link, &roomy_blocks);
+	list_add(&block->link, &roomy_spare_blocks);
 
 	return block;
 }
@@ -335,15 +335,15 @@ static struct spare_block *block_create(void)
  * Share blocks: the cost of allocating percpu memory grows with what others have
  * allocated there, and is high for a single pointer.
  */
-static int pool_get_spare(struct return_pool *pool)
+static int pool_get_place(struct return_pool *pool)
 {
 	struct spare_block *block;
 	unsigned int place;
 
 	guard(mutex)(&spares_mutex);
-	block = list_first_entry_or_null(&roomy_blocks, struct spare_block, link);
+	block = list_first_entry_or_null(&roomy_spare_blocks, struct spare_block, link);
 	if (!block)
-		block = block_create();
+		block = spare_block_create();
 	if (!block)
 		return -ENOMEM;
 
@@ -358,13 +358,13 @@ static int pool_get_spare(struct return_pool *pool)
 }
 
 /* The place must be NULL on each CPU again. */
-static void pool_put_spare(struct return_pool *pool)
+static void pool_put_place(struct return_pool *pool)
 {
 	struct spare_block *block = pool->block;
 
 	guard(mutex)(&spares_mutex);
 	if (!block->free)
-		list_add(&block->link, &roomy_blocks);
+		list_add(&block->link, &roomy_spare_blocks);
 	block->free |= BIT(pool->spare - block->places);
 	if (block->free != GENMASK(SPARES_TOGETHER - 1, 0))
 		return;
@@ -380,8 +380,8 @@ static void pool_free(struct return_pool *pool)
 	struct return_chunk *chunk, *next;
 
 	if (pool->block) {
-		put_spares_back(pool);
-		pool_put_spare(pool);
+		pool_put_spares_back(pool);
+		pool_put_place(pool);
 	}
 	for (chunk = pool->chunks; chunk; chunk = next) {
 		next = chunk->older;
@@ -402,7 +402,7 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 		return -ENOMEM;
 
 	pool->data_size = rp->data_size;
-	ret = pool_get_spare(pool);
+	ret = pool_get_place(pool);
 	ret = ret ?: pool_grow(pool, rp, DIV_ROUND_UP(nr, 2));
 	if (!ret && nr > 1)
 		ret = pool_grow(pool, rp, nr / 2);
@@ -427,7 +427,7 @@ void kretprobe_pool_retire(struct kretprobe *rp)
 	guard(mutex)(&chunks_mutex);
 	for (chunk = pool->chunks; chunk; chunk = chunk->older)
 		RCU_INIT_POINTER(chunk->holder.rp, NULL);
-	put_spares_back(pool);
+	pool_put_spares_back(pool);
 }
 
 /* Called a grace period after kretprobe_pool_retire(), or when there can be no hit. */
@@ -445,7 +445,7 @@ void kretprobe_pool_destroy(struct kretprobe *rp)
 }
 
 /* Ask once until the pool has grown: the worker, or waking it, may hit the probe. */
-static void ask_for_more(struct return_pool *pool)
+static void pool_request_growth(struct return_pool *pool)
 {
 	/*
 	 * Read @nr_asked first: if it is unchanged at the cmpxchg, @nr was read after the pool
@@ -454,13 +454,13 @@ static void ask_for_more(struct return_pool *pool)
 	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
 	if (asked != nr && try_cmpxchg(&pool->nr_asked, &asked, nr) &&
-	    llist_add(&pool->low, &low_pools))
-		wake_workers();
+	    llist_add(&pool->low, &pools_low))
+		pools_wake_workers();
 }
 
-NOKPROBE_SYMBOL(ask_for_more);
+NOKPROBE_SYMBOL(pool_request_growth);
 
-static struct kretprobe_instance *take_from_chunks(struct return_pool *pool)
+static struct kretprobe_instance *pool_take_from_chunks(struct return_pool *pool)
 {
 	struct return_chunk *newest = READ_ONCE(pool->chunks), *chunk = newest->older;
 	struct kretprobe_instance *ri = NULL;
@@ -472,21 +472,21 @@ static struct kretprobe_instance *take_from_chunks(struct return_pool *pool)
 	}
 	if (ri)
 		return ri;
-	ask_for_more(pool);
+	pool_request_growth(pool);
 
 	return objpool_pop(&newest->objects);
 }
 
-NOKPROBE_SYMBOL(take_from_chunks);
+NOKPROBE_SYMBOL(pool_take_from_chunks);
 
-static struct kretprobe_instance *take_from_others(struct return_pool *pool)
+static struct kretprobe_instance *pool_take_from_others(struct return_pool *pool)
 {
 	unsigned int limit = READ_ONCE(pool->nr) < SPARES_TRIED ? nr_cpu_ids : SPARES_TRIED;
 	unsigned int cpu, tries = 0, self = raw_smp_processor_id();
 	struct kretprobe_instance *ri = NULL;
 
 	for_each_cpu_wrap(cpu, cpu_possible_mask, self + 1) {
-		ri = take_spare(pool, cpu);
+		ri = pool_take_spare(pool, cpu);
 		if (ri || ++tries == limit)
 			break;
 	}
@@ -494,56 +494,58 @@ static struct kretprobe_instance *take_from_others(struct return_pool *pool)
 	return ri;
 }
 
-NOKPROBE_SYMBOL(take_from_others);
+NOKPROBE_SYMBOL(pool_take_from_others);
 
 /* This CPU has no spare: look in the chunks, then at other CPUs. */
 struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 {
 	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
 
-	return take_from_chunks(pool) ?: take_from_others(pool);
+	return pool_take_from_chunks(pool) ?: pool_take_from_others(pool);
 }
 
 NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
 /*
- * Follow no call that wake_workers() makes: if its return probe is being unregistered as
+ * Follow no call that pools_wake_workers() makes: if its return probe is being unregistered as
  * well, the return of that call would lead here again, and so on.
  */
-static void take_back_late(struct kretprobe_instance *ri)
+static void pools_add_late(struct kretprobe_instance *ri)
 {
 	bool busy = !kprobe_running();
 
-	if (!llist_add(&ri->llist, &late_instances))
+	if (!llist_add(&ri->llist, &pools_late_instances))
 		return;
 
 	if (busy)
 		kprobe_busy_begin();
-	wake_workers();
+	pools_wake_workers();
 	if (busy)
 		kprobe_busy_end();
 }
 
-NOKPROBE_SYMBOL(take_back_late);
+NOKPROBE_SYMBOL(pools_add_late);
 
 /* Called with preemption disabled. */
 void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
-	if (!push_if_wanted(ri))
-		take_back_late(ri);
+	if (!pool_return_instance(ri))
+		pools_add_late(ri);
 }
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
-/* Run cpu_changed() on a CPU that has come online, and after one has gone offline. */
+/* Run pools_cpu_changed() on a CPU that has come online, and after one has gone offline. */
 int __init kretprobe_pools_init(void)
 {
 	int ret;
 
-	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kprobes:online", cpu_changed, NULL);
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kprobes:online",
+					pools_cpu_changed, NULL);
 	if (ret < 0)
 		return ret;
-	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:dead", NULL, cpu_changed);
+	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:dead", NULL,
+					pools_cpu_changed);
 
 	return min(ret, 0);
 }

@@ -29,7 +29,7 @@
  * with frame @fp. Instances of other frames that come first were left behind by functions
  * that never returned.
  */
-static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, void *fp)
+static struct kretprobe_instance *return_find_last_of_frame(struct llist_node *node, void *fp)
 {
 	struct kretprobe_instance *ri;
 
@@ -42,10 +42,10 @@ static struct kretprobe_instance *find_last_of_frame(struct llist_node *node, vo
 	return NULL;
 }
 
-NOKPROBE_SYMBOL(find_last_of_frame);
+NOKPROBE_SYMBOL(return_find_last_of_frame);
 
 /* True from before @tsk becomes current until the switch away from it is complete. */
-static bool is_on_cpu(const struct task_struct *tsk)
+static bool return_task_is_on_cpu(const struct task_struct *tsk)
 {
 #ifdef CONFIG_SMP
 	/* Pairs with the release in finish_task(): off the CPU, its list is complete. */
@@ -55,7 +55,7 @@ static bool is_on_cpu(const struct task_struct *tsk)
 #endif
 }
 
-NOKPROBE_SYMBOL(is_on_cpu);
+NOKPROBE_SYMBOL(return_task_is_on_cpu);
 
 /**
  * kretprobe_find_ret_addr() - where a diverted function really returns to
@@ -76,11 +76,11 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	if (tsk != current) {
 		RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(), "another task's stack without RCU");
 		/* A running task may return, and its instances be reused, at any time. */
-		if (is_on_cpu(tsk))
+		if (return_task_is_on_cpu(tsk))
 			return 0;
 	}
 	from = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
-	ri = find_last_of_frame(from, fp);
+	ri = return_find_last_of_frame(from, fp);
 	if (!ri)
 		return 0;
 	*cur = &ri->llist;
@@ -90,7 +90,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
-static __always_inline bool is_trampoline(unsigned long addr)
+static __always_inline bool return_is_to_trampoline(unsigned long addr)
 {
 	return is_kretprobe_trampoline(addr) ||
 	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
@@ -139,8 +139,8 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
-static __always_inline void call_watched(struct kretprobe *rp, struct kretprobe_instance *ri,
-					 struct pt_regs *regs)
+static __always_inline void return_call_watched(struct kretprobe *rp, struct kretprobe_instance *ri,
+						struct pt_regs *regs)
 {
 	struct kprobe *before = fault_watch(&rp->kp);
 
@@ -149,50 +149,50 @@ static __always_inline void call_watched(struct kretprobe *rp, struct kretprobe_
 }
 
 /* Make the return probe current: bpf_get_func_ip() reads kprobe_running(). */
-static __always_inline void run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
-					struct pt_regs *regs)
+static __always_inline void return_run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+					       struct pt_regs *regs)
 {
 	kprobe_hit_begin(&rp->kp);
-	call_watched(rp, ri, regs);
+	return_call_watched(rp, ri, regs);
 }
 
 /* The function that returned was called by a handler, or by code that interrupted one. */
-static noinline void run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
-					struct pt_regs *regs)
+static noinline void return_run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+					       struct pt_regs *regs)
 {
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
 	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_push(&rp->kp)) {
-		call_watched(rp, ri, regs);
+		return_call_watched(rp, ri, regs);
 		kprobe_hit_pop();
 		return;
 	}
-	run_handler(rp, ri, regs);
+	return_run_handler(rp, ri, regs);
 	*get_kprobe_ctlblk() = ctlblk;
 	barrier();
 	__this_cpu_write(current_kprobe, outer);
 }
 
-NOKPROBE_SYMBOL(run_nested_handler);
+NOKPROBE_SYMBOL(return_run_nested_handler);
 
-static __always_inline void call_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
-					 struct pt_regs *regs)
+static __always_inline void return_call_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+						struct pt_regs *regs)
 {
 	if (!rp->handler)
 		return;
 
 	if (unlikely(kprobe_running())) {
-		run_nested_handler(rp, ri, regs);
+		return_run_nested_handler(rp, ri, regs);
 		return;
 	}
 
-	run_handler(rp, ri, regs);
+	return_run_handler(rp, ri, regs);
 	reset_current_kprobe();
 }
 
 /* Recycle only now: an unwinder in a handler needs the instances. */
-static void recycle_until(struct kretprobe_instance *last)
+static void return_recycle_until(struct kretprobe_instance *last)
 {
 	struct llist_node *node, *next = current->kretprobe_instances.first;
 
@@ -204,10 +204,10 @@ static void recycle_until(struct kretprobe_instance *last)
 	} while (node != &last->llist);
 }
 
-NOKPROBE_SYMBOL(recycle_until);
+NOKPROBE_SYMBOL(return_recycle_until);
 
 /* One of these most likely knows where the lost call should have returned to. */
-static void report_lost(struct llist_node *node, void *frame_pointer)
+static void return_report_lost(struct llist_node *node, void *frame_pointer)
 {
 	struct kretprobe_instance *ri;
 	struct kretprobe *rp;
@@ -221,7 +221,7 @@ static void report_lost(struct llist_node *node, void *frame_pointer)
 	}
 }
 
-NOKPROBE_SYMBOL(report_lost);
+NOKPROBE_SYMBOL(return_report_lost);
 
 /* Unwinders find the address where it is restored, or by its instance, which goes later. */
 static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret_addr)
@@ -237,13 +237,13 @@ static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret
 static noinline unsigned long return_from_several(struct pt_regs *regs, void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
-	struct kretprobe_instance *last = find_last_of_frame(node, frame_pointer);
+	struct kretprobe_instance *last = return_find_last_of_frame(node, frame_pointer);
 	unsigned long ret_addr, caller;
 	struct kretprobe_instance *ri;
 	struct kretprobe *rp;
 
 	if (!last) {
-		report_lost(node, frame_pointer);
+		return_report_lost(node, frame_pointer);
 		BUG();
 	}
 	ret_addr = (unsigned long)last->ret_addr;
@@ -257,13 +257,13 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 			ri->ret_addr = (kprobe_opcode_t *)caller;
 		rp = get_kretprobe(ri);
 		if (rp && ri->fp == frame_pointer)
-			call_handler(rp, ri, regs);
+			return_call_handler(rp, ri, regs);
 		if (ri == last)
 			break;
 	}
 
 	fixup_return(regs, ret_addr);
-	recycle_until(last);
+	return_recycle_until(last);
 
 	return ret_addr;
 }
@@ -284,14 +284,14 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	 * before.
 	 */
 	if (unlikely(!first || ri->fp != frame_pointer ||
-		     is_trampoline((unsigned long)ri->ret_addr)))
+		     return_is_to_trampoline((unsigned long)ri->ret_addr)))
 		return return_from_several(regs, frame_pointer);
 	rp = get_kretprobe(ri);
 	if (unlikely(!rp))
 		return return_from_several(regs, frame_pointer);
 
 	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
-	call_handler(rp, ri, regs);
+	return_call_handler(rp, ri, regs);
 	ret_addr = (unsigned long)ri->ret_addr;
 	fixup_return(regs, ret_addr);
 	current->kretprobe_instances.first = ri->llist.next;
