@@ -38,48 +38,49 @@ static struct blacklist __rcu *blacklist;
 static DEFINE_MUTEX(blacklist_mutex);
 
 /* Ranges to be merged into the array, protected by blacklist_mutex. */
-static struct blacklist_range *staged;
-static unsigned int nr_staged, max_staged;
+static struct blacklist_range *blacklist_staged;
+static unsigned int blacklist_nr_staged, blacklist_max_staged;
 
-static int range_cmp(const void *a, const void *b)
+static int blacklist_range_cmp(const void *a, const void *b)
 {
 	const struct blacklist_range *l = a, *r = b;
 
 	return l->start < r->start ? -1 : l->start > r->start;
 }
 
-static int stage_range(unsigned long start, unsigned long end)
+static int blacklist_stage_range(unsigned long start, unsigned long end)
 {
 	lockdep_assert_held(&blacklist_mutex);
 
-	if (nr_staged == max_staged) {
-		unsigned int max = max_staged ? 2 * max_staged : 64;
-		void *more = kvrealloc(staged, max * sizeof(*staged), GFP_KERNEL);
+	if (blacklist_nr_staged == blacklist_max_staged) {
+		unsigned int max = blacklist_max_staged ? 2 * blacklist_max_staged : 64;
+		void *more = kvrealloc(blacklist_staged, max * sizeof(*blacklist_staged),
+				       GFP_KERNEL);
 
 		if (!more)
 			return -ENOMEM;
-		staged = more;
-		max_staged = max;
+		blacklist_staged = more;
+		blacklist_max_staged = max;
 	}
-	staged[nr_staged++] = (struct blacklist_range){ start, end };
+	blacklist_staged[blacklist_nr_staged++] = (struct blacklist_range){ start, end };
 
 	return 0;
 }
 
-static void drop_stage(void)
+static void blacklist_drop_stage(void)
 {
-	kvfree(staged);
-	staged = NULL;
-	nr_staged = 0;
-	max_staged = 0;
+	kvfree(blacklist_staged);
+	blacklist_staged = NULL;
+	blacklist_nr_staged = 0;
+	blacklist_max_staged = 0;
 }
 
 /* Aliases, and functions listed twice, become one range. */
-static void merge_ranges(struct blacklist *list)
+static void blacklist_merge_ranges(struct blacklist *list)
 {
 	unsigned int i, kept = 0;
 
-	sort(list->ranges, list->nr, sizeof(list->ranges[0]), range_cmp, NULL);
+	sort(list->ranges, list->nr, sizeof(list->ranges[0]), blacklist_range_cmp, NULL);
 
 	for (i = 1; i < list->nr; i++) {
 		struct blacklist_range *last = &list->ranges[kept];
@@ -96,11 +97,11 @@ static void merge_ranges(struct blacklist *list)
 }
 
 /* Publish the staged ranges together with the present ones outside [from, to). */
-static int publish_stage(unsigned long from, unsigned long to)
+static int blacklist_publish_stage(unsigned long from, unsigned long to)
 {
 	struct blacklist *old = rcu_dereference_protected(blacklist,
 							  lockdep_is_held(&blacklist_mutex));
-	unsigned int room = nr_staged + (old ? old->nr : 0);
+	unsigned int room = blacklist_nr_staged + (old ? old->nr : 0);
 	struct blacklist *list;
 	unsigned int i;
 
@@ -109,15 +110,16 @@ static int publish_stage(unsigned long from, unsigned long to)
 		return -ENOMEM;
 
 	list->nr = room;
-	if (nr_staged)
-		memcpy(list->ranges, staged, nr_staged * sizeof(staged[0]));
-	room = nr_staged;
+	if (blacklist_nr_staged)
+		memcpy(list->ranges, blacklist_staged,
+		       blacklist_nr_staged * sizeof(blacklist_staged[0]));
+	room = blacklist_nr_staged;
 	for (i = 0; old && i < old->nr; i++) {
 		if (old->ranges[i].start < from || old->ranges[i].start >= to)
 			list->ranges[room++] = old->ranges[i];
 	}
 	list->nr = room;
-	merge_ranges(list);
+	blacklist_merge_ranges(list);
 
 	rcu_assign_pointer(blacklist, list);
 	if (old)
@@ -127,7 +129,7 @@ static int publish_stage(unsigned long from, unsigned long to)
 }
 
 /* Stage the symbol at @entry; returns its size in bytes. */
-static int stage_symbol(unsigned long entry, unsigned long limit)
+static int blacklist_stage_symbol(unsigned long entry, unsigned long limit)
 {
 	unsigned long size = 0, offset = 0;
 	int ret;
@@ -138,12 +140,12 @@ static int stage_symbol(unsigned long entry, unsigned long limit)
 
 	/* kallsyms lets the last symbol of a section extend up to the next section. */
 	size = min(size - offset, limit - entry);
-	ret = stage_range(entry, entry + size);
+	ret = blacklist_stage_range(entry, entry + size);
 
 	return ret ?: size;
 }
 
-static int stage_area(unsigned long start, unsigned long end)
+static int blacklist_stage_area(unsigned long start, unsigned long end)
 {
 	unsigned long entry = start;
 	int size;
@@ -152,10 +154,10 @@ static int stage_area(unsigned long start, unsigned long end)
 		return -EINVAL;
 
 	while (entry < end) {
-		size = stage_symbol(entry, end);
+		size = blacklist_stage_symbol(entry, end);
 		/* No symbol covers the rest of the area: add it as a single range. */
 		if (size == -EINVAL)
-			return stage_range(entry, end);
+			return blacklist_stage_range(entry, end);
 		if (size < 0)
 			return size;
 		entry += size;
@@ -177,25 +179,26 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	int size, ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
-	size = stage_symbol(entry, ULONG_MAX);
+	size = blacklist_stage_symbol(entry, ULONG_MAX);
 	if (size > 0)
-		ret = publish_stage(0, 0);
-	drop_stage();
+		ret = blacklist_publish_stage(0, 0);
+	blacklist_drop_stage();
 
 	return ret ?: size;
 }
 
-static int add_areas(const struct kprobe_area *areas, unsigned int nr)
+static int blacklist_add_areas(const struct kprobe_area *areas, unsigned int nr)
 {
 	unsigned int i;
 	int ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
 	for (i = 0; i < nr && !ret; i++)
-		ret = stage_area((unsigned long)areas[i].start, (unsigned long)areas[i].end);
+		ret = blacklist_stage_area((unsigned long)areas[i].start,
+					   (unsigned long)areas[i].end);
 	if (!ret)
-		ret = publish_stage(0, 0);
-	drop_stage();
+		ret = blacklist_publish_stage(0, 0);
+	blacklist_drop_stage();
 
 	return ret;
 }
@@ -212,7 +215,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	struct kprobe_area area = { (void *)start, (void *)end };
 
-	return add_areas(&area, 1);
+	return blacklist_add_areas(&area, 1);
 }
 
 /**
@@ -227,30 +230,30 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  */
 int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned int nr)
 {
-	return add_areas(areas, nr);
+	return blacklist_add_areas(areas, nr);
 }
 
 /* Names that were added: there may be only clones of their functions, made by the compiler. */
 static struct {
 	const char * const *names;
 	unsigned int nr;
-} named[4] __ro_after_init;
+} blacklist_named[4] __ro_after_init;
 
-static void __init keep_names(const char * const *names, unsigned int nr)
+static void __init blacklist_keep_names(const char * const *names, unsigned int nr)
 {
 	static unsigned int nr_named __initdata;
 
-	if (WARN_ON(nr_named == ARRAY_SIZE(named)))
+	if (WARN_ON(nr_named == ARRAY_SIZE(blacklist_named)))
 		return;
-	named[nr_named].names = names;
-	named[nr_named++].nr = nr;
+	blacklist_named[nr_named].names = names;
+	blacklist_named[nr_named++].nr = nr;
 }
 
-static int __init stage_namesake(void *data, unsigned long addr)
+static int __init blacklist_stage_namesake(void *data, unsigned long addr)
 {
 	int *ret = data;
 
-	*ret = stage_symbol(addr, ULONG_MAX);
+	*ret = blacklist_stage_symbol(addr, ULONG_MAX);
 
 	return *ret == -ENOMEM;
 }
@@ -272,17 +275,17 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	int ret = 0;
 
 	guard(mutex)(&blacklist_mutex);
-	keep_names(names, nr);
+	blacklist_keep_names(names, nr);
 	for (i = 0; i < nr && ret != -ENOMEM; i++)
-		kallsyms_on_each_match_symbol(stage_namesake, names[i], &ret);
+		kallsyms_on_each_match_symbol(blacklist_stage_namesake, names[i], &ret);
 	if (ret != -ENOMEM)
-		ret = publish_stage(0, 0);
-	drop_stage();
+		ret = blacklist_publish_stage(0, 0);
+	blacklist_drop_stage();
 
 	return min(ret, 0);
 }
 
-static bool list_holds(const struct blacklist *list, unsigned long addr)
+static bool blacklist_has(const struct blacklist *list, unsigned long addr)
 {
 	unsigned int low = 0, high = list->nr;
 
@@ -309,16 +312,16 @@ bool kprobe_blacklist_holds(unsigned long addr)
 	guard(rcu)();
 	list = rcu_dereference(blacklist);
 
-	return list && list_holds(list, addr);
+	return list && blacklist_has(list, addr);
 }
 
-static bool is_named(const char *name)
+static bool blacklist_is_named(const char *name)
 {
 	unsigned int i, j;
 
-	for (i = 0; i < ARRAY_SIZE(named); i++) {
-		for (j = 0; j < named[i].nr; j++) {
-			if (!strcmp(named[i].names[j], name))
+	for (i = 0; i < ARRAY_SIZE(blacklist_named); i++) {
+		for (j = 0; j < blacklist_named[i].nr; j++) {
+			if (!strcmp(blacklist_named[i].names[j], name))
 				return true;
 		}
 	}
@@ -327,7 +330,7 @@ static bool is_named(const char *name)
 }
 
 /* Is the function named by the first @len bytes of @name blacklisted? Rarely called. */
-static noinline bool holds_name(const char *name, size_t len)
+static noinline bool blacklist_holds_name(const char *name, size_t len)
 {
 	char origin[KSYM_NAME_LEN];
 	unsigned long addr;
@@ -335,7 +338,7 @@ static noinline bool holds_name(const char *name, size_t len)
 	strscpy(origin, name, len + 1);
 	addr = (unsigned long)kprobe_lookup_name(origin, 0);
 
-	return addr ? kprobe_blacklist_holds(addr) : is_named(origin);
+	return addr ? kprobe_blacklist_holds(addr) : blacklist_is_named(origin);
 }
 
 /* A clone made by the compiler, foo.isra.0, is blacklisted with its origin. */
@@ -343,7 +346,7 @@ bool kprobe_blacklist_holds_origin(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
-	return dot && holds_name(name, dot - name);
+	return dot && blacklist_holds_name(name, dot - name);
 }
 
 /**
@@ -375,14 +378,14 @@ bool within_kprobe_blacklist(unsigned long addr)
 }
 
 /* The entries are pointers to functions, descriptors on some architectures. */
-static int stage_entries(const unsigned long *entry, const unsigned long *end)
+static int blacklist_stage_entries(const unsigned long *entry, const unsigned long *end)
 {
 	int ret;
 
 	for (; entry < end; entry++) {
 		unsigned long addr = (unsigned long)dereference_symbol_descriptor((void *)*entry);
 
-		ret = stage_symbol(addr, ULONG_MAX);
+		ret = blacklist_stage_symbol(addr, ULONG_MAX);
 		if (ret == -EINVAL)
 			pr_err("no function at %pS to blacklist\n", (void *)addr);
 		else if (ret < 0)
@@ -397,20 +400,21 @@ int __weak __init arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
-static int __init stage_kernel(void)
+static int __init blacklist_stage_kernel(void)
 {
 	int ret;
 
-	ret = stage_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
+	ret = blacklist_stage_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
 	if (ret)
 		return ret;
 
-	ret = stage_area((unsigned long)__kprobes_text_start, (unsigned long)__kprobes_text_end);
+	ret = blacklist_stage_area((unsigned long)__kprobes_text_start,
+				   (unsigned long)__kprobes_text_end);
 	if (ret)
 		return ret;
 
-	return stage_area((unsigned long)__noinstr_text_start,
-			  (unsigned long)__noinstr_text_end);
+	return blacklist_stage_area((unsigned long)__noinstr_text_start,
+				    (unsigned long)__noinstr_text_end);
 }
 
 int __init kprobe_blacklist_add_kernel(void)
@@ -418,34 +422,34 @@ int __init kprobe_blacklist_add_kernel(void)
 	int ret;
 
 	guard(mutex)(&blacklist_mutex);
-	ret = stage_kernel();
+	ret = blacklist_stage_kernel();
 	if (!ret)
-		ret = publish_stage(0, 0);
-	drop_stage();
+		ret = blacklist_publish_stage(0, 0);
+	blacklist_drop_stage();
 
 	return ret;
 }
 
 #ifdef CONFIG_MODULES
 
-static int stage_module(struct module *mod)
+static int blacklist_stage_module(struct module *mod)
 {
 	unsigned long start;
 	int ret;
 
-	ret = stage_entries(mod->kprobe_blacklist,
-			    mod->kprobe_blacklist + mod->num_kprobe_blacklist);
+	ret = blacklist_stage_entries(mod->kprobe_blacklist,
+				      mod->kprobe_blacklist + mod->num_kprobe_blacklist);
 	if (ret)
 		return ret;
 
 	start = (unsigned long)mod->kprobes_text_start;
-	ret = stage_area(start, start + mod->kprobes_text_size);
+	ret = blacklist_stage_area(start, start + mod->kprobes_text_size);
 	if (ret)
 		return ret;
 
 	start = (unsigned long)mod->noinstr_text_start;
 
-	return stage_area(start, start + mod->noinstr_text_size);
+	return blacklist_stage_area(start, start + mod->noinstr_text_size);
 }
 
 int kprobe_blacklist_add_module(struct module *mod)
@@ -453,15 +457,15 @@ int kprobe_blacklist_add_module(struct module *mod)
 	int ret;
 
 	guard(mutex)(&blacklist_mutex);
-	ret = stage_module(mod);
-	if (!ret && nr_staged)
-		ret = publish_stage(0, 0);
-	drop_stage();
+	ret = blacklist_stage_module(mod);
+	if (!ret && blacklist_nr_staged)
+		ret = blacklist_publish_stage(0, 0);
+	blacklist_drop_stage();
 
 	return ret;
 }
 
-static bool holds_any_of(unsigned long from, unsigned long to)
+static bool blacklist_holds_any_of(unsigned long from, unsigned long to)
 {
 	const struct blacklist *list;
 	unsigned int i;
@@ -482,8 +486,8 @@ void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 
 	guard(mutex)(&blacklist_mutex);
 	/* Without memory keep the stale ranges: they only refuse too many probes. */
-	if (holds_any_of(base, end))
-		publish_stage(base, end);
+	if (blacklist_holds_any_of(base, end))
+		blacklist_publish_stage(base, end);
 }
 
 #endif /* CONFIG_MODULES */

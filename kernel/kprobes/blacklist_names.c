@@ -11,7 +11,7 @@
 #include "blacklist.h"
 
 /* Functions that cannot be probed on any architecture; a name needs no declaration. */
-static const char * const everywhere[] = {
+static const char * const blacklisted_everywhere[] = {
 	/* With branch profiling every unlikely() in a trap handler calls this. */
 	"ftrace_likely_update",
 	/* A hit in one of these ends with a preemption, which calls the same function again. */
@@ -151,7 +151,8 @@ int __init kprobe_blacklist_init(void)
 {
 	int ret = kprobe_blacklist_add_kernel();
 
-	ret = ret ?: kprobe_add_names_blacklist(everywhere, ARRAY_SIZE(everywhere));
+	ret = ret ?: kprobe_add_names_blacklist(blacklisted_everywhere,
+						ARRAY_SIZE(blacklisted_everywhere));
 
 	return ret ?: arch_populate_kprobe_blacklist();
 }
