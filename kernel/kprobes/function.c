@@ -13,11 +13,11 @@
 #include "check.h"
 #include "point.h"
 
-static char last_name[KSYM_NAME_LEN];
-static struct kprobe_function last = { .name = last_name };
+static char cached_function_name[KSYM_NAME_LEN];
+static struct kprobe_function cached_function = { .name = cached_function_name };
 
 /* Bits for facts about the cached function: tested already, and found to hold. */
-static unsigned long known, found;
+static unsigned long facts_tested, facts_true;
 
 /**
  * kprobe_find_symbol() - look up the symbol that an address is in
@@ -107,12 +107,12 @@ int kprobe_each_other_part(unsigned long addr, const char *name,
 	return kprobe_each_named(addr, other, fn, data);
 }
 
-static void forget_last(void)
+static void function_cache_clear(void)
 {
-	last.start = 0;
-	last.end = 0;
-	last.serial++;
-	known = 0;
+	cached_function.start = 0;
+	cached_function.end = 0;
+	cached_function.serial++;
+	facts_tested = 0;
 }
 
 /**
@@ -125,19 +125,22 @@ static void forget_last(void)
 const struct kprobe_function *kprobe_function_of(unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (addr >= last.start && addr < last.end)
-		return &last;
+	if (addr >= cached_function.start && addr < cached_function.end)
+		return &cached_function;
 
-	forget_last();
+	function_cache_clear();
 
-	return kprobe_find_symbol(addr, &last, last_name) ? &last : NULL;
+	if (!kprobe_find_symbol(addr, &cached_function, cached_function_name))
+		return NULL;
+
+	return &cached_function;
 }
 
 /* Drop the cached function: symbols were added or removed. */
 void kprobe_function_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	forget_last();
+	function_cache_clear();
 	kprobe_symbols_forget();
 	kprobe_indexes_forget();
 }
@@ -153,8 +156,8 @@ bool kprobe_function_is(unsigned long addr, enum function_fact fact,
 
 	if (!fn)
 		return false;
-	if (!__test_and_set_bit(fact, &known))
-		__assign_bit(fact, &found, test(fn));
+	if (!__test_and_set_bit(fact, &facts_tested))
+		__assign_bit(fact, &facts_true, test(fn));
 
-	return test_bit(fact, &found);
+	return test_bit(fact, &facts_true);
 }

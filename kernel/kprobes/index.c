@@ -17,12 +17,12 @@
 #include "point.h"
 
 /* Changes whenever a module comes or goes. */
-static unsigned long generation = 1;
+static unsigned long index_generation = 1;
 
 void kprobe_indexes_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	generation++;
+	index_generation++;
 }
 
 /**
@@ -35,7 +35,7 @@ unsigned long kprobe_index_generation(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return generation;
+	return index_generation;
 }
 
 /**
@@ -52,7 +52,7 @@ void kprobe_index_add(struct kprobe_addrs *list, unsigned long addr)
 	list->nr++;
 }
 
-static int addr_cmp(const void *a, const void *b)
+static int index_addr_cmp(const void *a, const void *b)
 {
 	unsigned long l = *(const unsigned long *)a, r = *(const unsigned long *)b;
 
@@ -60,8 +60,8 @@ static int addr_cmp(const void *a, const void *b)
 }
 
 /* Collect twice: count the addresses, then fill them in. */
-static int list_make(struct kprobe_addrs *list, const struct kprobe_index *index,
-		     const struct module *mod)
+static int index_list_make(struct kprobe_addrs *list, const struct kprobe_index *index,
+			   const struct module *mod)
 {
 	struct kprobe_addrs made = {};
 
@@ -75,7 +75,7 @@ static int list_make(struct kprobe_addrs *list, const struct kprobe_index *index
 
 	index->collect(&made, mod);
 	made.nr = min(made.nr, made.room);
-	sort(made.addrs, made.nr, sizeof(*made.addrs), addr_cmp, NULL);
+	sort(made.addrs, made.nr, sizeof(*made.addrs), index_addr_cmp, NULL);
 	kvfree(list->addrs);
 	*list = made;
 
@@ -90,24 +90,24 @@ static const struct module *module_of_text(unsigned long addr)
 }
 
 /* Was the list made for the module of @addr, and has no module come or gone since? */
-static bool list_is_for(const struct kprobe_index *index, unsigned long addr)
+static bool index_list_is_for(const struct kprobe_index *index, unsigned long addr)
 {
-	return index->mod && index->generation == generation &&
+	return index->mod && index->generation == index_generation &&
 	       within_module_core(addr, index->mod);
 }
 
 /* Return the list for the text at @addr; NULL if it belongs to neither kernel nor a module. */
-static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned long addr)
+static const struct kprobe_addrs *index_list_for(struct kprobe_index *index, unsigned long addr)
 {
 	const struct module *mod;
 
 	if (core_kernel_text(addr)) {
-		if (!index->kernel.addrs && list_make(&index->kernel, index, NULL))
+		if (!index->kernel.addrs && index_list_make(&index->kernel, index, NULL))
 			return ERR_PTR(-ENOMEM);
 		return &index->kernel;
 	}
 
-	if (list_is_for(index, addr))
+	if (index_list_is_for(index, addr))
 		return &index->module;
 
 	/* The module has a probe or is held, so the notifier runs before it goes. */
@@ -115,16 +115,16 @@ static const struct kprobe_addrs *list_for(struct kprobe_index *index, unsigned 
 	if (!mod)
 		return NULL;
 	index->mod = NULL;
-	if (list_make(&index->module, index, mod))
+	if (index_list_make(&index->module, index, mod))
 		return ERR_PTR(-ENOMEM);
 	index->mod = mod;
-	index->generation = generation;
+	index->generation = index_generation;
 
 	return &index->module;
 }
 
 /* Count the addresses in @list below @addr. */
-static unsigned int list_below(const struct kprobe_addrs *list, unsigned long addr)
+static unsigned int index_list_below(const struct kprobe_addrs *list, unsigned long addr)
 {
 	unsigned int low = 0, high = list->nr;
 
@@ -159,12 +159,12 @@ int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned l
 	unsigned int from;
 
 	lockdep_assert_held(&kprobe_mutex);
-	list = list_for(index, text);
+	list = index_list_for(index, text);
 	if (IS_ERR_OR_NULL(list))
 		return PTR_ERR_OR_ZERO(list);
 
-	from = list_below(list, start);
+	from = index_list_below(list, start);
 	*first = list->addrs + from;
 
-	return list_below(list, end) - from;
+	return index_list_below(list, end) - from;
 }

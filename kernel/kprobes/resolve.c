@@ -41,7 +41,7 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 #endif
 
 /* As kprobe_lookup_name(), but use a module's sorted names; kprobe_mutex protects these. */
-static kprobe_opcode_t *lookup_sorted(const char *name, unsigned int offset)
+static kprobe_opcode_t *resolve_lookup_sorted(const char *name, unsigned int offset)
 {
 	unsigned long addr = 0;
 
@@ -57,7 +57,7 @@ struct namesakes {
 	bool ambiguous;
 };
 
-static int count_namesake(void *data, unsigned long addr)
+static int namesakes_count(void *data, unsigned long addr)
 {
 	struct namesakes *found = data;
 
@@ -72,7 +72,7 @@ static int count_namesake(void *data, unsigned long addr)
 }
 
 /* Print a form that can be probed, and that does not reveal where the kernel is. */
-static int tell_namesake(void *data, unsigned long addr)
+static int namesakes_report(void *data, unsigned long addr)
 {
 	if (core_kernel_text(addr))
 		pr_debug("%s: one is at _stext+%#lx\n", (const char *)data,
@@ -97,10 +97,10 @@ static int resolve_symbol(const char *name, unsigned int offset,
 		return 0;
 
 	/* Refuse to guess which of several functions is meant. */
-	kallsyms_on_each_match_symbol(count_namesake, name, &found);
+	kallsyms_on_each_match_symbol(namesakes_count, name, &found);
 	if (found.ambiguous) {
 		pr_debug("%s: more than one function has this name\n", name);
-		kallsyms_on_each_match_symbol(tell_namesake, name, (void *)name);
+		kallsyms_on_each_match_symbol(namesakes_report, name, (void *)name);
 		return -EADDRNOTAVAIL;
 	}
 	/* The symbol found first may be a variable with the name of a function. */
@@ -132,9 +132,9 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
  * Resolve to an address. Entry and blacklist checks use the symbol that contains the
  * address, which need not be the one named.
  */
-static int resolve(kprobe_opcode_t *addr, const char *name, unsigned long offset,
-		   kprobe_opcode_t *(*lookup)(const char *name, unsigned int offset),
-		   unsigned long *where)
+static int resolve_probe_address(kprobe_opcode_t *addr, const char *name, unsigned long offset,
+				 kprobe_opcode_t *(*lookup)(const char *name, unsigned int offset),
+				 unsigned long *where)
 {
 	unsigned long base = (unsigned long)addr;
 	int ret;
@@ -158,7 +158,8 @@ int kprobe_resolve_address(struct probe_request *req)
 {
 	const struct kprobe *kp = req->kp;
 
-	return resolve(kp->addr, kp->symbol_name, kp->offset, lookup_sorted, &req->addr);
+	return resolve_probe_address(kp->addr, kp->symbol_name, kp->offset,
+				     resolve_lookup_sorted, &req->addr);
 }
 
 /* Move the address of @req to where the architecture puts the probe. */
@@ -204,7 +205,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long o
 	bool on_entry;
 	int ret;
 
-	ret = resolve(addr, sym, offset, kprobe_lookup_name, &where);
+	ret = resolve_probe_address(addr, sym, offset, kprobe_lookup_name, &where);
 	if (ret)
 		return ret;
 	if (!kallsyms_lookup_size_offset(where, NULL, &offset))

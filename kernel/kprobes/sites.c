@@ -32,7 +32,7 @@ static void collect_sites(struct kprobe_addrs *list, const struct module *mod)
 #endif
 }
 
-static struct kprobe_index sites = { .collect = collect_sites };
+static struct kprobe_index site_index = { .collect = collect_sites };
 
 /**
  * kprobe_has_sites() - may static keys or static calls rewrite part of a piece of text?
@@ -48,7 +48,7 @@ bool kprobe_has_sites(unsigned long start, unsigned long end)
 	const unsigned long *first;
 
 	/* An error counts as true: without an index the predicates of both decide. */
-	return kprobe_index_find(&sites, start, start - reach + 1, end, &first);
+	return kprobe_index_find(&site_index, start, start - reach + 1, end, &first);
 }
 
 /**

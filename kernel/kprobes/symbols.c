@@ -48,12 +48,12 @@ struct sorted_symbols {
 };
 
 /* The symbols of the text by offset, and all symbols by name. */
-static struct sorted_symbols by_offset, by_name;
+static struct sorted_symbols symbols_by_offset, symbols_by_name;
 
 /* The modules asked about last. Only compare these pointers: the modules may be gone. */
-static const struct module *asked, *asked_name;
+static const struct module *module_asked_by_offset, *module_asked_by_name;
 
-static void forget_sorted(struct sorted_symbols *sorted)
+static void symbols_forget_sorted(struct sorted_symbols *sorted)
 {
 	sorted->mod = NULL;
 	kvfree(sorted->symbols);
@@ -64,10 +64,10 @@ static void forget_sorted(struct sorted_symbols *sorted)
 void kprobe_symbols_forget(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	asked = NULL;
-	asked_name = NULL;
-	forget_sorted(&by_offset);
-	forget_sorted(&by_name);
+	module_asked_by_offset = NULL;
+	module_asked_by_name = NULL;
+	symbols_forget_sorted(&symbols_by_offset);
+	symbols_forget_sorted(&symbols_by_name);
 }
 
 static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int index)
@@ -76,7 +76,7 @@ static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int
 }
 
 /* Does kallsyms_lookup() consider this symbol? */
-static bool symbol_counts(const struct mod_kallsyms *kallsyms, unsigned int index)
+static bool symbol_is_considered(const struct mod_kallsyms *kallsyms, unsigned int index)
 {
 	const char *name = symbol_name(kallsyms, index);
 
@@ -95,7 +95,7 @@ static struct module *settled_module(unsigned long addr)
 	       within_module_mem_type(addr, mod, MOD_TEXT) ? mod : NULL;
 }
 
-static struct keyed_symbol *alloc_symbols(unsigned int room)
+static struct keyed_symbol *symbols_alloc(unsigned int room)
 {
 	return kvmalloc_array(room, sizeof(struct keyed_symbol), GFP_KERNEL | __GFP_NOWARN);
 }
@@ -128,7 +128,7 @@ static unsigned int symbols_below(const struct sorted_symbols *sorted, u32 key)
 }
 
 /* List the symbols in the text of @mod, @room of them at most. */
-static unsigned int list_symbols(const struct module *mod, const struct mod_kallsyms *kallsyms,
+static unsigned int symbols_list(const struct module *mod, const struct mod_kallsyms *kallsyms,
 				 struct keyed_symbol *symbols, unsigned int room)
 {
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
@@ -138,14 +138,14 @@ static unsigned int list_symbols(const struct module *mod, const struct mod_kall
 	for (i = 1; i < kallsyms->num_symtab && nr < room; i++) {
 		unsigned long offset = kallsyms_symbol_value(&kallsyms->symtab[i]) - start;
 
-		if (offset < mod->mem[MOD_TEXT].size && symbol_counts(kallsyms, i))
+		if (offset < mod->mem[MOD_TEXT].size && symbol_is_considered(kallsyms, i))
 			symbols[nr++] = (struct keyed_symbol){ offset, i };
 	}
 
 	return nr;
 }
 
-static unsigned int count_symbols(unsigned long addr)
+static unsigned int symbols_count(unsigned long addr)
 {
 	struct module *mod;
 
@@ -156,37 +156,38 @@ static unsigned int count_symbols(unsigned long addr)
 }
 
 /* Sort the symbols of the module that contains @addr. Without memory none are sorted. */
-static void sort_symbols(unsigned long addr)
+static void symbols_sort(unsigned long addr)
 {
-	unsigned int room = count_symbols(addr);
+	unsigned int room = symbols_count(addr);
 	struct keyed_symbol *symbols;
 	struct module *mod;
 
-	forget_sorted(&by_offset);
-	symbols = room ? alloc_symbols(room) : NULL;
+	symbols_forget_sorted(&symbols_by_offset);
+	symbols = room ? symbols_alloc(room) : NULL;
 	if (!symbols)
 		return;
 
 	scoped_guard(preempt) {
 		mod = settled_module(addr);
 		if (mod) {
-			by_offset.kallsyms = rcu_dereference_sched(mod->kallsyms);
-			by_offset.nr = list_symbols(mod, by_offset.kallsyms, symbols, room);
+			symbols_by_offset.kallsyms = rcu_dereference_sched(mod->kallsyms);
+			symbols_by_offset.nr = symbols_list(mod, symbols_by_offset.kallsyms,
+							    symbols, room);
 		}
 	}
 	if (mod)
-		sort(symbols, by_offset.nr, sizeof(*symbols), symbol_cmp, NULL);
-	by_offset.mod = mod;
-	by_offset.symbols = symbols;
+		sort(symbols, symbols_by_offset.nr, sizeof(*symbols), symbol_cmp, NULL);
+	symbols_by_offset.mod = mod;
+	symbols_by_offset.symbols = symbols;
 }
 
 /* Search the sorted symbols for @addr. Return false if none is at or before it. */
-static bool find_sorted(const struct module *mod, unsigned long addr, struct kprobe_function *fn,
-			char *name)
+static bool symbols_find_sorted(const struct module *mod, unsigned long addr,
+				struct kprobe_function *fn, char *name)
 {
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
-	unsigned int behind = symbols_below(&by_offset, addr - start + 1), best;
-	const struct keyed_symbol *symbols = by_offset.symbols;
+	unsigned int behind = symbols_below(&symbols_by_offset, addr - start + 1), best;
+	const struct keyed_symbol *symbols = symbols_by_offset.symbols;
 
 	if (!behind)
 		return false;
@@ -196,21 +197,22 @@ static bool find_sorted(const struct module *mod, unsigned long addr, struct kpr
 			break;
 	}
 	fn->start = start + symbols[best].key;
-	fn->end = start + (behind < by_offset.nr ? symbols[behind].key : mod->mem[MOD_TEXT].size);
-	strscpy(name, symbol_name(by_offset.kallsyms, symbols[best].index), KSYM_NAME_LEN);
+	fn->end = start + (behind < symbols_by_offset.nr ? symbols[behind].key :
+							   mod->mem[MOD_TEXT].size);
+	strscpy(name, symbol_name(symbols_by_offset.kallsyms, symbols[best].index), KSYM_NAME_LEN);
 
 	return true;
 }
 
 /* Was the previous question about the same module? */
-static bool is_asked_again(unsigned long addr)
+static bool module_is_asked_again(unsigned long addr)
 {
-	const struct module *before = asked;
+	const struct module *before = module_asked_by_offset;
 
 	guard(preempt)();
-	asked = settled_module(addr);
+	module_asked_by_offset = settled_module(addr);
 
-	return asked && asked == before;
+	return module_asked_by_offset && module_asked_by_offset == before;
 }
 
 /*
@@ -218,7 +220,8 @@ static bool is_asked_again(unsigned long addr)
  * was live with kprobe_mutex held, and kprobe_symbols_forget() runs before it goes. Preemption
  * is disabled.
  */
-static const struct module *sorted_module(const struct sorted_symbols *sorted, unsigned long addr)
+static const struct module *symbols_sorted_module(const struct sorted_symbols *sorted,
+						  unsigned long addr)
 {
 	const struct module *mod = sorted->mod;
 
@@ -228,14 +231,15 @@ static const struct module *sorted_module(const struct sorted_symbols *sorted, u
 }
 
 /* Return false if the symbols of the module are not sorted. */
-static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
+static bool symbols_ask_sorted(unsigned long addr, struct kprobe_function *fn, char *name,
+			       bool *found)
 {
 	const struct module *mod;
 
 	guard(preempt)();
-	mod = sorted_module(&by_offset, addr);
+	mod = symbols_sorted_module(&symbols_by_offset, addr);
 	if (mod)
-		*found = find_sorted(mod, addr, fn, name);
+		*found = symbols_find_sorted(mod, addr, fn, name);
 
 	return mod;
 }
@@ -246,31 +250,31 @@ static bool ask_sorted(unsigned long addr, struct kprobe_function *fn, char *nam
  */
 bool kprobe_symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
 {
-	if (ask_sorted(addr, fn, name, found))
+	if (symbols_ask_sorted(addr, fn, name, found))
 		return true;
-	if (!is_asked_again(addr))
+	if (!module_is_asked_again(addr))
 		return false;
-	sort_symbols(addr);
-	asked = by_offset.mod;
+	symbols_sort(addr);
+	module_asked_by_offset = symbols_by_offset.mod;
 
-	return ask_sorted(addr, fn, name, found);
+	return symbols_ask_sorted(addr, fn, name, found);
 }
 
-static u32 hash_of_name(const char *name)
+static u32 symbol_name_hash(const char *name)
 {
 	return full_name_hash(NULL, name, strlen(name));
 }
 
 /* List the names of all symbols, @room of them at most. */
-static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct keyed_symbol *symbols,
-			       unsigned int room)
+static unsigned int symbols_list_names(const struct mod_kallsyms *kallsyms,
+				       struct keyed_symbol *symbols, unsigned int room)
 {
 	unsigned int i, nr = 0;
 
 	for (i = 1; i < kallsyms->num_symtab && nr < room; i++) {
 		if (kallsyms->symtab[i].st_shndx != SHN_UNDEF)
 			symbols[nr++] = (struct keyed_symbol){
-				hash_of_name(symbol_name(kallsyms, i)), i };
+				symbol_name_hash(symbol_name(kallsyms, i)), i };
 	}
 
 	return nr;
@@ -280,54 +284,54 @@ static unsigned int list_names(const struct mod_kallsyms *kallsyms, struct keyed
  * Sort the names of @mod, which was live a moment ago and cannot go: its notification
  * waits for kprobe_mutex. Without memory none are sorted.
  */
-static void sort_names(const struct module *mod)
+static void symbols_sort_names(const struct module *mod)
 {
 	struct keyed_symbol *symbols;
 	unsigned int room;
 
-	forget_sorted(&by_name);
+	symbols_forget_sorted(&symbols_by_name);
 	scoped_guard(preempt)
 		room = rcu_dereference_sched(mod->kallsyms)->num_symtab;
-	symbols = alloc_symbols(room);
+	symbols = symbols_alloc(room);
 	if (!symbols)
 		return;
 
 	scoped_guard(preempt) {
-		by_name.kallsyms = rcu_dereference_sched(mod->kallsyms);
-		by_name.nr = list_names(by_name.kallsyms, symbols, room);
+		symbols_by_name.kallsyms = rcu_dereference_sched(mod->kallsyms);
+		symbols_by_name.nr = symbols_list_names(symbols_by_name.kallsyms, symbols, room);
 	}
-	sort(symbols, by_name.nr, sizeof(*symbols), symbol_cmp, NULL);
-	by_name.mod = mod;
-	by_name.symbols = symbols;
+	sort(symbols, symbols_by_name.nr, sizeof(*symbols), symbol_cmp, NULL);
+	symbols_by_name.mod = mod;
+	symbols_by_name.symbols = symbols;
 }
 
 /* Are the names of @mod sorted? Preemption is disabled. */
-static bool has_names(const struct module *mod)
+static bool symbols_names_are_sorted(const struct module *mod)
 {
-	return mod && mod == by_name.mod &&
-	       rcu_dereference_sched(mod->kallsyms) == by_name.kallsyms;
+	return mod && mod == symbols_by_name.mod &&
+	       rcu_dereference_sched(mod->kallsyms) == symbols_by_name.kallsyms;
 }
 
 /* Should the names of @mod, which is settled or NULL, be sorted? Preemption is disabled. */
-static bool wants_names(const struct module *mod)
+static bool symbols_should_sort_names(const struct module *mod)
 {
-	const struct module *before = asked_name;
+	const struct module *before = module_asked_by_name;
 
 	lockdep_assert_held(&kprobe_mutex);
-	asked_name = mod;
+	module_asked_by_name = mod;
 
-	return mod && mod == before && !has_names(mod);
+	return mod && mod == before && !symbols_names_are_sorted(mod);
 }
 
 /* Return the address of symbol number @n with the name @name, 0 if there are fewer. */
-static unsigned long nth_sorted(const char *name, unsigned int n)
+static unsigned long symbols_nth_sorted(const char *name, unsigned int n)
 {
-	const struct mod_kallsyms *kallsyms = by_name.kallsyms;
-	const struct keyed_symbol *symbols = by_name.symbols;
-	u32 hash = hash_of_name(name);
-	unsigned int i;
+	const struct mod_kallsyms *kallsyms = symbols_by_name.kallsyms;
+	const struct keyed_symbol *symbols = symbols_by_name.symbols;
+	unsigned int i, nr = symbols_by_name.nr;
+	u32 hash = symbol_name_hash(name);
 
-	for (i = symbols_below(&by_name, hash); i < by_name.nr && symbols[i].key == hash; i++) {
+	for (i = symbols_below(&symbols_by_name, hash); i < nr && symbols[i].key == hash; i++) {
 		if (!strcmp(symbol_name(kallsyms, symbols[i].index), name) && !n--)
 			return kallsyms_symbol_value(&kallsyms->symtab[symbols[i].index]);
 	}
@@ -336,8 +340,8 @@ static unsigned long nth_sorted(const char *name, unsigned int n)
 }
 
 /* The same in a symbol table that is not sorted. */
-static unsigned long nth_unsorted(const struct mod_kallsyms *kallsyms, const char *name,
-				  unsigned int n)
+static unsigned long symbols_nth_unsorted(const struct mod_kallsyms *kallsyms, const char *name,
+					  unsigned int n)
 {
 	unsigned int i;
 
@@ -360,18 +364,18 @@ unsigned long kprobe_symbols_nth_named(unsigned long addr, const char *name, uns
 	bool wanted;
 
 	scoped_guard(preempt) {
-		mod = sorted_module(&by_name, addr) ?: settled_module(addr);
-		wanted = wants_names(mod);
+		mod = symbols_sorted_module(&symbols_by_name, addr) ?: settled_module(addr);
+		wanted = symbols_should_sort_names(mod);
 	}
 	if (wanted)
-		sort_names(mod);
+		symbols_sort_names(mod);
 
 	guard(preempt)();
-	if (sorted_module(&by_name, addr))
-		return nth_sorted(name, n);
+	if (symbols_sorted_module(&symbols_by_name, addr))
+		return symbols_nth_sorted(name, n);
 	mod = __module_text_address(addr);
 
-	return mod ? nth_unsorted(rcu_dereference_sched(mod->kallsyms), name, n) : 0;
+	return mod ? symbols_nth_unsorted(rcu_dereference_sched(mod->kallsyms), name, n) : 0;
 }
 
 /* Return the module of @name, "module:symbol", if it is live. Preemption is disabled. */
@@ -401,12 +405,12 @@ unsigned long kprobe_symbols_lookup(const char *name)
 
 	scoped_guard(preempt) {
 		mod = settled_module_named(name);
-		wanted = wants_names(mod);
+		wanted = symbols_should_sort_names(mod);
 	}
 	if (wanted)
-		sort_names(mod);
+		symbols_sort_names(mod);
 
 	guard(preempt)();
 
-	return has_names(mod) ? nth_sorted(strchr(name, ':') + 1, 0) : 0;
+	return symbols_names_are_sorted(mod) ? symbols_nth_sorted(strchr(name, ':') + 1, 0) : 0;
 }
