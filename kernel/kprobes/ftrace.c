@@ -73,24 +73,24 @@ struct site_hit {
  * Indexed by interrupt_context_level(), and by whether a second call may be under way there:
  * ftrace lets one call in a call of the same level through.
  */
-static DEFINE_PER_CPU(struct site_hit [4][2], site_hits);
+static DEFINE_PER_CPU(struct site_hit [4][2], ftrace_site_hits);
 
 static __always_inline struct site_hit *this_site_hit(void)
 {
 	bool nested = trace_recursion_test(TRACE_LIST_START + TRACE_CTX_TRANSITION);
 
-	return &(*this_cpu_ptr(&site_hits))[interrupt_context_level()][nested];
+	return &(*this_cpu_ptr(&ftrace_site_hits))[interrupt_context_level()][nested];
 }
 
 /* Number of the current move, or of the last one. Changed while no site is moving. */
-static unsigned long move_nr;
+static unsigned long ftrace_move_nr;
 
 static struct ftrace_ops *ops_moving(struct ftrace_ops *ops)
 {
 	return (struct ftrace_ops *)((unsigned long)ops | MOVING);
 }
 
-static bool notrace ops_called_first(const struct ftrace_ops *ops);
+static bool notrace kprobe_ops_called_first(const struct ftrace_ops *ops);
 
 /* Decide at the first of two calls; see the table at the top. */
 static noinline notrace bool moving_site_claims(const struct kprobe_point *point,
@@ -99,11 +99,11 @@ static noinline notrace bool moving_site_claims(const struct kprobe_point *point
 {
 	struct site_hit *hit = this_site_hit();
 
-	if (ops_called_first(ops))
-		*hit = (struct site_hit){ point, move_nr, holder };
+	if (kprobe_ops_called_first(ops))
+		*hit = (struct site_hit){ point, ftrace_move_nr, holder };
 
 	/* Without a record the first call came before the site began to move. */
-	if (hit->point != point || hit->move != move_nr)
+	if (hit->point != point || hit->move != ftrace_move_nr)
 		return holder == ops;
 
 	return hit->holder == ops;
@@ -136,11 +136,11 @@ bool notrace kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops)
 NOKPROBE_SYMBOL(kprobe_ftrace_claims);
 
 #ifdef ARCH_KPROBES_CLAIM_SITES
-#define site_called	kprobe_ftrace_handler
+#define kprobe_ftrace_called	kprobe_ftrace_handler
 #else
 /* For ports whose handler treats every ftrace call as a hit. */
-static void notrace site_called(unsigned long ip, unsigned long parent_ip,
-				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static void notrace kprobe_ftrace_called(unsigned long ip, unsigned long parent_ip,
+					 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	scoped_guard(preempt_notrace) {
 		struct kprobe *p = get_kprobe((kprobe_opcode_t *)ip);
@@ -155,35 +155,35 @@ static void notrace site_called(unsigned long ip, unsigned long parent_ip,
 	kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
 }
 
-NOKPROBE_SYMBOL(site_called);
+NOKPROBE_SYMBOL(kprobe_ftrace_called);
 #endif
 
 /* An armed probe must be hit, so kernel.ftrace_enabled must not become 0. */
 #define USER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
-static struct ftrace_user plain_user = {
+static struct ftrace_user kprobe_ftrace_plain = {
 	.ops = {
-		.func = site_called,
+		.func = kprobe_ftrace_called,
 		.flags = USER_FLAGS,
 	},
 };
 
-static struct ftrace_user modify_user = {
+static struct ftrace_user kprobe_ftrace_modify = {
 	.ops = {
-		.func = site_called,
+		.func = kprobe_ftrace_called,
 		.flags = USER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 	},
 };
 
-static bool notrace ops_called_first(const struct ftrace_ops *ops)
+static bool notrace kprobe_ops_called_first(const struct ftrace_ops *ops)
 {
-	if (ops == &plain_user.ops)
-		return plain_user.registration > modify_user.registration;
+	if (ops == &kprobe_ftrace_plain.ops)
+		return kprobe_ftrace_plain.registration > kprobe_ftrace_modify.registration;
 
-	return modify_user.registration > plain_user.registration;
+	return kprobe_ftrace_modify.registration > kprobe_ftrace_plain.registration;
 }
 
-NOKPROBE_SYMBOL(ops_called_first);
+NOKPROBE_SYMBOL(kprobe_ops_called_first);
 
 /* Set once ftrace has shut itself down; read by architectures. */
 bool kprobe_ftrace_disabled __read_mostly;
@@ -198,14 +198,14 @@ void kprobe_ftrace_kill(void)
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
 }
 
-static struct ftrace_user *wanted_user(const struct kprobe_point *point)
+static struct ftrace_user *ftrace_user_wanted(const struct kprobe_point *point)
 {
-	return point->post ? &modify_user : &plain_user;
+	return point->post ? &kprobe_ftrace_modify : &kprobe_ftrace_plain;
 }
 
-static int try_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+static int ftrace_user_try_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
-	static unsigned int registrations;
+	static unsigned int ftrace_registrations;
 	int ret;
 
 	if (READ_ONCE(kprobe_ftrace_disabled))
@@ -220,7 +220,7 @@ static int try_user_add(struct ftrace_user *user, unsigned long *sites, unsigned
 		return ret;
 
 	if (!user->nr) {
-		user->registration = ++registrations;
+		user->registration = ++ftrace_registrations;
 		ret = register_ftrace_function(&user->ops);
 		if (ret) {
 			ftrace_set_filter_ips(&user->ops, sites, nr, 1, 0);
@@ -233,9 +233,9 @@ static int try_user_add(struct ftrace_user *user, unsigned long *sites, unsigned
 }
 
 /* ftrace does not tell which of several sites it refuses. */
-static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+static int ftrace_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
-	int ret = try_user_add(user, sites, nr);
+	int ret = ftrace_user_try_add(user, sites, nr);
 
 	if (ret)
 		pr_debug("%pS: ftrace refuses it, or one of %u others: %d\n", (void *)sites[0],
@@ -244,7 +244,7 @@ static int user_add(struct ftrace_user *user, unsigned long *sites, unsigned int
 	return ret;
 }
 
-static void user_del(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+static void ftrace_user_del(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
 	int ret = 0;
 
@@ -271,7 +271,7 @@ static void points_set_ops(struct list_head *kps, struct ftrace_ops *ops)
 		WRITE_ONCE(point_of(p)->ftrace_ops, ops);
 }
 
-static int user_take_points(struct ftrace_user *user, struct list_head *kps)
+static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
 	unsigned int nr = 0, max = list_count_nodes(kps);
@@ -286,11 +286,11 @@ static int user_take_points(struct ftrace_user *user, struct list_head *kps)
 	list_for_each_entry(p, kps, list)
 		sites[nr++] = (unsigned long)p->addr;
 
-	return user_add(user, sites, nr);
+	return ftrace_user_add(user, sites, nr);
 }
 
 /* Call this after the points' ftrace_ops has changed, so that @user claims no more hits. */
-static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
+static void ftrace_user_forget_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
 	unsigned int nr = 0, max = list_count_nodes(kps);
@@ -304,26 +304,26 @@ static void user_forget_points(struct ftrace_user *user, struct list_head *kps)
 		if (sites)
 			sites[nr++] = (unsigned long)p->addr;
 		else
-			user_del(user, (unsigned long *)&p->addr, 1);
+			ftrace_user_del(user, (unsigned long *)&p->addr, 1);
 	}
 	if (sites)
-		user_del(user, sites, nr);
+		ftrace_user_del(user, sites, nr);
 }
 
 /* Move the points that need the IPMODIFY user from @kps to @modify. */
-static void split_off_modifying(struct list_head *kps, struct list_head *modify)
+static void points_split_off_modifying(struct list_head *kps, struct list_head *modify)
 {
 	struct kprobe *p, *next;
 
 	list_for_each_entry_safe(p, next, kps, list) {
-		if (wanted_user(point_of(p)) == &modify_user)
+		if (ftrace_user_wanted(point_of(p)) == &kprobe_ftrace_modify)
 			list_move_tail(&p->list, modify);
 	}
 }
 
-static int user_add_points(struct ftrace_user *user, struct list_head *kps)
+static int ftrace_user_add_points(struct ftrace_user *user, struct list_head *kps)
 {
-	int ret = user_take_points(user, kps);
+	int ret = ftrace_user_take_points(user, kps);
 
 	if (!ret)
 		points_set_ops(kps, &user->ops);
@@ -331,10 +331,10 @@ static int user_add_points(struct ftrace_user *user, struct list_head *kps)
 	return ret;
 }
 
-static void user_del_points(struct ftrace_user *user, struct list_head *kps)
+static void ftrace_user_del_points(struct ftrace_user *user, struct list_head *kps)
 {
 	points_set_ops(kps, NULL);
-	user_forget_points(user, kps);
+	ftrace_user_forget_points(user, kps);
 }
 
 /* Take the sites of all points, or of none on failure. */
@@ -343,12 +343,12 @@ int kprobe_ftrace_arm_points(struct list_head *kps)
 	LIST_HEAD(modify);
 	int ret;
 
-	split_off_modifying(kps, &modify);
-	ret = user_add_points(&plain_user, kps);
+	points_split_off_modifying(kps, &modify);
+	ret = ftrace_user_add_points(&kprobe_ftrace_plain, kps);
 	if (!ret) {
-		ret = user_add_points(&modify_user, &modify);
+		ret = ftrace_user_add_points(&kprobe_ftrace_modify, &modify);
 		if (ret)
-			user_del_points(&plain_user, kps);
+			ftrace_user_del_points(&kprobe_ftrace_plain, kps);
 	}
 	list_splice_tail(&modify, kps);
 
@@ -361,19 +361,19 @@ void kprobe_ftrace_disarm_points(struct list_head *kps)
 	LIST_HEAD(modify);
 
 	list_for_each_entry_safe(p, next, kps, list) {
-		if (point_of(p)->ftrace_ops == &modify_user.ops)
+		if (point_of(p)->ftrace_ops == &kprobe_ftrace_modify.ops)
 			list_move_tail(&p->list, &modify);
 	}
 
-	user_del_points(&plain_user, kps);
-	user_del_points(&modify_user, &modify);
+	ftrace_user_del_points(&kprobe_ftrace_plain, kps);
+	ftrace_user_del_points(&kprobe_ftrace_modify, &modify);
 	list_splice_tail(&modify, kps);
 }
 
 /* Is the site of an armed point held by the other ftrace_ops than its members need? */
 bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
 {
-	return point->ftrace_ops && point->ftrace_ops != &wanted_user(point)->ops;
+	return point->ftrace_ops && point->ftrace_ops != &ftrace_user_wanted(point)->ops;
 }
 
 /* Afterwards no CPU acts on an ftrace_ops that it read from these points before. */
@@ -390,17 +390,17 @@ static int points_move(struct list_head *kps, struct ftrace_user *old, struct ft
 	if (list_empty(kps))
 		return 0;
 
-	ret = user_take_points(new, kps);
+	ret = ftrace_user_take_points(new, kps);
 	if (ret)
 		return ret;
 
 	/* A task may be preempted in a call that goes to the old ftrace_ops only. */
 	synchronize_rcu_tasks();
-	move_nr++;
+	ftrace_move_nr++;
 	points_switch_ops(kps, ops_moving(&old->ops));
 	points_switch_ops(kps, ops_moving(&new->ops));
 	points_switch_ops(kps, &new->ops);
-	user_forget_points(old, kps);
+	ftrace_user_forget_points(old, kps);
 
 	return 0;
 }
@@ -415,9 +415,9 @@ int kprobe_ftrace_move_points(struct list_head *kps)
 	LIST_HEAD(modify);
 	int ret;
 
-	split_off_modifying(kps, &modify);
-	points_move(kps, &modify_user, &plain_user);
-	ret = points_move(&modify, &plain_user, &modify_user);
+	points_split_off_modifying(kps, &modify);
+	points_move(kps, &kprobe_ftrace_modify, &kprobe_ftrace_plain);
+	ret = points_move(&modify, &kprobe_ftrace_plain, &kprobe_ftrace_modify);
 	list_splice_tail(&modify, kps);
 
 	return ret;

@@ -43,31 +43,31 @@ void kprobe_free_init_mem(void)
  * the module, or by all tasks if the entry is the module itself. While others handle the
  * notification, they sort its tables of static keys and static calls.
  */
-static DEFINE_XARRAY(coming);
+static DEFINE_XARRAY(modules_coming);
 
 static int module_comes(struct module *mod)
 {
 	int ret;
 
-	ret = xa_reserve(&coming, (unsigned long)mod, GFP_KERNEL);
+	ret = xa_reserve(&modules_coming, (unsigned long)mod, GFP_KERNEL);
 	if (ret)
 		return ret;
 
 	ret = kprobe_blacklist_add_module(mod);
 	if (ret) {
-		xa_release(&coming, (unsigned long)mod);
+		xa_release(&modules_coming, (unsigned long)mod);
 		return ret;
 	}
 
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_function_forget();
 	/* Allow probes from here on: the notifier will report LIVE or GOING. */
-	xa_store(&coming, (unsigned long)mod, current, GFP_KERNEL);
+	xa_store(&modules_coming, (unsigned long)mod, current, GFP_KERNEL);
 
 	return 0;
 }
 
-static void forget_module_text(struct module *mod, enum mod_mem_type type)
+static void module_forget_text(struct module *mod, enum mod_mem_type type)
 {
 	unsigned long base = (unsigned long)mod->mem[type].base;
 
@@ -87,13 +87,13 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	case MODULE_STATE_COMING:
 		return notifier_from_errno(module_comes(mod));
 	case MODULE_STATE_LIVE:
-		xa_erase(&coming, (unsigned long)mod);
-		forget_module_text(mod, MOD_INIT_TEXT);
+		xa_erase(&modules_coming, (unsigned long)mod);
+		module_forget_text(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
-		xa_erase(&coming, (unsigned long)mod);
-		forget_module_text(mod, MOD_INIT_TEXT);
-		forget_module_text(mod, MOD_TEXT);
+		xa_erase(&modules_coming, (unsigned long)mod);
+		module_forget_text(mod, MOD_INIT_TEXT);
+		module_forget_text(mod, MOD_TEXT);
 		break;
 	}
 
@@ -109,7 +109,7 @@ static struct notifier_block module_nb = {
 static int module_has_come(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_COMING)
-		xa_store(&coming, (unsigned long)data, data, GFP_KERNEL);
+		xa_store(&modules_coming, (unsigned long)data, data, GFP_KERNEL);
 
 	return NOTIFY_DONE;
 }
@@ -127,11 +127,11 @@ int __init kprobe_lifetime_init(void)
 
 /*
  * A module that is COMING may still fail to load, and has no blacklist before it is in
- * @coming; one that is LIVE frees its init text.
+ * @modules_coming; one that is LIVE frees its init text.
  */
-static bool comes_or_goes(struct module *mod, unsigned long addr)
+static bool module_is_changing(struct module *mod, unsigned long addr)
 {
-	void *prober = xa_load(&coming, (unsigned long)mod);
+	void *prober = xa_load(&modules_coming, (unsigned long)mod);
 
 	/* Pairs with xa_erase(), a release after the state has changed: do not miss both. */
 	smp_rmb();
@@ -155,7 +155,7 @@ int kprobe_lifetime_hold(struct probe_request *req)
 	if (!mod)
 		return 0;
 
-	if (comes_or_goes(mod, req->addr) || !try_module_get(mod)) {
+	if (module_is_changing(mod, req->addr) || !try_module_get(mod)) {
 		pr_debug("%pS: module text that comes or goes\n", (void *)req->addr);
 		return -ENOENT;
 	}
@@ -174,7 +174,7 @@ void kprobe_lifetime_release(struct probe_request *req)
  * As long as a module that is LIVE has init text, trim_init_extable() may be about to cut
  * the entries for it from the exception table, without a lock.
  */
-static bool drops_init(const struct module *mod)
+static bool module_drops_init(const struct module *mod)
 {
 	bool drops = READ_ONCE(mod->state) == MODULE_STATE_LIVE &&
 		     READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
@@ -192,14 +192,14 @@ static bool drops_init(const struct module *mod)
  */
 bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 {
-	static struct module *last;
-	static unsigned long generation;
+	static struct module *settled_last;
+	static unsigned long settled_generation;
 	struct module *mod;
 
 	lockdep_assert_held(&kprobe_mutex);
-	*owner = last;
-	if (generation == kprobe_index_generation() &&
-	    within_module_mem_type(addr, last, MOD_TEXT))
+	*owner = settled_last;
+	if (settled_generation == kprobe_index_generation() &&
+	    within_module_mem_type(addr, settled_last, MOD_TEXT))
 		return true;
 
 	guard(preempt)();
@@ -207,11 +207,11 @@ bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 	*owner = mod;
 	if (!mod)
 		return true;
-	if (comes_or_goes(mod, addr) || drops_init(mod))
+	if (module_is_changing(mod, addr) || module_drops_init(mod))
 		return false;
 
-	last = mod;
-	generation = kprobe_index_generation();
+	settled_last = mod;
+	settled_generation = kprobe_index_generation();
 
 	return true;
 }
