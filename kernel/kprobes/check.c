@@ -37,12 +37,12 @@ static bool outside_text(struct probe_request *req)
 				(init_text_is_over && is_kernel_inittext(req->addr)));
 }
 
-static bool in_gate(struct probe_request *req)
+static bool inside_gate_area(struct probe_request *req)
 {
 	return in_gate_area_no_mm(req->addr);
 }
 
-static bool is_blacklisted_clone(const struct kprobe_function *fn)
+static bool function_is_blacklisted_clone(const struct kprobe_function *fn)
 {
 	return kprobe_blacklist_holds_origin(fn->name);
 }
@@ -51,17 +51,18 @@ static bool is_blacklisted_clone(const struct kprobe_function *fn)
 static bool in_blacklist(struct probe_request *req)
 {
 	return arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr) ||
-	       kprobe_function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE, is_blacklisted_clone);
+	       kprobe_function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE,
+				  function_is_blacklisted_clone);
 }
 
-static bool has_sites(const struct kprobe_function *fn)
+static bool function_has_sites(const struct kprobe_function *fn)
 {
 	return kprobe_has_sites(fn->start, fn->end);
 }
 
 static bool in_jump_label(struct probe_request *req)
 {
-	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, function_has_sites) &&
 	       kprobe_has_jump_labels(req->addr, req->addr + 1);
 }
 
@@ -78,7 +79,7 @@ static bool in_static_call(struct probe_request *req)
 	if (in_static_call_trampoline(req->addr))
 		return true;
 
-	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, has_sites) &&
+	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, function_has_sites) &&
 	       kprobe_has_static_calls(req->addr, req->addr + 1);
 }
 
@@ -170,7 +171,7 @@ static const struct reservation {
 	const char *reason;
 } reservations[] = {
 	{ outside_text,		-EINVAL, "not kernel text" },
-	{ in_gate,		-EINVAL, "in the gate area of user space" },
+	{ inside_gate_area,	-EINVAL, "in the gate area of user space" },
 	{ in_blacklist,		-EINVAL, "must not be probed, see debugfs kprobes/blacklist" },
 	{ in_jump_label,	-EINVAL, "rewritten by a static key" },
 	{ in_static_call,	-EINVAL, "rewritten by a static call" },

@@ -100,7 +100,7 @@ struct point_list {
 	unsigned int max;
 };
 
-static int count_point(struct kprobe_point *point, void *data)
+static int point_list_count(struct kprobe_point *point, void *data)
 {
 	unsigned int *nr = data;
 
@@ -109,7 +109,7 @@ static int count_point(struct kprobe_point *point, void *data)
 	return 0;
 }
 
-static int list_point(struct kprobe_point *point, void *data)
+static int point_list_add(struct kprobe_point *point, void *data)
 {
 	struct point_list *list = data;
 
@@ -121,12 +121,12 @@ static int list_point(struct kprobe_point *point, void *data)
 }
 
 /* Allocate without the mutex: reclaim may depend on a task that waits for it. */
-static int list_points(struct point_list *list)
+static int point_list_fill(struct point_list *list)
 {
 	unsigned int max = 0;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_points_for_each(count_point, &max);
+		kprobe_points_for_each(point_list_count, &max);
 	list->nr = 0;
 	list->max = max;
 	list->addrs = kvmalloc_array(max + 1, sizeof(*list->addrs), GFP_KERNEL);
@@ -135,10 +135,10 @@ static int list_points(struct point_list *list)
 
 	guard(mutex)(&kprobe_mutex);
 
-	return kprobe_points_for_each(list_point, list);
+	return kprobe_points_for_each(point_list_add, list);
 }
 
-static int compare_addrs(const void *a, const void *b)
+static int point_list_cmp(const void *a, const void *b)
 {
 	unsigned long left = *(const unsigned long *)a, right = *(const unsigned long *)b;
 
@@ -146,11 +146,11 @@ static int compare_addrs(const void *a, const void *b)
 }
 
 /* Drop duplicates: kprobe_points_at() shows all points of one address. */
-static void sort_list(struct point_list *list)
+static void point_list_sort(struct point_list *list)
 {
 	unsigned int i, nr = 0;
 
-	sort(list->addrs, list->nr, sizeof(*list->addrs), compare_addrs, NULL);
+	sort(list->addrs, list->nr, sizeof(*list->addrs), point_list_cmp, NULL);
 	for (i = 0; i < list->nr; i++) {
 		if (!i || list->addrs[i] != list->addrs[i - 1])
 			list->addrs[nr++] = list->addrs[i];
@@ -198,19 +198,19 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 		return -ENOMEM;
 	do {
 		kvfree(list->addrs);
-		ret = list_points(list);
+		ret = point_list_fill(list);
 	} while (ret == -EAGAIN);
 	if (ret) {
 		points_release(file_inode(file), file);
 		return ret;
 	}
-	sort_list(list);
+	point_list_sort(list);
 
 	return 0;
 }
 
 /* Hold the mutex for one address at a time. */
-static int list_show(struct seq_file *m, void *v)
+static int probe_list_show(struct seq_file *m, void *v)
 {
 	guard(mutex)(&kprobe_mutex);
 	kprobe_points_at(*(unsigned long *)v, show_point, m);
@@ -218,7 +218,7 @@ static int list_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-DEFINE_POINTS_FILE(list);
+DEFINE_POINTS_FILE(probe_list);
 
 /* Hits missed because they nested in others, and calls for which no instance was left. */
 static unsigned long member_missed(struct kprobe *kp)
@@ -278,7 +278,7 @@ static int blacklist_file_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(blacklist_file);
 
-static int enabled_set(bool on)
+static int kprobes_enabled_set(bool on)
 {
 	bool changes;
 	int ret;
@@ -298,15 +298,15 @@ static int enabled_set(bool on)
 	return ret;
 }
 
-static ssize_t enabled_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+static ssize_t kprobes_enabled_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	const char *text = kprobe_points_all_off() ? "0\n" : "1\n";
 
 	return simple_read_from_buffer(buf, count, pos, text, 2);
 }
 
-static ssize_t enabled_write(struct file *file, const char __user *buf, size_t count,
-			     loff_t *pos)
+static ssize_t kprobes_enabled_write(struct file *file, const char __user *buf, size_t count,
+				     loff_t *pos)
 {
 	bool on;
 	int ret;
@@ -314,14 +314,14 @@ static ssize_t enabled_write(struct file *file, const char __user *buf, size_t c
 	ret = kstrtobool_from_user(buf, count, &on);
 	if (ret)
 		return ret;
-	ret = enabled_set(on);
+	ret = kprobes_enabled_set(on);
 
 	return ret ?: count;
 }
 
-static const struct file_operations enabled_fops = {
-	.read = enabled_read,
-	.write = enabled_write,
+static const struct file_operations kprobes_enabled_fops = {
+	.read = kprobes_enabled_read,
+	.write = kprobes_enabled_write,
 	.llseek = default_llseek,
 };
 
@@ -329,9 +329,9 @@ static int __init kprobes_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("list", 0400, dir, NULL, &probe_list_fops);
 	debugfs_create_file("points", 0400, dir, NULL, &points_fops);
-	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &kprobes_enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
 
 	return 0;

@@ -52,7 +52,7 @@ struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 }
 
 /* Handlers may read the address. Write it only if its owner has changed it. */
-static void restore_addr(struct kprobe *kp, const struct kprobe_point *point)
+static void member_restore_addr(struct kprobe *kp, const struct kprobe_point *point)
 {
 	if (kp->addr != point->op.kp.addr)
 		WRITE_ONCE(kp->addr, point->op.kp.addr);
@@ -69,7 +69,7 @@ bool kprobe_is_registered(struct kprobe *kp)
 	if (!point)
 		return false;
 
-	restore_addr(kp, point);
+	member_restore_addr(kp, point);
 	pr_debug("%pS: already registered, or twice in one array\n", kp->addr);
 
 	return true;
@@ -239,7 +239,7 @@ void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp)
 		point_exclude(point, kp);
 	list_del_rcu(&kp->list);
 	kp->registration = LEAVING;
-	restore_addr(kp, point);
+	member_restore_addr(kp, point);
 	if (return_is_probe(kp))
 		kretprobe_pool_retire(container_of(kp, struct kretprobe, kp));
 }

@@ -80,7 +80,7 @@ static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 /* Then 3 is its own inverse: the product of prime and address begins with N again. */
 static_assert(GOLDEN_RATIO_PRIME % QUARTERS == 3);
 
-static struct kprobe_point tombstones[QUARTERS] = {
+static struct kprobe_point point_tombstones[QUARTERS] = {
 	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(0) },
 	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(1) },
 	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(2) },
@@ -125,7 +125,7 @@ noinstr struct kprobe *get_kprobe(void *addr)
 	}
 }
 
-static __always_inline u8 *block_of(const struct point_table *table, unsigned long addr)
+static __always_inline u8 *table_block_of(const struct point_table *table, unsigned long addr)
 {
 	return &table->blocks[table_start(table, addr / KPROBE_BLOCK)];
 }
@@ -140,12 +140,12 @@ static __always_inline u8 *block_of(const struct point_table *table, unsigned lo
  */
 noinstr unsigned int kprobes_in_block(unsigned long addr)
 {
-	return READ_ONCE(*block_of(rcu_dereference_raw(point_table), addr));
+	return READ_ONCE(*table_block_of(rcu_dereference_raw(point_table), addr));
 }
 
-static void block_count(struct point_table *table, unsigned long addr, int delta)
+static void table_count_block(struct point_table *table, unsigned long addr, int delta)
 {
-	u8 *block = block_of(table, addr);
+	u8 *block = table_block_of(table, addr);
 
 	if (*block != U8_MAX)
 		WRITE_ONCE(*block, *block + delta);
@@ -180,23 +180,23 @@ bool kprobe_table_has(const struct kprobe_point *point, unsigned long addr)
 	return false;
 }
 
-static bool is_point(const struct kprobe_point *point)
+static bool table_entry_is_point(const struct kprobe_point *point)
 {
-	return point && (point < tombstones || point >= tombstones + QUARTERS);
+	return point && (point < point_tombstones || point >= point_tombstones + QUARTERS);
 }
 
-static struct kprobe_point *tombstone_for(const struct point_table *table, unsigned long i)
+static struct kprobe_point *table_tombstone_for(const struct point_table *table, unsigned long i)
 {
 	unsigned long quarter = i / ((table->last + 1) / QUARTERS);
 
-	return &tombstones[(quarter + 1) % QUARTERS];
+	return &point_tombstones[(quarter + 1) % QUARTERS];
 }
 
 static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
 {
 	unsigned long i = table_start(table, addr);
 
-	while (is_point(table_protected(table->slots[i])))
+	while (table_entry_is_point(table_protected(table->slots[i])))
 		i = table_after(table, i);
 
 	return &table->slots[i];
@@ -209,7 +209,7 @@ static void table_insert(struct point_table *table, struct kprobe_point *point)
 	if (!rcu_access_pointer(*slot))
 		table->used++;
 	table->live++;
-	block_count(table, point_addr(point), 1);
+	table_count_block(table, point_addr(point), 1);
 	rcu_assign_pointer(*slot, point);
 }
 
@@ -220,8 +220,8 @@ static void table_remove(struct point_table *table, struct kprobe_point *point)
 	while (rcu_access_pointer(table->slots[i]) != point)
 		i = table_after(table, i);
 
-	rcu_assign_pointer(table->slots[i], tombstone_for(table, i));
-	block_count(table, point_addr(point), -1);
+	rcu_assign_pointer(table->slots[i], table_tombstone_for(table, i));
+	table_count_block(table, point_addr(point), -1);
 	table->live--;
 }
 
@@ -258,7 +258,7 @@ int kprobe_points_reserve(unsigned int nr)
 
 	for (i = 0; i <= old->last; i++) {
 		point = table_protected(old->slots[i]);
-		if (is_point(point))
+		if (table_entry_is_point(point))
 			table_insert(table, point);
 	}
 	rcu_assign_pointer(point_table, table);
@@ -319,7 +319,7 @@ int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), vo
 
 	for (i = 0; !ret && i <= table->last; i++) {
 		point = table_protected(table->slots[i]);
-		if (is_point(point))
+		if (table_entry_is_point(point))
 			ret = fn(point, data);
 	}
 
