@@ -233,7 +233,10 @@ int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned 
 	return blacklist_add_areas(areas, nr);
 }
 
-/* Names that were added: there may be only clones of their functions, made by the compiler. */
+/*
+ * The names that were added. Of some functions there are only clones, made by the compiler:
+ * kprobe_blacklist_holds_origin() looks for their names here.
+ */
 static struct {
 	const char * const *names;
 	unsigned int nr;

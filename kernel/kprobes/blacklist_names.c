@@ -68,7 +68,7 @@ static const char * const blacklisted_everywhere[] = {
 	"rcu_is_watching",
 	"lockdep_hardirqs_on_prepare",
 #endif
-	/* Called by instrumented code on the way to a handler, or of a CPU that comes up. */
+	/* Instrumented code calls these on the way to a handler, and while a CPU comes up. */
 	"kasan_check_range",
 	"__asan_memset",
 	"__asan_memcpy",

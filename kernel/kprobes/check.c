@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * May this address be probed? One row per owner that has reserved text for
- * itself, with the errno that a caller gets and the reason that the log tells.
+ * May this address be probed? There is a row for each owner that has reserved text for
+ * itself, with the errno for the caller and the reason for the log.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -47,7 +47,7 @@ static bool function_is_blacklisted_clone(const struct kprobe_function *fn)
 	return kprobe_blacklist_holds_origin(fn->name);
 }
 
-/* As within_kprobe_blacklist(). */
+/* Like within_kprobe_blacklist(), but with the cached function. */
 static bool in_blacklist(struct probe_request *req)
 {
 	return arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr) ||

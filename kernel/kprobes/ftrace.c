@@ -82,7 +82,7 @@ static __always_inline struct site_hit *this_site_hit(void)
 	return &(*this_cpu_ptr(&ftrace_site_hits))[interrupt_context_level()][nested];
 }
 
-/* Number of the current move, or of the last one. Changed while no site is moving. */
+/* Serial number of the current or last move; changes only while no site is moving. */
 static unsigned long ftrace_move_nr;
 
 static struct ftrace_ops *ops_moving(struct ftrace_ops *ops)

@@ -16,7 +16,7 @@
 static char cached_function_name[KSYM_NAME_LEN];
 static struct kprobe_function cached_function = { .name = cached_function_name };
 
-/* Bits for facts about the cached function: tested already, and found to hold. */
+/* Bits by enum function_fact: tested for the cached function, and true of it. */
 static unsigned long facts_tested, facts_true;
 
 /**

@@ -39,9 +39,9 @@ void kprobe_free_init_mem(void)
 #ifdef CONFIG_MODULES
 
 /*
- * Modules in MODULE_STATE_COMING that may be probed: by the task in the entry, which loads
- * the module, or by all tasks if the entry is the module itself. While others handle the
- * notification, they sort its tables of static keys and static calls.
+ * Modules in MODULE_STATE_COMING that may be probed. At first the entry is the task that loads
+ * the module: no other task may probe it while other notifiers sort its jump labels and static
+ * calls. Then the entry is the module itself, and all tasks may.
  */
 static DEFINE_XARRAY(modules_coming);
 
@@ -126,19 +126,22 @@ int __init kprobe_lifetime_init(void)
 }
 
 /*
- * A module that is COMING may still fail to load, and has no blacklist before it is in
- * @modules_coming; one that is LIVE frees its init text.
+ * Must the text at @addr not be probed now? A module that is COMING may still fail to load, and
+ * has no blacklist before it is in modules_coming; one that is LIVE frees its init text.
  */
 static bool module_is_changing(struct module *mod, unsigned long addr)
 {
 	void *prober = xa_load(&modules_coming, (unsigned long)mod);
 
-	/* Pairs with xa_erase(), a release after the state has changed: do not miss both. */
+	/*
+	 * Pairs with xa_erase() in module_event(), a release after the state has become LIVE:
+	 * if the entry is gone, that state is seen.
+	 */
 	smp_rmb();
 	if (READ_ONCE(mod->state) == MODULE_STATE_COMING)
 		return prober != mod && prober != current;
 
-	/* Not whether it is init text: that range is empty just before the text goes. */
+	/* Test for core text: mod->mem[MOD_INIT_TEXT] is emptied before the init text is freed. */
 	return !within_module_mem_type(addr, mod, MOD_TEXT);
 }
 
@@ -179,16 +182,19 @@ static bool module_drops_init(const struct module *mod)
 	bool drops = READ_ONCE(mod->state) == MODULE_STATE_LIVE &&
 		     READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
 
-	/* Pairs with mod_tree_remove_init(), which is between the cut and the end of the text. */
+	/*
+	 * Pairs with mod_tree_remove_init(), which runs after trim_init_extable() and before
+	 * the size is cleared.
+	 */
 	smp_rmb();
 
 	return drops;
 }
 
 /*
- * Is it known what others patch in the text at @addr, and where it may fault? Not while its
- * module comes. Set @owner to that module, or to NULL. The last module is remembered: mostly
- * many points of one are asked about. It cannot be freed before the generation changes.
+ * Are the jump labels, static calls and exception table entries of the text at @addr final?
+ * Not while its module is coming. Set @owner to that module, or to NULL. Cache the module of
+ * the last call; it cannot be freed before the generation changes.
  */
 bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 {
@@ -217,8 +223,8 @@ bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 }
 
 /*
- * Can the module no longer be pinned? Then what others patch in its text is not known any
- * more. mod->state may say otherwise.
+ * Has the module begun to go, so that what others patch in its text is not known any more?
+ * Try to get a reference: mod->state may change later than the count of references.
  */
 bool kprobe_lifetime_is_going(struct module *mod)
 {

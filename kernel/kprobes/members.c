@@ -59,8 +59,8 @@ static void member_restore_addr(struct kprobe *kp, const struct kprobe_point *po
 }
 
 /*
- * For those who are about to register @kp. The owner of a registered probe may have changed
- * its address: restore it.
+ * Called to reject a second registration. Restores the address of a registered probe, which
+ * its owner may have overwritten.
  */
 bool kprobe_is_registered(struct kprobe *kp)
 {
@@ -161,9 +161,8 @@ static void point_start_calling(struct kprobe_point *point, struct kprobe *kp)
 }
 
 /*
- * May a task be in a detour that does not look for post_handlers? The state does not
- * tell: tasks may still be in the detour of a jump that a neighbour or a switch has just
- * removed, and a preempted task may stay there for long.
+ * May a task be in a detour that ignores post_handlers? The state of @point does not answer
+ * this: a task may be preempted in the detour for long after the jump was removed.
  */
 static bool point_may_miss_post(const struct kprobe_point *point)
 {
@@ -190,9 +189,9 @@ bool kprobe_member_is_postponed(const struct kprobe *kp)
 }
 
 /*
- * Call a postponed member from now on: an RCU-tasks grace period has passed since the
- * point had counted @jumps, and @kp kept it from having another such jump. If it has had
- * one since, @kp was disabled meanwhile, and the caller that enabled it again waits as well.
+ * Start calling @kp: an RCU-tasks grace period has passed since @jumps was read. If the
+ * counter has changed since, @kp was disabled meanwhile, and the caller of enable_kprobe()
+ * that enabled it again waits for a grace period of its own.
  */
 void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
 				    unsigned int jumps)
@@ -212,7 +211,7 @@ static void point_exclude(struct kprobe_point *point, struct kprobe *kp)
 		hlist_del_init_rcu(&kp->hlist);
 		point_update_handler_probe(point);
 	}
-	/* Only now, so that a hit that begins meanwhile calls both handlers or none. */
+	/* Count it last: a hit that begins meanwhile must call both handlers or none. */
 	point_count_member(point, kp, -1);
 }
 

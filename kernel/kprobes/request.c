@@ -84,8 +84,8 @@ static void requests_sort(struct probe_request *reqs, unsigned int nr)
 }
 
 /*
- * A function's entry and the address behind its landing pad are one place. Which of the two
- * kprobe_resolve_place() will find is decided by the symbol; for sorting the text is enough.
+ * Sort a function's entry and the address behind its landing pad as equal: later
+ * kprobe_resolve_place() may move the one to the other, which depends on the symbol.
  */
 static void request_set_order(struct probe_request *req)
 {
@@ -126,7 +126,7 @@ static int request_resolve(struct probe_request *req)
 }
 
 /**
- * struct first_failure - the failure that the caller is told of
+ * struct first_failure - the failure that the caller gets
  * @index: index in the caller's array of the first request known to fail; errors of later
  *	requests do not matter
  * @err: its error
@@ -136,7 +136,7 @@ struct first_failure {
 	int err;
 };
 
-/* Done before the text locks are taken, because it may take a while. */
+/* Resolve before the text locks are taken, because it may take a while. */
 static struct first_failure requests_resolve(struct probe_request *reqs, unsigned int nr)
 {
 	struct first_failure first = {};
@@ -155,7 +155,7 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 {
 	int ret;
 
-	/* Or is it twice in the array? */
+	/* Check again: the array may name the probe twice. */
 	if (kprobe_is_registered(req->kp))
 		return -EINVAL;
 	ret = kprobe_resolve_place(req);
@@ -194,9 +194,8 @@ static void requests_join_chunk(struct probe_request *reqs, unsigned int nr,
 }
 
 /*
- * Let each request join its point. Neighbours come one after the other, so that what is
- * looked up for one serves the next. Everything that can fail, except arming, is done
- * here.
+ * Join each request to its point, in the order of addresses, so that neighbours use the same
+ * look-ups. All failures except those of arming happen here.
  */
 int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
 {

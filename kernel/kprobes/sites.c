@@ -47,7 +47,7 @@ bool kprobe_has_sites(unsigned long start, unsigned long end)
 	const unsigned long reach = MAX_INSN_SIZE * sizeof(kprobe_opcode_t);
 	const unsigned long *first;
 
-	/* An error counts as true: without an index the predicates of both decide. */
+	/* An error counts as true: then the predicates of both subsystems decide. */
 	return kprobe_index_find(&site_index, start, start - reach + 1, end, &first);
 }
 

@@ -84,8 +84,8 @@ static bool symbol_is_considered(const struct mod_kallsyms *kallsyms, unsigned i
 }
 
 /*
- * Return the module whose text contains @addr, if it is live: before, it has symbols that it
- * will lose.
+ * Return the module whose text contains @addr, if it is live: until then it has symbols that
+ * it will lose.
  */
 static struct module *settled_module(unsigned long addr)
 {

@@ -77,7 +77,7 @@ static struct point_table __rcu *point_table = RCU_INITIALIZER(&no_points);
 #define QUARTERS	4
 #define QUARTER_ADDR(n)	((unsigned long)((n) * 3 % QUARTERS) << (BITS_PER_LONG - 2))
 
-/* Then 3 is its own inverse: the product of prime and address begins with N again. */
+/* As 3 * 3 % QUARTERS is 1, the product of prime and QUARTER_ADDR(N) begins with N. */
 static_assert(GOLDEN_RATIO_PRIME % QUARTERS == 3);
 
 static struct kprobe_point point_tombstones[QUARTERS] = {

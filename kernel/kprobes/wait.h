@@ -7,8 +7,8 @@
 #include <linux/rcupdate.h>
 
 /*
- * A CPU that comes or goes runs code that can be probed, but RCU does not wait for it. Let it
- * arrive before a grace period begins.
+ * RCU does not wait for a CPU that is coming or going, which can run probed code. So wait for
+ * the end of hotplug before a grace period.
  */
 static inline void kprobe_settle_cpus(void)
 {
