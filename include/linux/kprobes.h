@@ -116,7 +116,7 @@ static inline bool kprobe_optimized(struct kprobe *p)
 /* A disabled probe must not run a handler, nor must one whose text is gone. */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
-	/* As above. */
+	/* As in kprobe_ftrace(). */
 	return data_race(p->flags) & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
 }
 
@@ -500,8 +500,8 @@ static inline int disable_kretprobe(struct kretprobe *probe)
 static inline void arch_kprobe_leave_copy(struct pt_regs *regs) { }
 #elif defined(CONFIG_KPROBES)
 /*
- * Nothing is left to do: a fault in a copy has been moved to the original, and for one in a
- * handler the exception table has the fixup, if any.
+ * Nothing to do: arch_kprobe_leave_copy() has moved a fault in a copy, and one in a handler has
+ * an entry of its own in the exception table, if any.
  */
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 #endif

@@ -80,6 +80,7 @@ static inline void kprobe_hits_forget(void)
  */
 static __always_inline int kprobe_call_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
+	/* Address dependency: pairs with the release in point_update_handler_probe(). */
 	struct kprobe *handler_probe = READ_ONCE(p->handler_probe);
 
 	return handler_probe->pre_handler(handler_probe, regs);
@@ -112,6 +113,7 @@ static __always_inline void kprobe_call_post_handler(struct kprobe *called, stru
  */
 static __always_inline void kprobe_hit_finish(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
+	/* Pairs with point_update_handler_probe(), as in kprobe_call_pre_handler(). */
 	kprobe_call_post_handler(READ_ONCE(p->handler_probe), regs);
 	kprobe_hit_end(nested);
 }
@@ -128,10 +130,9 @@ void arch_disarm_kprobes(struct list_head *kps);
 void arch_finish_prepare_kprobes(void);
 
 /*
- * An architecture that lets a fault without a fixup stay in a detour defines the first of
- * these to set @regs to the original instruction, for fault handlers. If a jump may cover
- * the instruction at which a handler continues, it defines the second to continue in the
- * detour.
+ * For fault handlers: arch_kprobe_leave_detour() moves a fault in a detour to the original, if
+ * arch_kprobe_leave_copy() has not; arch_kprobe_resume() enters the detour again if a jump
+ * covers the new instruction pointer.
  */
 #ifndef arch_kprobe_leave_detour
 static inline void arch_kprobe_leave_detour(struct pt_regs *regs) { }

@@ -63,9 +63,9 @@ static __always_inline bool hit_was_interrupted(unsigned int now)
 }
 
 /*
- * Handlers of one address never nest on a CPU, so they may take locks of their own. An
- * NMI that interrupts kprobe_hit_push() may find its entry half written, but then the hit
- * being pushed is still current.
+ * Does this CPU handle a hit at the address of @p? The handlers there must not nest, as they
+ * may take locks. An NMI that interrupts kprobe_hit_push() may find its entry half written,
+ * but then the hit being pushed is still current.
  */
 static __always_inline bool hit_is_under_way(struct kprobe *p)
 {
@@ -125,6 +125,7 @@ bool kprobe_hit_push(struct kprobe *p)
 	outer->kp = kprobe_running();
 	outer->addr = outer->kp->addr;
 	outer->ctlblk = *get_kprobe_ctlblk();
+	/* Only then change what is current: an NMI's hit_is_under_way() looks at both. */
 	barrier();
 	kprobe_hit_begin(p);
 
@@ -178,8 +179,10 @@ void kprobe_hit_pop(void)
 	struct interrupted_hit *outer = this_cpu_ptr(&interrupted_hit[nr]);
 
 	*get_kprobe_ctlblk() = outer->ctlblk;
+	/* An NMI's hit_was_interrupted() compares with the context of the hit that is current. */
 	barrier();
 	__this_cpu_write(current_kprobe, outer->kp);
+	/* Free the entry last: an NMI's kprobe_hit_push() may reuse it. */
 	barrier();
 	__this_cpu_write(kprobe_nr_interrupted, nr);
 }
@@ -192,8 +195,8 @@ NOKPROBE_SYMBOL(kprobe_hit_pop);
  * @regs: registers after the fixup
  * @trap_count: what the exception has added to preempt_count()
  *
- * Interrupts are off meanwhile, as in a breakpoint's trap: a hit of the same address in an
- * interrupt would be missed. A hit that was missed itself stays missed.
+ * Disables interrupts, as in a breakpoint's trap, or a hit of this address in one would be
+ * missed. Calls nothing if this hit was itself missed.
  *
  * Context: The exception, preemption disabled.
  */

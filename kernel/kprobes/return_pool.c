@@ -142,8 +142,8 @@ static bool pool_push_instance(struct kretprobe_instance *ri, struct return_chun
 NOKPROBE_SYMBOL(pool_push_instance);
 
 /*
- * Called with preemption disabled, so that the pool is not destroyed meanwhile. Without a
- * return probe the instance will not be needed any more.
+ * Return @ri to its chunk, unless its return probe is retired or a push is under way on this
+ * CPU. Preemption is disabled, which keeps the pool from being destroyed.
  */
 static bool pool_return_instance(struct kretprobe_instance *ri)
 {
@@ -243,7 +243,7 @@ static void pools_grow_low(struct work_struct *work)
 	struct return_pool *pool, *next;
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&pools_low), low) {
-		/* Without memory, allow the next call to ask again: no @nr is negative. */
+		/* Without memory allow another request: @nr_asked must differ from @nr. */
 		if (pool->nr < GROW_BELOW && pool_grow(pool, NULL, pool->nr))
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
 	}
@@ -277,8 +277,8 @@ static int pools_cpu_changed(unsigned int cpu)
 }
 
 /*
- * Take the spare of @cpu, or NULL. Looking first leaves the cache line with @cpu if it
- * has none.
+ * Take the spare of @cpu, or NULL. Look first: xchg() would take the cache line from @cpu even
+ * if it has none.
  */
 static struct kretprobe_instance *pool_take_spare(struct return_pool *pool, unsigned int cpu)
 {
@@ -448,8 +448,9 @@ void kretprobe_pool_destroy(struct kretprobe *rp)
 static void pool_request_growth(struct return_pool *pool)
 {
 	/*
-	 * Read @nr_asked first: if it is unchanged at the cmpxchg, @nr was read after the pool
-	 * last grew, and the pool is on no list.
+	 * Pairs with the cmpxchg below on other CPUs: @nr is at least what they have stored in
+	 * @nr_asked. If that is unchanged at the cmpxchg here, @nr was read after the pool last
+	 * grew, and the pool is on no list.
 	 */
 	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
@@ -462,6 +463,7 @@ NOKPROBE_SYMBOL(pool_request_growth);
 
 static struct kretprobe_instance *pool_take_from_chunks(struct return_pool *pool)
 {
+	/* Address dependency: pairs with the release in pool_grow(). */
 	struct return_chunk *newest = READ_ONCE(pool->chunks), *chunk = newest->older;
 	struct kretprobe_instance *ri = NULL;
 	unsigned int tries;
@@ -507,8 +509,8 @@ struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
 /*
- * Follow no call that pools_wake_workers() makes: if its return probe is being unregistered as
- * well, the return of that call would lead here again, and so on.
+ * Block handlers in pools_wake_workers(): the return of a call in it that is followed could
+ * lead here again, without end.
  */
 static void pools_add_late(struct kretprobe_instance *ri)
 {

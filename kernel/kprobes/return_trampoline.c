@@ -170,6 +170,7 @@ static noinline void return_run_nested_handler(struct kretprobe *rp, struct kret
 	}
 	return_run_handler(rp, ri, regs);
 	*get_kprobe_ctlblk() = ctlblk;
+	/* As in kprobe_hit_pop(): an interrupt that finds @outer current finds its state, too. */
 	barrier();
 	__this_cpu_write(current_kprobe, outer);
 }
@@ -206,7 +207,7 @@ static void return_recycle_until(struct kretprobe_instance *last)
 
 NOKPROBE_SYMBOL(return_recycle_until);
 
-/* One of these most likely knows where the lost call should have returned to. */
+/* Print all instances: one of them most likely has the address of the lost call's caller. */
 static void return_report_lost(struct llist_node *node, void *frame_pointer)
 {
 	struct kretprobe_instance *ri;
@@ -223,7 +224,7 @@ static void return_report_lost(struct llist_node *node, void *frame_pointer)
 
 NOKPROBE_SYMBOL(return_report_lost);
 
-/* Unwinders find the address where it is restored, or by its instance, which goes later. */
+/* Restore the address before its instance is recycled: an unwinder needs one of the two. */
 static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret_addr)
 {
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
