@@ -27,20 +27,28 @@ bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
 void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
 void kprobe_hit_pop(void);
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
 DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
+#ifdef ARCH_KPROBES_TELL_CONTEXTS
 /* Begin a hit of @p, in the context that preempt_count() describes. */
 static __always_inline void kprobe_hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
 }
+#else
+static __always_inline void kprobe_hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(current_kprobe, p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+}
+#endif
 
 /* End a hit. @nested: it may have interrupted another one, see kprobe_hit_push(). */
 static __always_inline void kprobe_hit_end(bool nested)
 {
-	if (nested && unlikely(__this_cpu_read(kprobe_nr_interrupted)))
+	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && nested &&
+	    unlikely(__this_cpu_read(kprobe_nr_interrupted)))
 		kprobe_hit_pop();
 	else
 		reset_current_kprobe();
@@ -50,25 +58,9 @@ static __always_inline void kprobe_hit_end(bool nested)
 static inline void kprobe_hits_forget(void)
 {
 	reset_current_kprobe();
-	__this_cpu_write(kprobe_nr_interrupted, 0);
+	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS))
+		__this_cpu_write(kprobe_nr_interrupted, 0);
 }
-#else
-static __always_inline void kprobe_hit_begin(struct kprobe *p)
-{
-	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-}
-
-static __always_inline void kprobe_hit_end(bool nested)
-{
-	reset_current_kprobe();
-}
-
-static inline void kprobe_hits_forget(void)
-{
-	reset_current_kprobe();
-}
-#endif
 
 /**
  * kprobe_call_pre_handler() - call the pre_handlers of the probes at an address
