@@ -19,6 +19,7 @@
 #include "point.h"
 #include "state.h"
 #include "table.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 /* -- the probed functions -- */
 
@@ -70,7 +71,7 @@ static kprobe_opcode_t *text_of(target_t function)
 /* -- the inner probes: each handler hits one more, which is missed -- */
 
 static struct kprobe inner_probes[NR_INNER], innermost_probe, outer_probe;
-static unsigned int pres, posts, returns, innermost_hits;
+static unsigned int pres, returns;
 
 static int on_inner(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -83,12 +84,6 @@ static void on_inner_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
 {
 	posts++;
 	ask(&innermost, 2);
-}
-
-static int on_innermost(struct kprobe *kp, struct pt_regs *regs)
-{
-	innermost_hits++;
-	return 0;
 }
 
 /* -- the interrupting contexts -- */
@@ -208,11 +203,6 @@ static void be_interrupted(void)
 
 /* -- the interrupted handlers -- */
 
-static int pre_does_nothing(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static int pre_is_interrupted(struct kprobe *kp, struct pt_regs *regs)
 {
 	be_interrupted();
@@ -241,16 +231,11 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static struct kretprobe outer_return, inner_return;
 
-static int register_return(struct kretprobe *rp, target_t function, kretprobe_handler_t handler)
+static void add_return_probe(struct kunit *test, struct kretprobe *rp, target_t function,
+			     kretprobe_handler_t handler)
 {
 	*rp = (struct kretprobe){ .kp.addr = text_of(function), .handler = handler };
-
-	return register_kretprobe(rp);
-}
-
-static void drop_return(void *rp)
-{
-	unregister_kretprobe(rp);
+	add_kretprobe(test, rp);
 }
 #endif
 
@@ -269,9 +254,9 @@ struct context_case {
 
 static const struct context_case context_cases[] = {
 	CASES("pre_handler", pre_is_interrupted, NULL, BY_BREAK),
-	CASES("post_handler", pre_does_nothing, post_is_interrupted, BY_BREAK),
+	CASES("post_handler", ignore_hit, post_is_interrupted, BY_BREAK),
 	CASES("detour", pre_is_interrupted, NULL, BY_JUMP),
-	CASES("post_handler of a detour", pre_does_nothing, post_is_interrupted, BY_JUMP),
+	CASES("post_handler of a detour", ignore_hit, post_is_interrupted, BY_JUMP),
 	CASES("ftrace site", pre_is_interrupted, NULL, BY_FTRACE),
 	CASES("return handler", NULL, NULL, BY_RETURN),
 };
@@ -283,31 +268,24 @@ static void describe(const struct context_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(context, context_cases, describe);
 
-static void drop_probe(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 static void add_probe(struct kunit *test, struct kprobe *kp, target_t function,
 		      kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
 	*kp = (struct kprobe){
 		.addr = text_of(function), .pre_handler = pre, .post_handler = post,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_probe, kp), 0);
+	add_kprobe(test, kp);
 }
 
 static void add_inner_probes(struct kunit *test)
 {
-	add_probe(test, &innermost_probe, innermost, on_innermost, NULL);
+	add_probe(test, &innermost_probe, innermost, count_hit, NULL);
 	add_probe(test, &inner_probes[POST], inner[POST], on_inner, on_inner_post);
 	add_probe(test, &inner_probes[FTRACE], inner[FTRACE], on_inner, NULL);
 	add_probe(test, &inner_probes[JUMP], inner[JUMP], on_inner, NULL);
 	add_probe(test, &inner_probes[RETURN], inner[RETURN], on_inner, on_inner_post);
 #ifdef CONFIG_KRETPROBES
-	KUNIT_ASSERT_EQ(test, register_return(&inner_return, inner[RETURN], on_return), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_return, &inner_return), 0);
+	add_return_probe(test, &inner_return, inner[RETURN], on_return);
 #endif
 }
 
@@ -315,10 +293,7 @@ static void add_outer_probe(struct kunit *test, const struct context_case *c)
 {
 	if (c->way == BY_RETURN) {
 #ifdef CONFIG_KRETPROBES
-		KUNIT_ASSERT_EQ(test, 0, register_return(&outer_return, outer,
-							 return_is_interrupted));
-		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_return,
-								   &outer_return));
+		add_return_probe(test, &outer_return, outer, return_is_interrupted);
 #else
 		kunit_skip(test, "no return probes");
 #endif
@@ -364,7 +339,7 @@ static void hits_in_context(struct kunit *test)
 	pres = 0;
 	posts = 0;
 	returns = 0;
-	innermost_hits = 0;
+	hits = 0;
 	wrong = 0;
 	raised = false;
 	interrupts = c->way == BY_FTRACE ? &outer_traced : &outer;
@@ -391,12 +366,12 @@ static void hits_in_context(struct kunit *test)
 	if (IS_ENABLED(CONFIG_KRETPROBES))
 		KUNIT_EXPECT_EQ(test, returns, 1);
 	KUNIT_EXPECT_EQ(test, outer_missed(c), 1);
-	KUNIT_EXPECT_EQ(test, innermost_hits, 0);
+	KUNIT_EXPECT_EQ(test, hits, 0);
 	KUNIT_EXPECT_EQ(test, innermost_probe.nmissed, asked);
 
 	/* No hit is under way any more. */
 	ask(&innermost, 6);
-	KUNIT_EXPECT_EQ(test, innermost_hits, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 

@@ -16,6 +16,7 @@
 #include "fault.h"
 #include "members.h"
 #include "point.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 static int *bad_pointer = (int *)8;
 /* An address without memory that no program can have: see on_pre_nofault(). */
@@ -89,7 +90,7 @@ static unsigned long behind(unsigned long ip)
 
 /* -- the handlers -- */
 
-static unsigned int asked, pres, posts, returns;
+static unsigned int asked, returns;
 static struct kprobe *asked_of;
 static int asked_trap;
 static unsigned long asked_ip;
@@ -121,22 +122,11 @@ static int on_others_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-static int on_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	pres++;
-	return 0;
-}
-
 static int on_pre_faulty(struct kprobe *kp, struct pt_regs *regs)
 {
 	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
-	pres++;
+	hits++;
 	return 0;
-}
-
-static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	posts++;
 }
 
 static void on_post_faulty(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
@@ -148,7 +138,7 @@ static void on_post_faulty(struct kprobe *kp, struct pt_regs *regs, unsigned lon
 static int on_entry_faulty(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
-	pres++;
+	hits++;
 	return 0;
 }
 
@@ -164,14 +154,14 @@ static int on_pre_nofault(struct kprobe *kp, struct pt_regs *regs)
 	int value;
 
 	/* Returns -ERANGE for an address that is not even read. */
-	pres += copy_from_kernel_nofault(&value, bad_kernel_pointer, sizeof(value)) == -EFAULT;
+	hits += copy_from_kernel_nofault(&value, bad_kernel_pointer, sizeof(value)) == -EFAULT;
 	return 0;
 }
 
 static int fault_test_init(struct kunit *test)
 {
 	asked = 0;
-	pres = 0;
+	hits = 0;
 	posts = 0;
 	returns = 0;
 	asked_of = NULL;
@@ -226,7 +216,7 @@ static void fault_in_pre_handler(struct kunit *test)
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(4), 27);
 	expect_asked(test, &kp);
-	KUNIT_EXPECT_EQ(test, pres, 2);
+	KUNIT_EXPECT_EQ(test, hits, 2);
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
 	unregister_kprobe(&kp);
 }
@@ -255,7 +245,7 @@ static void fault_in_return_probe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
 	expect_asked(test, &rp.kp);
-	KUNIT_EXPECT_EQ(test, pres, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
 	unregister_kretprobe(&rp);
 
 	rp.entry_handler = NULL;
@@ -270,7 +260,7 @@ static void fault_in_return_probe(struct kunit *test)
 static u32 on_call_faulty(u32 n)
 {
 	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
-	pres += n;
+	hits += n;
 	return 0;
 }
 
@@ -284,7 +274,7 @@ static void fault_in_jprobe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
 	expect_asked(test, &jp.kp);
-	KUNIT_EXPECT_EQ(test, pres, 3);
+	KUNIT_EXPECT_EQ(test, hits, 3);
 	unregister_jprobe(&jp);
 }
 
@@ -294,17 +284,17 @@ static void fault_of_one_of_several(struct kunit *test)
 	u32 (**target)(u32 n) = (void *)test->param_value;
 	struct kprobe first = on_target(*target), second = first, third = first;
 
-	first.pre_handler = on_pre;
+	first.pre_handler = count_hit;
 	first.fault_handler = on_others_fault;
 	second.pre_handler = on_pre_faulty;
-	third.pre_handler = on_pre;
+	third.pre_handler = count_hit;
 	third.fault_handler = on_others_fault;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&first), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&second), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&third), 0);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
 	expect_asked(test, &second);
-	KUNIT_EXPECT_EQ(test, pres, 3);
+	KUNIT_EXPECT_EQ(test, hits, 3);
 	unregister_kprobe(&third);
 	unregister_kprobe(&second);
 	unregister_kprobe(&first);
@@ -319,7 +309,7 @@ static void fault_with_fixup(struct kunit *test)
 	kp.pre_handler = on_pre_nofault;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
-	KUNIT_EXPECT_EQ(test, pres, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, asked, 0);
 	unregister_kprobe(&kp);
 }
@@ -330,14 +320,14 @@ static void fault_of_instruction(struct kunit *test)
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
 	struct kprobe declines = {
 		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = on_pre,
+		.pre_handler = count_hit,
 		.fault_handler = on_others_fault,
 	};
 	struct kprobe kp = declines, post = declines;
 
 	kp.fault_handler = on_fault;
 	post.fault_handler = NULL;
-	post.post_handler = on_post;
+	post.post_handler = count_post;
 	OPTIMIZER_HIDE_VAR(reads);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_EXPECT_EQ(test, reads(&good), 5);
@@ -345,7 +335,7 @@ static void fault_of_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
-	KUNIT_EXPECT_EQ(test, pres, 2);
+	KUNIT_EXPECT_EQ(test, hits, 2);
 
 	/* The instruction is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
@@ -378,7 +368,7 @@ static void fault_in_detour(struct kunit *test)
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
 	struct kprobe kp = {
 		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = on_pre,
+		.pre_handler = count_hit,
 		.fault_handler = on_fault,
 	};
 	struct kprobe declines = kp, post = kp;
@@ -387,7 +377,7 @@ static void fault_in_detour(struct kunit *test)
 		kunit_skip(test, "no jumps in this kernel");
 	declines.fault_handler = on_others_fault;
 	post.fault_handler = NULL;
-	post.post_handler = on_post;
+	post.post_handler = count_post;
 	OPTIMIZER_HIDE_VAR(reads);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	expect_jump(test, &kp);
@@ -396,7 +386,7 @@ static void fault_in_detour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
-	KUNIT_EXPECT_EQ(test, pres, 2);
+	KUNIT_EXPECT_EQ(test, hits, 2);
 
 	/* The instruction is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
@@ -447,7 +437,7 @@ static void fault_repaired(struct kunit *test)
 	u32 (*reads)(const u32 *from) = fault_test_reads;
 	struct kprobe kp = {
 		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = on_pre,
+		.pre_handler = count_hit,
 		.fault_handler = on_fault_repair,
 	};
 	unsigned int i;
@@ -457,7 +447,7 @@ static void fault_repaired(struct kunit *test)
 	for (i = 1; i <= 2; i++) {
 		KUNIT_EXPECT_EQ(test, reads(bad_pointer), 99);
 		KUNIT_EXPECT_EQ(test, asked, i);
-		KUNIT_EXPECT_EQ(test, pres, 2 * i);
+		KUNIT_EXPECT_EQ(test, hits, 2 * i);
 		wait_for_kprobe_optimizer();
 	}
 	unregister_kprobe(&kp);
@@ -498,7 +488,7 @@ static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
 	u32 (*reads)(const u32 *from) = fault_test_reads;
 
 	OPTIMIZER_HIDE_VAR(reads);
-	pres += reads(bad_pointer) == 77;
+	hits += reads(bad_pointer) == 77;
 	return 0;
 }
 
@@ -507,7 +497,7 @@ static void fault_of_instruction_in_handler(struct kunit *test)
 	u32 (**target)(u32 n) = (void *)test->param_value;
 	struct kprobe kp = on_target(*target), inner = {
 		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = on_pre,
+		.pre_handler = count_hit,
 	};
 	unsigned int i;
 
@@ -518,7 +508,7 @@ static void fault_of_instruction_in_handler(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
 		expect_asked(test, &kp);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
-		KUNIT_EXPECT_EQ(test, pres, i);
+		KUNIT_EXPECT_EQ(test, hits, i);
 		KUNIT_EXPECT_EQ(test, inner.nmissed, i);
 		wait_for_kprobe_optimizer();
 	}

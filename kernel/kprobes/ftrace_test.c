@@ -15,6 +15,7 @@
 
 #include "ftrace.h"
 #include "point.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 #define NR_CALLERS	2
 #define MOVES		8
@@ -57,7 +58,7 @@ static noinline void post_anchor(void)
 	barrier();
 }
 
-static int count_hit(struct kprobe *p, struct pt_regs *regs)
+static int count_own_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	struct caller *c;
 
@@ -67,15 +68,6 @@ static int count_hit(struct kprobe *p, struct pt_regs *regs)
 			c->hits++;
 	}
 
-	return 0;
-}
-
-static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
-{
 	return 0;
 }
 
@@ -103,12 +95,12 @@ static struct kprobe post_probe = {
 
 static struct kprobe hit_probe = {
 	.addr = (kprobe_opcode_t *)moving_target,
-	.pre_handler = count_hit,
+	.pre_handler = count_own_hit,
 };
 
 static struct kprobe nested_probe = {
 	.addr = (kprobe_opcode_t *)nested_target,
-	.pre_handler = ignore_pre,
+	.pre_handler = ignore_hit,
 };
 
 /* Makes the sites move. */
@@ -145,11 +137,6 @@ static void caller_stop(void *data)
 	kthread_stop(c->task);
 }
 
-static void probe_unregister(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 static void probe_add(struct kunit *test, struct kprobe *kp)
 {
 	kprobe_opcode_t *addr = kp->addr;
@@ -159,8 +146,7 @@ static void probe_add(struct kunit *test, struct kprobe *kp)
 		.pre_handler = kp->pre_handler,
 		.post_handler = kp->post_handler,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, probe_unregister, kp), 0);
+	add_kprobe(test, kp);
 	if (!kprobe_ftrace(kp))
 		kunit_skip(test, "no ftrace site there");
 }

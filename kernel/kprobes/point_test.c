@@ -15,6 +15,7 @@
 #include "reconcile.h"
 #include "state.h"
 #include "table.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 /* Two targets: one that ftrace knows, where possible, and one that it does not know. */
 static noinline int traced_target(int x)
@@ -27,18 +28,6 @@ static noinline notrace int plain_target(int x)
 {
 	barrier();
 	return x + 2;
-}
-
-static int hits;
-
-static int count_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
-static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
 }
 
 struct target {
@@ -482,13 +471,6 @@ static void point_unregistered(struct kunit *test)
 }
 
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
-static int posts;
-
-static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	posts++;
-}
-
 /* A task that sleeps in a fault when the breakpoint is written has not hit it. */
 static void point_armed_in_fault(struct kunit *test)
 {

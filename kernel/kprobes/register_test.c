@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "point.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 static noinline int target(int x)
 {
@@ -22,11 +23,6 @@ static noinline int other_target(int x)
 }
 
 static int (*target_fn)(int x) = target;
-
-static int ignore_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
 
 static struct kprobe on_target(void)
 {
@@ -98,14 +94,6 @@ static void register_return_without_init(struct kunit *test)
 	unregister_kretprobe(&rp);
 }
 #endif
-
-static int hits;
-
-static int count_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
 
 static void expect_hits(struct kunit *test, int expected)
 {

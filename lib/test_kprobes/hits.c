@@ -466,7 +466,7 @@ static void kprobe_missed_in_post(struct kunit *test)
 #define NR_CALLERS	3
 #define NR_ROUNDS	160
 
-static atomic_t callers_wrong, late_hits, hits;
+static atomic_t callers_wrong, late_hits, round_hits;
 
 static int call_until_stopped(void *unused)
 {
@@ -492,22 +492,22 @@ struct round {
 	bool live;
 };
 
-static void count_hit(struct round *r)
+static void round_hit(struct round *r)
 {
-	atomic_inc(&hits);
+	atomic_inc(&round_hits);
 	if (!READ_ONCE(r->live))
 		atomic_inc(&late_hits);
 }
 
 static int round_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	count_hit(container_of(kp, struct round, kp));
+	round_hit(container_of(kp, struct round, kp));
 	return 0;
 }
 
 static void round_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	count_hit(container_of(kp, struct round, kp));
+	round_hit(container_of(kp, struct round, kp));
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -517,7 +517,7 @@ static int round_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct kretprobe *rp = get_kretprobe(ri);
 
 	if (rp)
-		count_hit(container_of(rp, struct round, rp));
+		round_hit(container_of(rp, struct round, rp));
 	return 0;
 }
 
@@ -601,13 +601,13 @@ static void probes_come_and_go(struct kunit *test)
 
 	atomic_set(&callers_wrong, 0);
 	atomic_set(&late_hits, 0);
-	atomic_set(&hits, 0);
+	atomic_set(&round_hits, 0);
 	start_callers(test);
 	for (i = 0; i < NR_ROUNDS; i++)
 		KUNIT_ASSERT_EQ(test, 0, one_round(i));
 	KUNIT_EXPECT_EQ(test, atomic_read(&callers_wrong), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&late_hits), 0);
-	KUNIT_EXPECT_GT(test, atomic_read(&hits), NR_ROUNDS);
+	KUNIT_EXPECT_GT(test, atomic_read(&round_hits), NR_ROUNDS);
 }
 
 /* -- the suite -- */

@@ -33,6 +33,7 @@
 #include <linux/ptrace.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "handlers.h"
 
 #define NR_STATES	32
 #define MAX_INSNS	64
@@ -437,11 +438,6 @@ static int run_in_handler(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kprobe outer;
 
-static void remove_outer(void *unused)
-{
-	unregister_kprobe(&outer);
-}
-
 /* Breakpoints and jumps differ in stack depth, which must be the same in all runs. */
 static void add_outer(struct kunit *test)
 {
@@ -449,8 +445,7 @@ static void add_outer(struct kunit *test)
 		.addr = (kprobe_opcode_t *)hit_me,
 		.pre_handler = run_in_handler,
 	};
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(&outer));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_outer, NULL));
+	add_kprobe(test, &outer);
 	wait_for_kprobe_optimizer();
 }
 

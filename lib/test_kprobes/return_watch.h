@@ -81,11 +81,6 @@ static inline struct return_watch *new_return_watch(struct kunit *test, const st
 	return w;
 }
 
-static inline void drop_kretprobe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
 static inline int add_return(struct kunit *test, struct return_watch *w)
 {
 	int err = register_kretprobe(&w->rp);

@@ -643,14 +643,6 @@ static void kretprobe_twice(struct kunit *test)
 	unregister_kretprobe(&w->rp);
 }
 
-static int probe_hits;
-
-static int count_probe_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	probe_hits++;
-	return 0;
-}
-
 /* Its owner may use the struct for something else. */
 static void kretprobe_leaves_plain_probe(struct kunit *test)
 {
@@ -660,12 +652,12 @@ static void kretprobe_leaves_plain_probe(struct kunit *test)
 	unregister_kretprobe(&w->rp);
 	KUNIT_EXPECT_NULL(test, kp->pre_handler);
 
-	probe_hits = 0;
-	kp->pre_handler = count_probe_hit;
+	hits = 0;
+	kp->pre_handler = count_hit;
 	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
 	expect_returns(test, PLAIN, w, 0);
 	unregister_kprobe(kp);
-	KUNIT_EXPECT_GT(test, probe_hits, 0);
+	KUNIT_EXPECT_GT(test, hits, 0);
 }
 
 /* Failure M8 */

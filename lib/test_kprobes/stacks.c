@@ -231,8 +231,7 @@ static void stacktrace_preempted(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kp);
 	kp->symbol_name = "__schedule";
 	kp->pre_handler = trace_preempted;
-	KUNIT_ASSERT_EQ(test, 0, register_kprobe(kp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_kprobe, kp));
+	add_kprobe(test, kp);
 
 	learn_frames(test);
 	probe_frame(test, 0);

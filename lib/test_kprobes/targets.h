@@ -12,6 +12,7 @@
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
+#include "handlers.h"
 
 /* targets.c */
 struct target {
@@ -146,11 +147,6 @@ static inline struct watch *new_watch(struct kunit *test, const struct target *t
 	w->kp.pre_handler = watch_pre;
 	w->kp.post_handler = post ? watch_post : NULL;
 	return w;
-}
-
-static inline void drop_kprobe(void *kp)
-{
-	unregister_kprobe(kp);
 }
 
 /* Register @w, to be unregistered at the end of the case at the latest. */

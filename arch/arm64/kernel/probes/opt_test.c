@@ -30,6 +30,7 @@
 
 #include "common.h"
 #include "opt_test.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- instructions encoded for another address -- */
 
@@ -314,11 +315,6 @@ static void turn_flags(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	regs->pstate ^= PSR_C_BIT;
 }
 
-static void remove_probe(void *unused)
-{
-	unregister_kprobe(&seen.kp);
-}
-
 static void add_probe(struct kunit *test, u32 *addr, kprobe_pre_handler_t pre,
 		      kprobe_post_handler_t post)
 {
@@ -326,8 +322,7 @@ static void add_probe(struct kunit *test, u32 *addr, kprobe_pre_handler_t pre,
 	seen.kp.addr = addr;
 	seen.kp.pre_handler = pre;
 	seen.kp.post_handler = post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&seen.kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_probe, NULL), 0);
+	add_kprobe(test, &seen.kp);
 	wait_for_kprobe_optimizer();
 }
 
@@ -346,7 +341,7 @@ static void add_jump(struct kunit *test, u32 *addr, kprobe_pre_handler_t pre,
 
 static void end_probe(struct kunit *test)
 {
-	kunit_release_action(test, remove_probe, NULL);
+	kunit_release_action(test, drop_kprobe, &seen.kp);
 }
 
 static void expect_no_jump(struct kunit *test, const char *why)
@@ -598,11 +593,6 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void end_return_probe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
 static void add_return_probe(struct kunit *test)
 {
 	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
@@ -610,8 +600,7 @@ static void add_return_probe(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, rp);
 	rp->kp.addr = (kprobe_opcode_t *)may_be_called_by_pointer;
 	rp->handler = on_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, end_return_probe, rp), 0);
+	add_kretprobe(test, rp);
 	seen.hits = 0;
 }
 

@@ -19,6 +19,7 @@
 
 #include "common.h"
 #include "opt_test.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- all rules of opt_snippets.S -- */
 
@@ -30,11 +31,6 @@ struct subject {
 };
 
 static struct subject *subjects;
-
-static int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
 
 static struct optimized_kprobe *op_of(const struct subject *s)
 {

@@ -27,20 +27,17 @@
 
 #include "common.h"
 #include "preempt_test.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- a probe, and one that prevents its jump -- */
 
 static atomic_long_t nr_hits;
 
-static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+static int count_on_all_cpus(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_long_inc(&nr_hits);
 
 	return 0;
-}
-
-static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
 }
 
 struct pair {
@@ -48,24 +45,18 @@ struct pair {
 	struct kprobe keeper;
 };
 
-static void leave_kprobe(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 static void keep_jump_away(struct kunit *test, struct pair *pair)
 {
 	pair->keeper = (struct kprobe){
 		.addr = pair->kp.addr,
 		.post_handler = ignore_post,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&pair->keeper), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &pair->keeper), 0);
+	add_kprobe(test, &pair->keeper);
 }
 
 static void let_jump_come(struct kunit *test, struct pair *pair)
 {
-	kunit_release_action(test, leave_kprobe, &pair->keeper);
+	kunit_release_action(test, drop_kprobe, &pair->keeper);
 }
 
 static struct pair *probe_add(struct kunit *test, unsigned long addr)
@@ -74,10 +65,9 @@ static struct pair *probe_add(struct kunit *test, unsigned long addr)
 
 	KUNIT_ASSERT_NOT_NULL(test, pair);
 	pair->kp.addr = (kprobe_opcode_t *)addr;
-	pair->kp.pre_handler = count_hit;
+	pair->kp.pre_handler = count_on_all_cpus;
 	atomic_long_set(&nr_hits, 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&pair->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &pair->kp), 0);
+	add_kprobe(test, &pair->kp);
 
 	return pair;
 }
@@ -362,7 +352,7 @@ static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long 
 	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, missed + 1);
 	pair->kp.pre_handler = go_inside;
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE), second);
-	pair->kp.pre_handler = count_hit;
+	pair->kp.pre_handler = count_on_all_cpus;
 	atomic_long_set(&nr_hits, 0);
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
@@ -596,11 +586,6 @@ static int return_and_wake(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void leave_kretprobe(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
 static void preempt_vectors_at_return(struct kunit *test)
 {
 	static struct kretprobe rp;
@@ -610,8 +595,7 @@ static void preempt_vectors_at_return(struct kunit *test)
 		.kp.addr = (kprobe_opcode_t *)ONCE,
 		.handler = return_and_wake,
 	};
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kretprobe, &rp), 0);
+	add_kretprobe(test, &rp);
 	expect_jump(test, ONCE);
 	expect_unspoilt(test, false);
 	KUNIT_EXPECT_EQ(test, nr_spoilt, 1);

@@ -14,6 +14,7 @@
 #include <asm/text-patching.h>
 #include "detour.h"
 #include "opt_test.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* The instructions from opt_chain_start on. */
 static const u8 offsets[] = { 0, 2, 3, 5, 6, 8, 9, 10, 12, 13 };
@@ -330,11 +331,6 @@ static unsigned int fenced_at(unsigned int n)
 	return i;
 }
 
-static void leave_kprobe(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 /* The owner's fence leads to the detours of the others, so it must be the last. */
 static void chain_fences_owner_last(struct kunit *test)
 {
@@ -345,8 +341,7 @@ static void chain_fences_owner_last(struct kunit *test)
 		.symbol_name = "kprobe_publish_optinsn_slot",
 		.pre_handler = note_fenced,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&watcher), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, leave_kprobe, &watcher), 0);
+	add_kprobe(test, &watcher);
 	wait_for_kprobe_optimizer();
 	nr_fenced = 0;
 	chain_add_all(test, NULL);

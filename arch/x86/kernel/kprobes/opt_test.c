@@ -29,6 +29,7 @@
 #include "opt_test.h"
 #include "optimize.h"
 #include "reconcile.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 #define CS_PREFIX	0x2e
 /* Bytes to compare: more than a jump has, but none of the next row. */
@@ -57,14 +58,6 @@ struct subject {
 
 static struct subject *subjects;
 
-static unsigned int hits;
-
-static int count_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
 static void subject_init(struct subject *s, u8 *addr, unsigned int lead)
 {
 	memset(s, 0, sizeof(*s));
@@ -72,11 +65,6 @@ static void subject_init(struct subject *s, u8 *addr, unsigned int lead)
 	s->kp.pre_handler = count_hit;
 	s->jump = addr - lead;
 	memcpy(s->text, s->jump, WINDOW);
-}
-
-static void subject_leave(void *s)
-{
-	unregister_kprobe(&((struct subject *)s)->kp);
 }
 
 static struct subject *subject_add_with(struct kunit *test, u8 *addr, unsigned int lead,
@@ -87,8 +75,7 @@ static struct subject *subject_add_with(struct kunit *test, u8 *addr, unsigned i
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	subject_init(s, addr, lead);
 	s->kp.post_handler = post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, subject_leave, s), 0);
+	add_kprobe(test, &s->kp);
 
 	return s;
 }
@@ -100,7 +87,7 @@ static struct subject *subject_add(struct kunit *test, u8 *addr)
 
 static void subject_remove(struct kunit *test, struct subject *s)
 {
-	kunit_release_action(test, subject_leave, s);
+	kunit_release_action(test, drop_kprobe, &s->kp);
 }
 
 static struct optimized_kprobe *op_of(const struct subject *s)
@@ -1022,11 +1009,6 @@ static void note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 	note_call(container_of(kp, struct caller_probe, kp)->post);
 }
 
-static void caller_leave(void *c)
-{
-	unregister_kprobe(&((struct caller_probe *)c)->kp);
-}
-
 static struct caller_probe *caller_add(struct kunit *test, u8 *addr, char pre, char post)
 {
 	struct caller_probe *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -1037,8 +1019,7 @@ static struct caller_probe *caller_add(struct kunit *test, u8 *addr, char pre, c
 	c->kp.addr = addr;
 	c->kp.pre_handler = note_pre;
 	c->kp.post_handler = post ? note_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&c->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_leave, c), 0);
+	add_kprobe(test, &c->kp);
 
 	return c;
 }
@@ -1072,9 +1053,9 @@ static void opt_post_members(struct kunit *test)
 	expect_calls(test, a, 5, "a");
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b->kp), 0);
 	expect_calls(test, a, 5, "abB");
-	kunit_release_action(test, caller_leave, a);
+	kunit_release_action(test, drop_kprobe, &a->kp);
 	expect_calls(test, b, 5, "bB");
-	kunit_release_action(test, caller_leave, b);
+	kunit_release_action(test, drop_kprobe, &b->kp);
 }
 
 /*
@@ -1114,8 +1095,6 @@ static void opt_post_of_call(struct kunit *test)
 	expect_calls(test, c, 77, "cCi");
 }
 
-static unsigned int posts;
-
 static void count_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	posts += regs->ip == (unsigned long)in_opt_branch(opt_branch_second);
@@ -1153,11 +1132,7 @@ static struct optimized_kprobe *op_at(unsigned long addr)
 	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
 }
 
-static int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
+/* The probes are anywhere in the kernel here. */
 NOKPROBE_SYMBOL(ignore_hit);
 
 /* Probe the instruction before the target of one of the kernel's static keys. */

@@ -12,23 +12,10 @@
 #include <asm/insn.h>
 
 #include "common.h"
-
-static unsigned int hits;
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* Removed after the test, so it cannot be on the test's stack. */
 static struct kprobe kp;
-
-static void remove_probe(void *probe)
-{
-	unregister_kprobe(probe);
-}
-
-static void add_probe(struct kunit *test, struct kprobe *probe)
-{
-	hits = 0;
-	KUNIT_ASSERT_EQ(test, register_kprobe(probe), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_probe, probe), 0);
-}
 
 /* -- the functions -- */
 
@@ -125,21 +112,21 @@ static void expect_traces_at(struct kunit *test, u8 opcode)
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
 		kunit_skip(test, "no tables, or no such instruction");
 
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	expect_traces(test, "breakpoint");
 	wait_for_kprobe_optimizer();
 	expect_traces(test, *kp.addr == INT3_INSN_OPCODE ? "breakpoint" : "jump");
 	KUNIT_EXPECT_EQ(test, hits, 2);
-	kunit_release_action(test, remove_probe, &kp);
+	kunit_release_action(test, drop_kprobe, &kp);
 
 	/* After the instruction the ip is the same, and belongs to the next instruction. */
 	kp = (struct kprobe){ .addr = kp.addr, .post_handler = trace_post };
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	expect_traces(test, "post_handler");
 	wait_for_kprobe_optimizer();
 	expect_traces(test, *kp.addr == INT3_INSN_OPCODE ? "post_handler" : "post_handler, jump");
 	KUNIT_EXPECT_EQ(test, hits, 2);
-	kunit_release_action(test, remove_probe, &kp);
+	kunit_release_action(test, drop_kprobe, &kp);
 }
 
 static void unwind_push(struct kunit *test)
@@ -171,7 +158,7 @@ static int check_regs_ip(struct kprobe *kp, struct pt_regs *regs)
 static void unwind_regs(struct kunit *test)
 {
 	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = check_regs_ip };
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	leaf_called();
 	KUNIT_EXPECT_EQ(test, hits, 3);
 }
@@ -197,7 +184,7 @@ static void unwind_preempted_detour(struct kunit *test)
 	};
 	if (!kp.addr)
 		kunit_skip(test, "no such instruction");
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	if (*kp.addr == INT3_INSN_OPCODE)
 		kunit_skip(test, "no jump");

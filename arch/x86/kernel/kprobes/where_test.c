@@ -23,36 +23,10 @@
 
 #include "detour.h"
 #include "opt_test.h"
-
-static unsigned int pre_hits, post_hits;
-
-static int count_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	pre_hits++;
-
-	return 0;
-}
-
-static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	post_hits++;
-}
+#include "../../../../lib/test_kprobes/handlers.h"
 
 /* Removed after the test, so it cannot be on the test's stack. */
 static struct kprobe kp;
-
-static void remove_probe(void *probe)
-{
-	unregister_kprobe(probe);
-}
-
-static void add_probe(struct kunit *test, struct kprobe *probe)
-{
-	pre_hits = 0;
-	post_hits = 0;
-	KUNIT_ASSERT_EQ(test, register_kprobe(probe), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_probe, probe), 0);
-}
 
 /* -- the functions -- */
 
@@ -79,8 +53,8 @@ static void where_sampled(struct kunit *test)
 	unsigned int pos;
 	s32 disp;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_pre };
-	add_probe(test, &kp);
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_hit };
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	if (*kp.addr != JMP32_INSN_OPCODE)
 		kunit_skip(test, "no jump");
@@ -114,8 +88,8 @@ static void where_in_post_way(struct kunit *test)
 	unsigned long slot, post, copy, call, addr;
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_pre };
-	add_probe(test, &kp);
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_hit };
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	if (*kp.addr != JMP32_INSN_OPCODE)
 		kunit_skip(test, "no jump");
@@ -219,11 +193,11 @@ static void init_read_probe(void)
 {
 	read_probe = (struct kprobe){
 		.addr = where_read_at,
-		.pre_handler = count_pre,
+		.pre_handler = count_hit,
 		.post_handler = count_post,
 	};
-	pre_hits = 0;
-	post_hits = 0;
+	hits = 0;
+	posts = 0;
 	asked = false;
 	there = false;
 }
@@ -240,13 +214,13 @@ static void where_armed_in_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, where_read(nothing), -EFAULT);
 	KUNIT_EXPECT_TRUE(test, asked);
 	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
-	KUNIT_EXPECT_EQ(test, pre_hits, 0);
-	KUNIT_EXPECT_EQ(test, post_hits, 0);
+	KUNIT_EXPECT_EQ(test, hits, 0);
+	KUNIT_EXPECT_EQ(test, posts, 0);
 
 	/* With the fixup the instruction is over for a hit. */
 	KUNIT_EXPECT_EQ(test, where_read(nothing), -EFAULT);
-	KUNIT_EXPECT_EQ(test, pre_hits, 1);
-	KUNIT_EXPECT_EQ(test, post_hits, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
+	KUNIT_EXPECT_EQ(test, posts, 1);
 	unregister_kprobe(&read_probe);
 }
 
@@ -272,7 +246,7 @@ static bool behind_preemptible;
 
 static void note_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	post_hits++;
+	posts++;
 	behind_ip = regs->ip;
 	behind_preemptible = preemptible();
 }
@@ -282,14 +256,14 @@ static void expect_load(struct kunit *test, const int *from, int result)
 {
 	unsigned int preempted = preempt_count();
 
-	pre_hits = 0;
-	post_hits = 0;
+	hits = 0;
+	posts = 0;
 	behind_ip = 0;
 	KUNIT_EXPECT_EQ(test, where_load(from), result);
 	KUNIT_EXPECT_EQ(test, preempt_count(), preempted);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_EQ(test, pre_hits, 1);
-	KUNIT_EXPECT_EQ(test, post_hits, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
+	KUNIT_EXPECT_EQ(test, posts, 1);
 	KUNIT_EXPECT_EQ(test, behind_ip, (unsigned long)kp.addr + 2);
 	KUNIT_EXPECT_FALSE(test, behind_preemptible && IS_ENABLED(CONFIG_PREEMPT_COUNT));
 	scoped_guard(preempt)
@@ -303,10 +277,10 @@ static void where_faulted_in_detour(struct kunit *test)
 
 	kp = (struct kprobe){
 		.addr = where_load_at,
-		.pre_handler = count_pre,
+		.pre_handler = count_hit,
 		.post_handler = note_behind,
 	};
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
 	expect_load(test, &there, there);
@@ -335,8 +309,8 @@ static void where_left_detour(struct kunit *test)
 	while (rule < opt_rules_end && strcmp(rule->name, "call_by_memory"))
 		rule++;
 	KUNIT_ASSERT_PTR_NE(test, rule, (const struct rule *)opt_rules_end);
-	kp = (struct kprobe){ .addr = rule->start + rule->offset, .pre_handler = count_pre };
-	add_probe(test, &kp);
+	kp = (struct kprobe){ .addr = rule->start + rule->offset, .pre_handler = count_hit };
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	optinsn = optinsn_of(get_kprobe(kp.addr));
 	KUNIT_ASSERT_TRUE(test, detour_copy(get_kprobe(kp.addr), 0));
@@ -365,14 +339,14 @@ static void where_trap_of_program(struct kunit *test)
 	struct pt_regs regs = { .cs = __USER_CS, .flags = X86_EFLAGS_FIXED };
 	int ret;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = count_pre };
-	add_probe(test, &kp);
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = count_hit };
+	add_kprobe(test, &kp);
 	regs.ip = (unsigned long)kp.addr + 1;
 	preempt_disable();
 	ret = kprobe_int3_handler(&regs);
 	preempt_enable();
 	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, pre_hits, 0);
+	KUNIT_EXPECT_EQ(test, hits, 0);
 	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)kp.addr + 1);
 }
 
@@ -392,17 +366,17 @@ static void where_return_is_safe(struct kunit *test)
 {
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT), .pre_handler = count_pre };
+	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT), .pre_handler = count_hit };
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	p = get_kprobe(kp.addr);
 	KUNIT_EXPECT_NOT_NULL(test, p->ainsn.emulate);
 	KUNIT_EXPECT_NULL(test, p->ainsn.insn);
 	opt_return();
-	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
 }
 
 /* The jump covers four no-operations and the return. */
@@ -412,11 +386,11 @@ static void where_copied_return_is_safe(struct kunit *test)
 	struct insn insn;
 	s32 disp;
 
-	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT - 4), .pre_handler = count_pre };
+	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT - 4), .pre_handler = count_hit };
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
-	add_probe(test, &kp);
+	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
 	memcpy(&disp, kp.addr + 1, sizeof(disp));
@@ -426,7 +400,7 @@ static void where_copied_return_is_safe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, copy), 0);
 	KUNIT_EXPECT_EQ(test, insn.opcode.bytes[0], JMP32_INSN_OPCODE);
 	opt_return();
-	KUNIT_EXPECT_EQ(test, pre_hits, 1);
+	KUNIT_EXPECT_EQ(test, hits, 1);
 }
 
 #ifdef CONFIG_X86_64
