@@ -26,8 +26,10 @@
  *	branches.c	branch targets in a function
  *	liveness.c	free registers in a function
  *	region.c	the instructions that a jump covers
- *	detour.c	generating the code that the jump leads to
- *	opt.c		writing jumps and running detours
+ *	emit.c		generating the code that the jump leads to
+ *	opt.c		planning, writing and removing jumps
+ *	detour.c	maps between the probed code and a detour
+ *	detour_hit.c	hits by a jump: the part that entry.S leaves to C
  *	preempt.c	keeping preempted tasks out of regions
  */
 #ifndef _RISCV_KPROBES_COMMON_H
@@ -201,21 +203,25 @@ static __always_inline unsigned long detour_copies(const struct arch_optimized_i
 	return (unsigned long)detour_of(optinsn)->code + DETOUR_ENTRY;
 }
 
-/* detour.c */
+/* emit.c */
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
 bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
 			unsigned long slot);
 bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
+int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 #define SITE_JUMP	(DETOUR_ENTRY + 8)
 
-/* opt.c */
+/* detour.c */
 bool kprobe_read_covered(u32 *insn, unsigned long addr);
-bool kprobe_detour_is_elsewhere(struct pt_regs *regs);
 void kprobe_detour_follow(struct pt_regs *regs);
 void kprobe_detour_leave_copy(struct pt_regs *regs);
 unsigned long kprobe_detour_insn_pc(unsigned long pc);
 void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
 bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
+bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
+
+/* detour_hit.c */
+bool kprobe_detour_is_elsewhere(struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);

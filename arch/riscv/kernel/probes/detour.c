@@ -1,301 +1,200 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generating detours, the code that the jump at a probe leads to.
- *
- * A detour makes room on the stack, calls kprobe_detour_entry(), which calls the
- * handlers, and releases the room. Behind that are copies of the region and a
- * jump behind the region. The copies compute what the originals would: AUIPC
- * becomes two instructions that yield the original's value, and a branch becomes
- * one over a jump. A call links behind the original, so that no task sleeps with
- * the address of a detour in a frame.
- *
- * All jumps are AUIPC and JALR, and overwrite a register that is free at their
- * target.
+ * Maps between the probed code and a detour: the instructions that a jump has replaced, the
+ * place in a detour that executes an instruction, and the instruction that a place in a
+ * detour stands for. A jump on an ftrace site is mapped to ftrace's instructions and back.
  */
-#include <linux/align.h>
-#include <linux/bits.h>
-#include <linux/build_bug.h>
+#include <linux/cleanup.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
-#include <asm/processor.h>
-#include <asm/stacktrace.h>
+#include <linux/uaccess.h>
+#include <asm/patch.h>
 
 #include "common.h"
 
-#define SP	2
-#define T0	5
-
-/* Must match entry.S: the registers, and a frame record above them. */
-#define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
-			 ALIGN(sizeof(struct stackframe), STACK_ALIGN))
-
-static u32 insn_i(u32 base, unsigned int rd, unsigned int rs1, u32 imm)
+/* Return whether the jump covers its region, or will after a grace period. */
+static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)
 {
-	return base | rd << 7 | rs1 << 15 | imm << 20;
+	return READ_ONCE(optinsn->jump) ||
+	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->fenced));
 }
 
-static u32 insn_addi(unsigned int rd, unsigned int rs1, u32 imm)
+/* Find the probe whose region contains @addr, but does not begin there. */
+static struct kprobe *covering_probe(unsigned long addr)
 {
-	return insn_i(0x00000013, rd, rs1, imm);
+	struct kprobe *p;
+	unsigned int at;
+
+	for (at = 2; at < MAX_OPTIMIZED_LENGTH; at += 2) {
+		p = get_kprobe((kprobe_opcode_t *)(addr - at));
+		if (p && are_covered(optinsn_of(p)))
+			return p;
+	}
+
+	return NULL;
 }
 
-static u32 insn_jalr(unsigned int rd, unsigned int rs1, u32 imm)
+NOKPROBE_SYMBOL(covering_probe);
+
+#define AUIPC_MASK	0x7f
+#define AUIPC_MATCH	0x17
+
+/* Return whether a jump may start in the three parcels in front of @addr. */
+static bool may_be_covered(unsigned long addr)
 {
-	return insn_i(0x00000067, rd, rs1, imm);
-}
+	u16 parcels[3];
 
-static u32 insn_load(unsigned int rd, unsigned int rs1, u32 imm)
-{
-	return insn_i(IS_ENABLED(CONFIG_64BIT) ? 0x00003003 : 0x00002003, rd, rs1, imm);
-}
+	if (copy_from_kernel_nofault(parcels, (void *)addr - sizeof(parcels), sizeof(parcels)))
+		return true;
 
-static u32 insn_store(unsigned int rs2, unsigned int rs1, u32 imm)
-{
-	u32 base = IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023;
-
-	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | (imm >> 5) << 25;
-}
-
-static u32 insn_auipc(unsigned int rd, u32 upper)
-{
-	return 0x00000017 | rd << 7 | upper;
-}
-
-/* Negate the branch, BEQ to BNE and so on, to skip the jump behind it. */
-static u32 insn_branch_over(u32 branch)
-{
-	const u32 over = sizeof(u32) + 2 * sizeof(u32);
-
-	return ((branch ^ BIT(12)) & 0x01fff07f) | (over & 0x1e) << 7;
-}
-
-/* Expand C.BEQZ and C.BNEZ to BEQ and BNE with x0. */
-static u32 insn_expand_branch(u32 insn)
-{
-	u32 rs1 = 8 + (insn >> 7 & 7);
-
-	return 0x00000063 | (insn & BIT(13) ? BIT(12) : 0) | rs1 << 15;
-}
-
-/* AUIPC adds @upper, the next instruction adds @lower, which is 12 bits and signed. */
-static bool split_distance(long distance, u32 *upper, u32 *lower)
-{
-	long rounded = distance + BIT(11);
-
-	*upper = rounded & GENMASK(31, 12);
-	*lower = distance & GENMASK(11, 0);
-
-	return rounded == (s32)rounded;
+	return (parcels[0] & AUIPC_MASK) == AUIPC_MATCH ||
+	       (parcels[1] & AUIPC_MASK) == AUIPC_MATCH ||
+	       (parcels[2] & AUIPC_MASK) == AUIPC_MATCH;
 }
 
 /**
- * kprobe_make_jump() - encode the two instructions of a jump
- * @jump: gets the instructions
- * @reg: number of the register that the jump overwrites
- * @from: address of the jump
- * @to: its target
+ * kprobe_read_covered() - read an instruction that a jump has replaced
+ * @insn: gets the instruction
+ * @addr: its address, not that of the probe
  *
- * Context: Any.
- * Return: whether the target is in reach.
+ * Context: Process context, text_mutex held.
+ * Return: whether a jump covers @addr.
  */
-bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to)
+bool kprobe_read_covered(u32 *insn, unsigned long addr)
 {
-	u32 upper, lower;
-	bool reached = split_distance(to - from, &upper, &lower);
+	const u16 *parcel;
+	struct kprobe *p;
+	unsigned int at;
 
-	jump[0] = insn_auipc(reg, upper);
-	jump[1] = insn_jalr(0, reg, lower);
+	if (!may_be_covered(addr))
+		return false;
 
-	return reached;
+	guard(preempt_notrace)();
+	p = covering_probe(addr);
+	if (!p)
+		return false;
+
+	at = (addr - (unsigned long)p->addr) / sizeof(u16);
+	parcel = &optinsn_of(p)->original[at];
+	*insn = *parcel;
+	if (insn_len(*insn) == 2)
+		return true;
+	/* The second half of the last instruction may be behind the jump. */
+	if (++at == ARRAY_SIZE(optinsn_of(p)->original))
+		parcel = (u16 *)addr;
+	*insn |= (u32)parcel[1] << 16;
+
+	return true;
 }
 
-NOKPROBE_SYMBOL(kprobe_make_jump);
-
-/**
- * struct emitter - code under construction
- * @code: buffer for the code
- * @at: address that the code will have
- * @pos: length of the code so far in bytes
- * @failed: the buffer is full, or a target is out of reach
- */
-struct emitter {
-	u8 *code;
-	unsigned long at;
-	unsigned int pos;
-	bool failed;
-};
-
-static unsigned long emitter_addr(const struct emitter *e)
+/* If a handler wants to continue inside a region, continue at the copy instead. */
+void kprobe_detour_follow(struct pt_regs *regs)
 {
-	return e->at + e->pos;
-}
+	struct kprobe *p = covering_probe(regs->epc);
+	unsigned int at, copy;
 
-static void emit(struct emitter *e, u32 insn)
-{
-	unsigned int len = insn_len(insn);
-
-	if (e->pos + len > DETOUR_CODE) {
-		e->failed = true;
+	if (likely(!p))
 		return;
-	}
-	memcpy(e->code + e->pos, &insn, len);
-	e->pos += len;
+
+	at = (regs->epc - (unsigned long)p->addr) / sizeof(u16);
+	copy = optinsn_of(p)->copy_at[at];
+	if (optinsn_of(p)->site && at == 2)
+		copy = DETOUR_ENTRY;
+	if (copy)
+		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
 }
 
-static void emit_jump(struct emitter *e, unsigned int reg, unsigned long to)
+NOKPROBE_SYMBOL(kprobe_detour_follow);
+
+/*
+ * A fault in a copy is reported at the original if that is in an exception table,
+ * because its handler may sleep or fix it up. If retried, it enters the jump again. All
+ * other faults are fatal, or are resolved without sleeping and return to the copy.
+ */
+void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->epc);
+
+	if (likely(!detour) || !optinsn_of(detour->kp)->extable)
+		return;
+
+	if (regs->epc == (unsigned long)detour->code + DETOUR_ENTRY)
+		regs->epc = (unsigned long)detour->kp->addr;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
+
+/* Translate an address in the copies of a detour to that of the original instruction. */
+unsigned long kprobe_detour_insn_pc(unsigned long pc)
+{
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(pc);
+	const struct arch_optimized_insn *optinsn;
+	unsigned long code;
+	unsigned int at;
+
+	if (likely(!detour))
+		return pc;
+
+	code = (unsigned long)detour->code;
+	if (pc < code + DETOUR_ENTRY)
+		return pc;
+
+	optinsn = optinsn_of(detour->kp);
+	for (at = MAX_OPTIMIZED_LENGTH / 2; at--;) {
+		if (optinsn->copy_at[at] && pc >= code + optinsn->copy_at[at])
+			return (unsigned long)detour->kp->addr + 2 * at;
+	}
+
+	return (unsigned long)detour->kp->addr;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_insn_pc);
+
+/* Encode the jump of @p; return whether its detour is in reach. */
+bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+
+	return kprobe_make_jump(jump, optinsn->reg, (unsigned long)p->addr,
+				(unsigned long)detour_of(optinsn)->code);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_fill_jump);
+
+/* Set @insns to ftrace's instructions, if a jump covers the site. */
+void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
+{
+	if (optinsn_of(p)->jump)
+		memcpy(insns, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_site_read);
+
+/*
+ * ftrace is about to write @insns to its site, while no task is in the detour.
+ * If the site has a jump, return true with the jump in @insns, so that ftrace rewrites it.
+ */
+bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
+{
+	struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned long addr = (unsigned long)p->addr;
+	u8 *end;
 	u32 jump[2];
 
-	if (!reg || !kprobe_make_jump(jump, reg, emitter_addr(e), to))
-		e->failed = true;
-	emit(e, jump[0]);
-	emit(e, jump[1]);
+	if (!optinsn->site || !optinsn->insn)
+		return false;
+
+	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
+	end = detour_of(optinsn)->code + SITE_JUMP;
+	WARN_ON_ONCE(!kprobe_make_site_jump(jump, (unsigned long)end, addr, insns));
+	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
+	if (!optinsn->jump)
+		return false;
+
+	kprobe_detour_fill_jump(p, insns);
+
+	return true;
 }
 
-static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr)
-{
-	u32 upper, lower;
-
-	if (!split_distance(addr - emitter_addr(e), &upper, &lower))
-		e->failed = true;
-	emit(e, insn_auipc(reg, upper));
-	emit(e, insn_addi(reg, reg, lower));
-}
-
-/* If the target is in the link register, move it to @reg before that is overwritten. */
-static void emit_call_register(struct emitter *e, const struct insn_facts *facts,
-			       unsigned int reg, unsigned long behind)
-{
-	unsigned int base = facts->base;
-
-	if (base == facts->link) {
-		emit(e, insn_addi(reg, base, 0));
-		base = reg;
-	}
-	emit_address(e, facts->link, behind);
-	emit(e, insn_jalr(0, base, facts->disp));
-}
-
-static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned long addr)
-{
-	struct insn_facts facts;
-
-	kprobe_get_insn_facts(ri->insn, &facts);
-	switch (facts.flow) {
-	case FLOW_ADDRESS:
-		if (facts.writes)
-			emit_address(e, __ffs(facts.writes), addr + facts.disp);
-		break;
-	case FLOW_BRANCH:
-		emit(e, insn_branch_over(facts.len == 2 ? insn_expand_branch(ri->insn) :
-							  ri->insn));
-		emit_jump(e, ri->reg, addr + facts.disp);
-		break;
-	case FLOW_CALL:
-		emit_address(e, facts.link, addr + facts.len);
-		fallthrough;
-	case FLOW_JUMP:
-		emit_jump(e, ri->reg, addr + facts.disp);
-		break;
-	case FLOW_CALL_REGISTER:
-		emit_call_register(e, &facts, ri->reg, addr + facts.len);
-		break;
-	default:
-		emit(e, ri->insn);
-	}
-}
-
-static void emit_entry(struct emitter *e)
-{
-	u32 call[2];
-
-	emit(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
-	emit(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
-	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
-		e->failed = true;
-	emit(e, call[0]);
-	emit(e, call[1] | T0 << 7);
-	emit(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
-	emit(e, insn_addi(SP, SP, FRAME_SIZE));
-}
-
-/**
- * kprobe_make_site_jump() - encode the final jump of a detour at an ftrace site
- * @jump: gets the instructions
- * @from: address of the jump
- * @site: address of the site
- * @insns: ftrace's instructions at the site: two NOPs, or a call that links in t0
- *
- * The detour has set t0 to the address behind the site. A jump to ftrace's target may
- * overwrite t1, since ftrace_caller() does.
- *
- * Context: Any.
- * Return: whether the target is in reach.
- */
-bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns)
-{
-	struct insn_facts auipc, jalr;
-
-	kprobe_get_insn_facts(insns[0], &auipc);
-	kprobe_get_insn_facts(insns[1], &jalr);
-	if (auipc.flow != FLOW_ADDRESS || jalr.flow != FLOW_CALL_REGISTER)
-		return kprobe_make_jump(jump, T0, from, site + 2 * sizeof(u32));
-
-	return kprobe_make_jump(jump, T0 + 1, from, site + auipc.disp + jalr.disp);
-}
-
-NOKPROBE_SYMBOL(kprobe_make_site_jump);
-
-static void emit_site(struct emitter *e, const struct region *region)
-{
-	const u32 insns[2] = { region->insns[0].insn, region->insns[1].insn };
-	u32 jump[2];
-
-	emit_address(e, T0, region->addr + region->len);
-	if (!kprobe_make_site_jump(jump, emitter_addr(e), region->addr, insns))
-		e->failed = true;
-	emit(e, jump[0]);
-	emit(e, jump[1]);
-}
-
-static void emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
-{
-	const struct region_insn *ri;
-
-	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
-		copy_at[ri->at / 2] = e->pos;
-		emit_insn(e, ri, region->addr + ri->at);
-	}
-	if (region->out)
-		emit_jump(e, region->out, region->addr + region->len);
-}
-
-/**
- * kprobe_make_detour() - generate the code of a detour
- * @image: gets the code; its probe is filled in
- * @copy_at: gets, for each parcel where an instruction starts, the offset of its
- *	copy in the code
- * @region: the instructions that the jump covers
- * @slot: address that the detour will have
- *
- * Context: Process context.
- * Return: whether the code fits, and all its targets are in reach.
- */
-bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
-			unsigned long slot)
-{
-	struct emitter e = {
-		.code = image->code,
-		.at = slot + offsetof(struct detour, code),
-	};
-
-	static_assert(FRAME_SIZE <= 2047);
-	emit_entry(&e);
-	if (region->site)
-		emit_site(&e, region);
-	else
-		emit_region(&e, copy_at, region);
-
-	return !e.failed;
-}
+NOKPROBE_SYMBOL(kprobe_detour_site_write);
