@@ -19,6 +19,8 @@
 #include <asm/extable.h>
 #include <asm/sections.h>
 
+#include "branches.h"
+#include "ftrace.h"
 #include "function_map.h"
 #include "window.h"
 

@@ -9,7 +9,11 @@
 #include <asm/csr.h>
 #include <asm/insn.h>
 
+#include "common.h"
+#include "decode-insn.h"
+#include "decode.h"
 #include "emulate.h"
+#include "operands.h"
 
 #define OPCODE_AMO	0x2f
 #define FUNCT5_LR	2

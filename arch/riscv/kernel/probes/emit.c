@@ -23,6 +23,11 @@
 #include <asm/stacktrace.h>
 
 #include "common.h"
+#include "detour.h"
+#include "detour_hit.h"
+#include "emit.h"
+#include "facts.h"
+#include "region.h"
 
 #define SP	2
 #define T0	5

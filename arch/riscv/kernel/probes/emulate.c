@@ -11,7 +11,9 @@
 #include <asm/csr.h>
 #include <asm/insn.h>
 
+#include "common.h"
 #include "emulate.h"
+#include "operands.h"
 
 static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {

@@ -9,7 +9,9 @@
 #include <linux/ptrace.h>
 #include <asm/insn.h>
 
+#include "common.h"
 #include "emulate.h"
+#include "operands.h"
 
 /* A field of 5 bits names any register, one of 3 bits x8 to x15. */
 static __always_inline unsigned int c_rs2(u32 insn)

@@ -11,6 +11,8 @@
 #include <asm/insn.h>
 
 #include "common.h"
+#include "decode.h"
+#include "facts.h"
 
 static u32 field(u32 insn, unsigned int shift, unsigned int bits)
 {

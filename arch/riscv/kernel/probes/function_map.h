@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 #include "common.h"
+#include "facts.h"
 
 /**
  * struct function_map - branch targets and live registers of a function
@@ -111,8 +112,5 @@ static inline bool is_return(const struct insn_facts *facts)
 {
 	return facts->flow == FLOW_JUMP_REGISTER && facts->base == 1 && !facts->disp;
 }
-
-/* branches.c */
-int kprobe_find_targets(struct function_map *map, const char *name);
 
 #endif /* _RISCV_KPROBES_FUNCTION_MAP_H */

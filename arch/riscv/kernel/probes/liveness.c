@@ -21,7 +21,9 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
+#include "branches.h"
 #include "function_map.h"
+#include "liveness.h"
 
 static struct function_map last_map;
 

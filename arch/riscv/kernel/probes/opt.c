@@ -18,6 +18,10 @@
 #include <asm/patch.h>
 
 #include "common.h"
+#include "detour.h"
+#include "emit.h"
+#include "region.h"
+#include "text.h"
 #include "window.h"
 
 /* window.h relies on this. */

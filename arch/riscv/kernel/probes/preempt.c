@@ -24,6 +24,7 @@
 #include <asm/cacheflush.h>
 
 #include "common.h"
+#include "detour.h"
 
 /*
  * The flush lets all CPUs fetch the detours: they are entered before the flush that comes

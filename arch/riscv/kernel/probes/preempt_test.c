@@ -26,6 +26,8 @@
 #include <asm/vector.h>
 
 #include "common.h"
+#include "detour.h"
+#include "facts.h"
 #include "preempt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 

@@ -8,16 +8,36 @@
 #include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/stop_machine.h>
+#include <linux/uaccess.h>
 #include <asm/cacheflush.h>
 #include <asm/patch.h>
 
 #include "common.h"
+#include "text.h"
 
 /* Return the breakpoint of the same length as @insn. */
 u32 kprobe_ebreak_for(u32 insn)
 {
 	return insn_len(insn) == 2 ? __BUG_INSN_16 : __BUG_INSN_32;
 }
+
+/* @addr is kernel text, but its module may be unloaded concurrently. */
+bool kprobe_text_is_ebreak(unsigned long addr)
+{
+	u16 first, second;
+
+	__get_kernel_nofault(&first, (u16 *)addr, u16, gone);
+	if (first == __BUG_INSN_16)
+		return true;
+	if (first != (__BUG_INSN_32 & U16_MAX))
+		return false;
+	__get_kernel_nofault(&second, (u16 *)(addr + 2), u16, gone);
+	return second == __BUG_INSN_32 >> 16;
+gone:
+	return false;
+}
+
+NOKPROBE_SYMBOL(kprobe_text_is_ebreak);
 
 /**
  * struct text_round - text of several probes, written while all CPUs are stopped

@@ -10,31 +10,17 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/preempt.h>
-#include <linux/uaccess.h>
 #include <asm/cacheflush.h>
 
 #include "common.h"
+#include "copy.h"
+#include "detour.h"
+#include "detour_hit.h"
+#include "preempt.h"
+#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
-/* @addr is kernel text, but its module may be unloaded concurrently. */
-bool kprobe_text_is_ebreak(unsigned long addr)
-{
-	u16 first, second;
-
-	__get_kernel_nofault(&first, (u16 *)addr, u16, gone);
-	if (first == __BUG_INSN_16)
-		return true;
-	if (first != (__BUG_INSN_32 & U16_MAX))
-		return false;
-	__get_kernel_nofault(&second, (u16 *)(addr + 2), u16, gone);
-	return second == __BUG_INSN_32 >> 16;
-gone:
-	return false;
-}
-
-NOKPROBE_SYMBOL(kprobe_text_is_ebreak);
 
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An address in a copy or a detour stands for one in the probed code.
+ *
+ * A fault in a copy is reported at the original address, because the exception
+ * table lists that one, and because a task must not sleep in a copy until a page
+ * arrives. If the fault is retried, the task hits the breakpoint again.
+ */
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/preempt.h>
+#include <asm/csr.h>
+
+#include "copy.h"
+#include "detour.h"
+
+/* Mark for orig_a0, unused in kernel exceptions: this fault ended a hit at @addr. */
+static unsigned long fault_mark(const struct pt_regs *regs, unsigned long addr)
+{
+	return (unsigned long)regs ^ addr;
+}
+
+NOKPROBE_SYMBOL(fault_mark);
+
+/**
+ * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
+ * @regs: registers at the fault, in the kernel
+ *
+ * Context: An exception, before anything is done about it.
+ */
+void arch_kprobe_leave_copy(struct pt_regs *regs)
+{
+	struct slot *slot = kprobe_insn_slot_at(regs->epc);
+	unsigned long pc = regs->epc;
+
+	if (likely(!is_kprobe_insn_slot(pc))) {
+		kprobe_detour_leave_copy(regs);
+		return;
+	}
+	/* On 32 bits the slot's page may be mapped only now. A copy itself makes no such fault. */
+	if (regs->cause == EXC_INST_PAGE_FAULT)
+		return;
+
+	if (pc == (unsigned long)slot->post) {
+		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+		kprobe_hit_end(true);
+		regs->orig_a0 = fault_mark(regs, slot->addr);
+	} else if (pc != (unsigned long)slot->back) {
+		return;
+	}
+	regs->epc = slot->addr;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
+
+/**
+ * arch_kprobe_insn_pc() - translate an address in a copy to the original
+ * @pc: an address
+ *
+ * A stale @pc may lie in a page of slots that is freed concurrently.
+ *
+ * Context: Any.
+ * Return: the address whose instruction the copy or detour at @pc executes, @pc itself
+ * elsewhere.
+ */
+unsigned long arch_kprobe_insn_pc(unsigned long pc)
+{
+	struct slot *slot = kprobe_insn_slot_at(pc);
+
+	guard(preempt_notrace)();
+	if (likely(!is_kprobe_insn_slot(pc)))
+		return kprobe_detour_insn_pc(pc);
+
+	if (pc == (unsigned long)slot->back || pc == (unsigned long)slot->post)
+		return slot->addr;
+
+	return pc;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
+
+/* Of the exceptions that may have a fixup, only page faults are not entered as NMIs. */
+static bool is_page_fault(const struct pt_regs *regs)
+{
+	return regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
+	       regs->cause == EXC_INST_PAGE_FAULT;
+}
+
+NOKPROBE_SYMBOL(is_page_fault);
+
+/**
+ * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up
+ * @regs: registers after the fixup
+ * @addr: instruction that faulted, not its copy
+ *
+ * The fixup ends the instruction as far as the probed code is concerned. Not every fault
+ * there was a hit: the task may have slept in it while the breakpoint was written.
+ *
+ * Context: An exception.
+ */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
+{
+	struct kprobe *p;
+
+	if (likely(regs->orig_a0 != fault_mark(regs, addr)))
+		return;
+
+	regs->orig_a0 = 0;
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (p)
+		kprobe_hit_fixed_up(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
