@@ -15,33 +15,19 @@ static const struct kprobe_area areas[] __initconst = {
 #endif
 };
 
-static const char * const not_in_a_trap[] = {
+/* Code in which no trap can be handled. */
+static const char * const cannot_trap[] = {
 	/* These run before a resuming CPU has its trap vector. */
 	"__cpu_resume_enter",
 	"cpu_suspend",
 	"suspend_restore_csrs",
 	"__hibernate_cpu_resume",
 	"hibernate_core_restore_code",
-	/* Nobody may wait for a CPU that has come this far: it is going off. */
+	/* Neither RCU nor text patching waits for a CPU that has reported itself dead. */
 	"cpuhp_ap_report_dead",
 	"arch_cpu_idle_dead",
 	"sbi_cpu_stop",
 	"sbi_hsm_hart_stop",
-#if defined(CONFIG_PROVE_LOCKING) && defined(CONFIG_FRAME_POINTER)
-	/*
-	 * What traces changes of the interrupt state walks the stack for the caller's caller. Once
-	 * lockdep is off, the end of every trap does.
-	 */
-	"walk_stackframe",
-	"fp_is_valid",
-	"recover_ret_addr",
-	"ftrace_graph_ret_addr",
-	"__kernel_text_address",
-	"kernel_text_address",
-	"core_kernel_text",
-	"is_kernel_text",
-	"is_kprobe_insn_slot",
-#endif
 #ifdef CONFIG_SHADOW_CALL_STACK
 	/* A label inside of handle_exception(). */
 	"_skip_scs",
@@ -52,8 +38,25 @@ static const char * const not_in_a_trap[] = {
 	"copy_to_kernel_nofault",
 };
 
+/* The entry and exit of traps call these. */
+static const char * const traps_call[] = {
+#if defined(CONFIG_PROVE_LOCKING) && defined(CONFIG_FRAME_POINTER)
+	/* Irq-flags tracing unwinds for CALLER_ADDR1; once lockdep is off, every trap exit does. */
+	"walk_stackframe",
+	"fp_is_valid",
+	"recover_ret_addr",
+	"ftrace_graph_ret_addr",
+	"__kernel_text_address",
+	"kernel_text_address",
+	"core_kernel_text",
+	"is_kernel_text",
+	"is_kprobe_insn_slot",
+#endif
+};
+
 int __init arch_populate_kprobe_blacklist(void)
 {
 	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
-	       kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
+	       kprobe_add_names_blacklist(cannot_trap, ARRAY_SIZE(cannot_trap)) ?:
+	       kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
 }

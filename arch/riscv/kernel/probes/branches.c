@@ -172,13 +172,13 @@ static void collect_others(struct kprobe_addrs *list, const struct module *mod)
 }
 
 /* An index of the addresses and the targets of fixups and static keys. */
-static struct kprobe_index others = { .collect = collect_others };
+static struct kprobe_index others_index = { .collect = collect_others };
 
 /* Use the index first: few functions have fixups or static keys. */
 static int find_others(struct function_map *map)
 {
 	const unsigned long *first;
-	int nr = kprobe_index_find(&others, map->start, map->start, map->end, &first);
+	int nr = kprobe_index_find(&others_index, map->start, map->start, map->end, &first);
 
 	if (nr <= 0)
 		return nr;
@@ -231,7 +231,7 @@ static void note_leaving(void *data, unsigned long target)
 }
 
 /* Scan the function at the end of the range. */
-static int extend(struct surroundings *s)
+static int surroundings_extend(struct surroundings *s)
 {
 	struct kprobe_function fn;
 	int ret;
@@ -247,7 +247,7 @@ static int extend(struct surroundings *s)
 	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
 }
 
-static int begin_at(struct surroundings *s, unsigned long addr)
+static int surroundings_begin_at(struct surroundings *s, unsigned long addr)
 {
 	struct kprobe_function fn;
 
@@ -263,15 +263,15 @@ static int begin_at(struct surroundings *s, unsigned long addr)
 }
 
 /* Make the range cover at least [first, last). */
-static int look_around(struct surroundings *s, unsigned long first, unsigned long last)
+static int surroundings_cover(struct surroundings *s, unsigned long first, unsigned long last)
 {
 	int ret = 0;
 
 	if (s->generation != kprobe_index_generation() || first < s->start || first > s->end ||
 	    s->nr > ARRAY_SIZE(s->targets) / 2)
-		ret = begin_at(s, first);
+		ret = surroundings_begin_at(s, first);
 	while (!ret && s->end < last)
-		ret = extend(s);
+		ret = surroundings_extend(s);
 	if (ret)
 		s->end = s->start;
 
@@ -326,8 +326,8 @@ static int find_branches_nearby(struct function_map *map)
 	unsigned int i;
 
 	if (!find_text(map->start, &first, &last) || map->end > last ||
-	    look_around(s, max(map->start - BRANCH_REACH, first),
-			min(map->end + BRANCH_REACH, last)))
+	    surroundings_cover(s, max(map->start - BRANCH_REACH, first),
+			       min(map->end + BRANCH_REACH, last)))
 		return find_branches_around(map);
 
 	for (i = 0; i < s->nr; i++)

@@ -95,7 +95,7 @@ void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool neste
 
 	kprobe_hit_finish(p, regs, nested);
 	if (unlikely(regs->epc != epc))
-		kprobe_detour_follow(regs);
+		kprobe_detour_enter(regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_finish_and_follow);

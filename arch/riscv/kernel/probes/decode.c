@@ -81,7 +81,7 @@ static const char *system_refusal_reason(u32 insn)
 {
 	if (insn_is_csr(insn))
 		return csr_belongs_to_traps(insn >> 20) ? "accesses a register of traps" : NULL;
-	if (field(insn, 12, 3) || insn_is_memory_fence(insn))
+	if (insn_field(insn, 12, 3) || insn_is_memory_fence(insn))
 		return NULL;
 
 	switch (insn) {

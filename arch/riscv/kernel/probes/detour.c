@@ -91,7 +91,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 }
 
 /* If a handler wants to continue inside a region, continue at the copy instead. */
-void kprobe_detour_follow(struct pt_regs *regs)
+void kprobe_detour_enter(struct pt_regs *regs)
 {
 	struct kprobe *p = covering_probe(regs->epc);
 	unsigned int at, copy;
@@ -107,7 +107,7 @@ void kprobe_detour_follow(struct pt_regs *regs)
 		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_follow);
+NOKPROBE_SYMBOL(kprobe_detour_enter);
 
 /*
  * A fault in a copy is reported at the original if that is in an exception table,

@@ -40,7 +40,7 @@ static __always_inline unsigned long detour_copies(const struct arch_optimized_i
 }
 
 bool kprobe_read_covered(u32 *insn, unsigned long addr);
-void kprobe_detour_follow(struct pt_regs *regs);
+void kprobe_detour_enter(struct pt_regs *regs);
 void kprobe_detour_leave_copy(struct pt_regs *regs);
 unsigned long kprobe_detour_insn_pc(unsigned long pc);
 void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
@@ -54,7 +54,7 @@ static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	return false;
 }
 
-static inline void kprobe_detour_follow(struct pt_regs *regs)
+static inline void kprobe_detour_enter(struct pt_regs *regs)
 {
 }
 

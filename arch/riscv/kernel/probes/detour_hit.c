@@ -112,7 +112,7 @@ static void detour_hit_in_trap(struct pt_regs *regs)
 
 	load_regs(regs);
 	if (any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
-		kprobe_detour_follow(regs);
+		kprobe_detour_enter(regs);
 	else
 		regs->epc = detour_copies(optinsn_of(detour->kp));
 }
@@ -120,7 +120,7 @@ static void detour_hit_in_trap(struct pt_regs *regs)
 NOKPROBE_SYMBOL(detour_hit_in_trap);
 
 /* Handle the ebreak of kprobe_detour_trap(); return false for any other. */
-bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
+bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
 		return false;
@@ -130,9 +130,9 @@ bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
 		return true;
 	}
 	load_regs(regs);
-	kprobe_detour_follow(regs);
+	kprobe_detour_enter(regs);
 
 	return true;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_is_elsewhere);
+NOKPROBE_SYMBOL(kprobe_detour_elsewhere);

@@ -9,14 +9,14 @@
 
 #ifdef CONFIG_OPTPROBES
 
-bool kprobe_detour_is_elsewhere(struct pt_regs *regs);
+bool kprobe_detour_elsewhere(struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
 #else
 
-static inline bool kprobe_detour_is_elsewhere(struct pt_regs *regs)
+static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	return false;
 }

@@ -137,7 +137,7 @@ static unsigned long emitter_addr(const struct emitter *e)
 	return e->at + e->pos;
 }
 
-static void emit(struct emitter *e, u32 insn)
+static void emit_code(struct emitter *e, u32 insn)
 {
 	unsigned int len = insn_len(insn);
 
@@ -155,8 +155,8 @@ static void emit_jump(struct emitter *e, unsigned int reg, unsigned long to)
 
 	if (!reg || !kprobe_make_jump(jump, reg, emitter_addr(e), to))
 		e->failed = true;
-	emit(e, jump[0]);
-	emit(e, jump[1]);
+	emit_code(e, jump[0]);
+	emit_code(e, jump[1]);
 }
 
 static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr)
@@ -165,8 +165,8 @@ static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr
 
 	if (!split_distance(addr - emitter_addr(e), &upper, &lower))
 		e->failed = true;
-	emit(e, insn_auipc(reg, upper));
-	emit(e, insn_addi(reg, reg, lower));
+	emit_code(e, insn_auipc(reg, upper));
+	emit_code(e, insn_addi(reg, reg, lower));
 }
 
 /* If the target is in the link register, move it to @reg before that is overwritten. */
@@ -176,11 +176,11 @@ static void emit_call_register(struct emitter *e, const struct insn_facts *facts
 	unsigned int base = facts->base;
 
 	if (base == facts->link) {
-		emit(e, insn_addi(reg, base, 0));
+		emit_code(e, insn_addi(reg, base, 0));
 		base = reg;
 	}
 	emit_address(e, facts->link, behind);
-	emit(e, insn_jalr(0, base, facts->disp));
+	emit_code(e, insn_jalr(0, base, facts->disp));
 }
 
 static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned long addr)
@@ -194,8 +194,8 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 			emit_address(e, __ffs(facts.writes), addr + facts.disp);
 		break;
 	case FLOW_BRANCH:
-		emit(e, insn_branch_over(facts.len == 2 ? insn_expand_branch(ri->insn) :
-							  ri->insn));
+		emit_code(e, insn_branch_over(facts.len == 2 ? insn_expand_branch(ri->insn) :
+							       ri->insn));
 		emit_jump(e, ri->reg, addr + facts.disp);
 		break;
 	case FLOW_CALL:
@@ -208,7 +208,7 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 		emit_call_register(e, &facts, ri->reg, addr + facts.len);
 		break;
 	default:
-		emit(e, ri->insn);
+		emit_code(e, ri->insn);
 	}
 }
 
@@ -216,14 +216,14 @@ static void emit_entry(struct emitter *e)
 {
 	u32 call[2];
 
-	emit(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
-	emit(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
+	emit_code(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
 	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
 		e->failed = true;
-	emit(e, call[0]);
-	emit(e, call[1] | T0 << 7);
-	emit(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
-	emit(e, insn_addi(SP, SP, FRAME_SIZE));
+	emit_code(e, call[0]);
+	emit_code(e, call[1] | T0 << 7);
+	emit_code(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_addi(SP, SP, FRAME_SIZE));
 }
 
 /**
@@ -261,8 +261,8 @@ static void emit_site(struct emitter *e, const struct region *region)
 	emit_address(e, T0, region->addr + region->len);
 	if (!kprobe_make_site_jump(jump, emitter_addr(e), region->addr, insns))
 		e->failed = true;
-	emit(e, jump[0]);
-	emit(e, jump[1]);
+	emit_code(e, jump[0]);
+	emit_code(e, jump[1]);
 }
 
 static void emit_region(struct emitter *e, u8 *copy_at, const struct region *region)

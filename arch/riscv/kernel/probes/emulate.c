@@ -19,7 +19,7 @@ static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), imm_u(insn));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_lui);
@@ -28,7 +28,7 @@ static bool emulate_auipc(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), addr + imm_u(insn));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_auipc);
@@ -37,7 +37,7 @@ static bool emulate_addi(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, rs1(insn)) + imm_i(insn));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_addi);
@@ -49,20 +49,20 @@ static __always_inline bool is_alt(u32 insn)
 
 static bool emulate_op(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, rd(insn), alu(field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
+	set_reg(regs, rd(insn), alu(insn_field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
 				    get_reg(regs, rs2(insn))));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_op);
 
 static bool __maybe_unused emulate_op_w(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, rd(insn), alu_w(field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
-				      get_reg(regs, rs2(insn))));
+	set_reg(regs, rd(insn), alu_w(insn_field(insn, 12, 3), is_alt(insn),
+				      get_reg(regs, rs1(insn)), get_reg(regs, rs2(insn))));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_op_w);
@@ -70,24 +70,24 @@ NOKPROBE_SYMBOL(emulate_op_w);
 /* Bit 30 selects SRA only for a shift; otherwise it belongs to the immediate. */
 static bool emulate_op_imm(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned int funct3 = field(insn, 12, 3);
+	unsigned int funct3 = insn_field(insn, 12, 3);
 
 	set_reg(regs, rd(insn), alu(funct3, funct3 == ALU_SRL && is_alt(insn),
 				    get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm);
 
 static bool __maybe_unused emulate_op_imm_w(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned int funct3 = field(insn, 12, 3);
+	unsigned int funct3 = insn_field(insn, 12, 3);
 
 	set_reg(regs, rd(insn), alu_w(funct3, funct3 == ALU_SRL && is_alt(insn),
 				      get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm_w);
@@ -119,7 +119,7 @@ NOKPROBE_SYMBOL(emulate_jalr);
 static bool emulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long a = get_reg(regs, rs1(insn)), b = get_reg(regs, rs2(insn));
-	unsigned int funct3 = field(insn, 12, 3);
+	unsigned int funct3 = insn_field(insn, 12, 3);
 	bool taken;
 
 	if (funct3 < RVG_FUNCT3_BLT)
@@ -146,7 +146,7 @@ static bool emulate_sp_load(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), *(unsigned long *)(regs->sp + imm_i(insn)));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_load);
@@ -157,7 +157,7 @@ static bool emulate_sp_store(u32 insn, unsigned long addr, struct pt_regs *regs)
 
 	*(unsigned long *)(regs->sp + imm) = get_reg(regs, rs2(insn));
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_store);
@@ -169,7 +169,7 @@ NOKPROBE_SYMBOL(emulate_sp_store);
  */
 static bool emulate_csr_status(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned int funct3 = field(insn, 12, 3);
+	unsigned int funct3 = insn_field(insn, 12, 3);
 	unsigned long old, new, arg;
 
 	arg = funct3 & 4 ? rs1(insn) : get_reg(regs, rs1(insn));
@@ -195,7 +195,7 @@ static bool emulate_csr_status(u32 insn, unsigned long addr, struct pt_regs *reg
 	regs->status |= SR_PP;
 	set_reg(regs, rd(insn), old);
 
-	return go_on(addr, regs, 4);
+	return go_behind(addr, regs, 4);
 }
 
 NOKPROBE_SYMBOL(emulate_csr_status);

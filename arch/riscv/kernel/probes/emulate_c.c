@@ -16,22 +16,22 @@
 /* A field of 5 bits names any register, one of 3 bits x8 to x15. */
 static __always_inline unsigned int c_rs2(u32 insn)
 {
-	return field(insn, 2, 5);
+	return insn_field(insn, 2, 5);
 }
 
 static __always_inline unsigned int c_low(u32 insn)
 {
-	return 8 + field(insn, 2, 3);
+	return 8 + insn_field(insn, 2, 3);
 }
 
 static __always_inline unsigned int c_high(u32 insn)
 {
-	return 8 + field(insn, 7, 3);
+	return 8 + insn_field(insn, 7, 3);
 }
 
 static __always_inline long c_imm6(u32 insn)
 {
-	return sign_extend32(field(insn, 12, 1) << 5 | field(insn, 2, 5), 5);
+	return sign_extend32(insn_field(insn, 12, 1) << 5 | insn_field(insn, 2, 5), 5);
 }
 
 static bool emulate_c_j(u32 insn, unsigned long addr, struct pt_regs *regs)
@@ -77,7 +77,7 @@ NOKPROBE_SYMBOL(emulate_c_jalr);
 static bool emulate_c_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	bool zero = !get_reg(regs, c_high(insn));
-	bool on_zero = field(insn, 13, 3) == RVC_FUNCT3_C_BEQZ;
+	bool on_zero = insn_field(insn, 13, 3) == RVC_FUNCT3_C_BEQZ;
 
 	regs->epc = addr + (zero == on_zero ? RVC_EXTRACT_BTYPE_IMM((s32)insn) : 2);
 
@@ -91,7 +91,7 @@ static bool emulate_c_addi(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, rd(insn)) + c_imm6(insn));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_addi);
@@ -100,28 +100,30 @@ static bool emulate_c_li(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), c_imm6(insn));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_li);
 
 static bool emulate_c_addi16sp(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	regs->sp += sign_extend32(field(insn, 12, 1) << 9 | field(insn, 3, 2) << 7 |
-				  field(insn, 5, 1) << 6 | field(insn, 2, 1) << 5 |
-				  field(insn, 6, 1) << 4, 9);
+	regs->sp += sign_extend32(insn_field(insn, 12, 1) << 9 | insn_field(insn, 3, 2) << 7 |
+				  insn_field(insn, 5, 1) << 6 | insn_field(insn, 2, 1) << 5 |
+				  insn_field(insn, 6, 1) << 4, 9);
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_addi16sp);
 
 static bool emulate_c_addi4spn(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, c_low(insn), regs->sp + (field(insn, 7, 4) << 6 | field(insn, 11, 2) << 4 |
-					       field(insn, 5, 1) << 3 | field(insn, 6, 1) << 2));
+	unsigned int imm = insn_field(insn, 7, 4) << 6 | insn_field(insn, 11, 2) << 4 |
+			   insn_field(insn, 5, 1) << 3 | insn_field(insn, 6, 1) << 2;
 
-	return go_on(addr, regs, 2);
+	set_reg(regs, c_low(insn), regs->sp + imm);
+
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_addi4spn);
@@ -130,7 +132,7 @@ static bool emulate_c_mv(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, c_rs2(insn)));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_mv);
@@ -139,7 +141,7 @@ static bool emulate_c_add(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, rd(insn)) + get_reg(regs, c_rs2(insn)));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_add);
@@ -148,7 +150,7 @@ static bool __maybe_unused emulate_c_addiw(u32 insn, unsigned long addr, struct 
 {
 	set_reg(regs, rd(insn), alu_w(ALU_ADD, false, get_reg(regs, rd(insn)), c_imm6(insn)));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_addiw);
@@ -157,7 +159,7 @@ static bool emulate_c_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), c_imm6(insn) << 12);
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_lui);
@@ -166,7 +168,7 @@ static bool emulate_c_slli(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), alu(ALU_SLL, false, get_reg(regs, rd(insn)), c_imm6(insn)));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_slli);
@@ -174,12 +176,12 @@ NOKPROBE_SYMBOL(emulate_c_slli);
 /* c.srli, c.srai and c.andi */
 static bool emulate_c_op_imm(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned int kind = field(insn, 10, 2), reg = c_high(insn);
+	unsigned int kind = insn_field(insn, 10, 2), reg = c_high(insn);
 
 	set_reg(regs, reg, alu(kind == 2 ? ALU_AND : ALU_SRL, kind == 1, get_reg(regs, reg),
 			       c_imm6(insn)));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_op_imm);
@@ -190,10 +192,10 @@ static bool emulate_c_op(u32 insn, unsigned long addr, struct pt_regs *regs)
 	static const u8 funct3s[] = { ALU_ADD, ALU_XOR, ALU_OR, ALU_AND };
 	unsigned int reg = c_high(insn);
 
-	set_reg(regs, reg, alu(funct3s[field(insn, 5, 2)], true, get_reg(regs, reg),
+	set_reg(regs, reg, alu(funct3s[insn_field(insn, 5, 2)], true, get_reg(regs, reg),
 			       get_reg(regs, c_low(insn))));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_op);
@@ -203,33 +205,33 @@ static bool __maybe_unused emulate_c_op_w(u32 insn, unsigned long addr, struct p
 {
 	unsigned int reg = c_high(insn);
 
-	set_reg(regs, reg, alu_w(ALU_ADD, !field(insn, 5, 1), get_reg(regs, reg),
+	set_reg(regs, reg, alu_w(ALU_ADD, !insn_field(insn, 5, 1), get_reg(regs, reg),
 				 get_reg(regs, c_low(insn))));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_op_w);
 
 static bool __maybe_unused emulate_c_ldsp(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned long imm = field(insn, 2, 3) << 6 | field(insn, 12, 1) << 5 |
-			    field(insn, 5, 2) << 3;
+	unsigned long imm = insn_field(insn, 2, 3) << 6 | insn_field(insn, 12, 1) << 5 |
+			    insn_field(insn, 5, 2) << 3;
 
 	set_reg(regs, rd(insn), *(unsigned long *)(regs->sp + imm));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_ldsp);
 
 static bool __maybe_unused emulate_c_sdsp(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	unsigned long imm = field(insn, 7, 3) << 6 | field(insn, 10, 3) << 3;
+	unsigned long imm = insn_field(insn, 7, 3) << 6 | insn_field(insn, 10, 3) << 3;
 
 	*(unsigned long *)(regs->sp + imm) = get_reg(regs, c_rs2(insn));
 
-	return go_on(addr, regs, 2);
+	return go_behind(addr, regs, 2);
 }
 
 NOKPROBE_SYMBOL(emulate_c_sdsp);

@@ -14,7 +14,7 @@
 #include "decode.h"
 #include "facts.h"
 
-static u32 field(u32 insn, unsigned int shift, unsigned int bits)
+static u32 insn_field(u32 insn, unsigned int shift, unsigned int bits)
 {
 	return insn >> shift & (BIT(bits) - 1);
 }
@@ -22,7 +22,7 @@ static u32 field(u32 insn, unsigned int shift, unsigned int bits)
 /* Return the set of the register whose number is in the field at @shift. */
 static u32 reg_at(u32 insn, unsigned int shift)
 {
-	return BIT(field(insn, shift, 5)) & ~1U;
+	return BIT(insn_field(insn, shift, 5)) & ~1U;
 }
 
 static u32 rd_of(u32 insn)
@@ -43,7 +43,7 @@ static u32 rs2_of(u32 insn)
 /* A field of 3 bits names one of x8 to x15. */
 static u32 low_reg_at(u32 insn, unsigned int shift)
 {
-	return BIT(8 + field(insn, shift, 3));
+	return BIT(8 + insn_field(insn, shift, 3));
 }
 
 #define SP	BIT(2)
@@ -82,7 +82,7 @@ static void set_branch(struct insn_facts *facts, u32 reads, long disp)
 /* CSR instructions read rs1, or have an immediate there if bit 2 of funct3 is set. */
 static void get_system_facts(u32 insn, struct insn_facts *facts)
 {
-	unsigned int funct3 = field(insn, 12, 3);
+	unsigned int funct3 = insn_field(insn, 12, 3);
 
 	if (funct3 & 3) {
 		facts->reads = funct3 & 4 ? 0 : rs1_of(insn);
@@ -146,10 +146,11 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 {
 	switch (insn & 0x7f) {
 	case 0x6f:		/* jal */
-		set_jump(facts, field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
+		set_jump(facts, insn_field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
 		break;
 	case 0x67:		/* jalr */
-		set_jump_register(facts, field(insn, 7, 5), field(insn, 15, 5), (s32)insn >> 20);
+		set_jump_register(facts, insn_field(insn, 7, 5), insn_field(insn, 15, 5),
+				  (s32)insn >> 20);
 		break;
 	case 0x63:		/* beq and the like */
 		set_branch(facts, rs1_of(insn) | rs2_of(insn), RV_EXTRACT_BTYPE_IMM((s32)insn));
@@ -175,7 +176,7 @@ static bool c_is_float(unsigned int funct3)
 
 static void get_c0_facts(u32 insn, struct insn_facts *facts)
 {
-	unsigned int funct3 = field(insn, 13, 3);
+	unsigned int funct3 = insn_field(insn, 13, 3);
 
 	if (!insn || funct3 == 4) {
 		set_unknown(facts);
@@ -197,16 +198,16 @@ static void get_c_arithmetic_facts(u32 insn, struct insn_facts *facts)
 
 	facts->reads = rd;
 	facts->writes = rd;
-	if (field(insn, 10, 2) < 3)
+	if (insn_field(insn, 10, 2) < 3)
 		return;
 	facts->reads |= low_reg_at(insn, 2);
-	if (field(insn, 12, 1) && field(insn, 5, 2) > 1)
+	if (insn_field(insn, 12, 1) && insn_field(insn, 5, 2) > 1)
 		set_unknown(facts);
 }
 
 static void get_c1_facts(u32 insn, struct insn_facts *facts)
 {
-	unsigned int funct3 = field(insn, 13, 3);
+	unsigned int funct3 = insn_field(insn, 13, 3);
 
 	switch (funct3) {
 	case 1:
@@ -241,13 +242,13 @@ static void get_c1_facts(u32 insn, struct insn_facts *facts)
 /* c.jr, c.mv, c.ebreak, c.jalr and c.add */
 static void get_c_move_facts(u32 insn, struct insn_facts *facts)
 {
-	bool bit12 = field(insn, 12, 1);
+	bool bit12 = insn_field(insn, 12, 1);
 
 	if (reg_at(insn, 2)) {
 		facts->writes = rd_of(insn);
 		facts->reads = reg_at(insn, 2) | (bit12 ? rd_of(insn) : 0);
 	} else if (rd_of(insn)) {
-		set_jump_register(facts, bit12, field(insn, 7, 5), 0);
+		set_jump_register(facts, bit12, insn_field(insn, 7, 5), 0);
 	} else {
 		set_unknown(facts);
 	}
@@ -255,7 +256,7 @@ static void get_c_move_facts(u32 insn, struct insn_facts *facts)
 
 static void get_c2_facts(u32 insn, struct insn_facts *facts)
 {
-	unsigned int funct3 = field(insn, 13, 3);
+	unsigned int funct3 = insn_field(insn, 13, 3);
 
 	if (!funct3) {
 		facts->reads = rd_of(insn);

@@ -20,7 +20,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
 /* A fault handler has set the address to continue at, perhaps inside a region. */
 void arch_kprobe_resume(struct pt_regs *regs)
 {
-	kprobe_detour_follow(regs);
+	kprobe_detour_enter(regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_resume);

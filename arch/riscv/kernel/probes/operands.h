@@ -20,24 +20,24 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int nr, unsig
 		((unsigned long *)regs)[nr] = value;
 }
 
-static __always_inline unsigned int field(u32 insn, unsigned int shift, unsigned int bits)
+static __always_inline unsigned int insn_field(u32 insn, unsigned int shift, unsigned int bits)
 {
 	return insn >> shift & (BIT(bits) - 1);
 }
 
 static __always_inline unsigned int rd(u32 insn)
 {
-	return field(insn, 7, 5);
+	return insn_field(insn, 7, 5);
 }
 
 static __always_inline unsigned int rs1(u32 insn)
 {
-	return field(insn, 15, 5);
+	return insn_field(insn, 15, 5);
 }
 
 static __always_inline unsigned int rs2(u32 insn)
 {
-	return field(insn, 20, 5);
+	return insn_field(insn, 20, 5);
 }
 
 static __always_inline long imm_i(u32 insn)
@@ -52,10 +52,10 @@ static __always_inline long imm_u(u32 insn)
 
 static __always_inline bool insn_is_csr(u32 insn)
 {
-	return riscv_insn_is_system(insn) && (field(insn, 12, 3) & 3);
+	return riscv_insn_is_system(insn) && (insn_field(insn, 12, 3) & 3);
 }
 
-static __always_inline bool go_on(unsigned long addr, struct pt_regs *regs, unsigned int len)
+static __always_inline bool go_behind(unsigned long addr, struct pt_regs *regs, unsigned int len)
 {
 	regs->epc = addr + len;
 

@@ -52,6 +52,7 @@ int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t
 
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
+	/* Lock-free readers look at @jump and @fenced first: both are false, and stay so. */
 	op->optinsn = (struct arch_optimized_insn){ .why = why, .why_at = at };
 
 	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;

@@ -24,7 +24,7 @@ DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 {
-	kprobe_detour_follow(regs);
+	kprobe_detour_enter(regs);
 }
 
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
@@ -66,7 +66,7 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
 	if (unlikely(!p)) {
-		if (kprobe_detour_is_elsewhere(regs))
+		if (kprobe_detour_elsewhere(regs))
 			return true;
 		if (kprobe_text_is_ebreak(regs->epc))
 			return false;
