@@ -67,7 +67,7 @@ static const char * const traps_call[] = {
  */
 static const char * const without_vectors[] = {
 	"__secondary_switched",
-	/* Nobody may wait for a CPU that has come this far: it is going off. */
+	/* Neither RCU nor text patching waits for a CPU that has reported itself dead. */
 	"cpuhp_ap_report_dead",
 	"cpu_die",
 	"cpu_psci_cpu_die",

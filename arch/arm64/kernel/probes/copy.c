@@ -12,14 +12,9 @@
  * ended. The second copy runs with interrupts off and the probe current, so
  * that the hit stays on its CPU, and only what cannot be masked can hit other
  * probes there between its handlers.
- *
- * A fault in a copy is reported at the original address, because the exception
- * table lists that one, and because a task must not sleep in a copy until a page
- * arrives. If the fault is retried, the task hits the breakpoint again.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/init.h>
@@ -33,40 +28,19 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
-#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
 
 #include "common.h"
-
-/**
- * struct slot - contents of an instruction slot
- * @addr: address of the original instruction
- * @back: the copy, and the branch behind the original or a breakpoint
- * @post: the copy, and the branch to kprobe_slot_post_entry() or a breakpoint
- * @literal: the literal of an instruction that loads one into a SIMD register
- * @behind: where kprobe_slot_post_entry() returns to: restores the link register, releases
- *	the struct pt_regs on the stack, and branches to back[1]; the same in all slots, so
- *	written once per page
- */
-struct slot {
-	unsigned long addr;
-	__le32 back[2];
-	__le32 post[2];
-	u8 literal[16];
-	__le32 behind[UNFRAME + 1];
-};
-
-static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+#include "copy.h"
+#include "decode.h"
+#include "detour_hit.h"
+#include "emit.h"
+#include "operands.h"
 
 /* detour_hit.c relies on it. */
 static_assert(offsetof(struct slot, behind) == SLOT_BEHIND);
-
-static __always_inline struct slot *slot_of(struct kprobe *p)
-{
-	return (struct slot *)p->ainsn.api.insn;
-}
 
 /* execmem_alloc() works from core_initcall() on. */
 static bool execmem_ready __ro_after_init;
@@ -237,13 +211,6 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.api.insn = NULL;
 }
 
-void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->pc = (unsigned long)slot_of(p)->back;
-}
-
-NOKPROBE_SYMBOL(kprobe_enter_copy);
-
 /* Continue at the second copy; @p stays current until its post_handler has run. */
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
@@ -294,82 +261,3 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 }
 
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
-
-/*
- * Marks the registers of a fault that has ended a hit at @pc, in a word that is used in
- * exceptions of user space only.
- */
-static unsigned long fault_mark(const struct pt_regs *regs, unsigned long pc)
-{
-	return (unsigned long)regs ^ pc;
-}
-
-NOKPROBE_SYMBOL(fault_mark);
-
-/*
- * A fault ends the hit whose second copy runs, at regs->pc. The exception's entry has
- * inherited the copy's mask; inherit the probed code's. local_daif_mask() comes first since the
- * copy masked interrupts by DAIF, while lockdep looks at the priority mask where there is one.
- */
-void kprobe_leave_post_copy(struct pt_regs *regs)
-{
-	restore_daif(regs);
-	kprobe_hit_end(true);
-	regs->orig_x0 = fault_mark(regs, regs->pc);
-	local_daif_mask();
-	local_daif_inherit(regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_leave_post_copy);
-
-/**
- * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
- * @regs: registers at the fault, in the kernel
- *
- * Context: An exception, before anything is done about it.
- */
-void arch_kprobe_leave_copy(struct pt_regs *regs)
-{
-	struct slot *slot = kprobe_insn_slot_at(regs->pc);
-	unsigned long pc = regs->pc;
-
-	kprobe_detour_leave_copy(regs);
-	if (likely(!is_kprobe_insn_slot(pc)))
-		return;
-
-	/* The branch and the breakpoints behind a copy do not fault. */
-	if (pc != (unsigned long)slot->back && pc != (unsigned long)slot->post)
-		return;
-
-	regs->pc = slot->addr;
-	if (pc == (unsigned long)slot->post)
-		kprobe_leave_post_copy(regs);
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
-
-/**
- * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up
- * @regs: registers after the fixup
- * @pc: instruction that faulted, not its copy
- *
- * The fixup ends the instruction as far as the probed code is concerned. Not every fault
- * there was a hit: the task may have slept in it while the breakpoint was written.
- *
- * Context: An exception.
- */
-void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
-{
-	struct kprobe *p;
-
-	if (likely(regs->orig_x0 != fault_mark(regs, pc)))
-		return;
-
-	regs->orig_x0 = 0;
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (p)
-		kprobe_hit_fixed_up(p, regs, 0);
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The detour that the branch of an optimized probe leads to. */
-#ifndef _ARM64_KERNEL_PROBES_DETOUR_H
-#define _ARM64_KERNEL_PROBES_DETOUR_H
+/* The detour that a jump leads to, and its maps in detour.c. */
+#ifndef _ARM64_KPROBES_DETOUR_H
+#define _ARM64_KPROBES_DETOUR_H
 
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/types.h>
+#include <asm/ptrace.h>
 
-#include "common.h"
+#ifdef CONFIG_OPTPROBES
+
+#include "emit.h"
+#include "relocate.h"
 
 /**
  * struct detour - contents of a detour's slot
@@ -32,4 +36,15 @@ static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
 	return (unsigned long)op->kp.addr;
 }
 
-#endif /* _ARM64_KERNEL_PROBES_DETOUR_H */
+bool kprobe_detour_leave_copy(struct pt_regs *regs);
+
+#else
+
+static inline bool kprobe_detour_leave_copy(struct pt_regs *regs)
+{
+	return false;
+}
+
+#endif /* CONFIG_OPTPROBES */
+
+#endif /* _ARM64_KPROBES_DETOUR_H */

@@ -21,7 +21,10 @@
 #include <asm/daifflags.h>
 #include <asm/sysreg.h>
 
+#include "common.h"
+#include "copy.h"
 #include "detour.h"
+#include "detour_hit.h"
 
 /* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
@@ -207,8 +210,8 @@ struct detour_exit {
 };
 
 /*
- * The entry code of that trap may call tracers before the target is read, and a hit in these
- * may leave its detour by a trap, too: the last one that left is loaded first.
+ * A stack: tracers in the trap's entry may be hit and leave by a trap before the first target
+ * is read.
  */
 static DEFINE_PER_CPU(struct detour_exit [4], detour_exits);
 static DEFINE_PER_CPU(unsigned int, nr_detour_exits);
@@ -410,7 +413,7 @@ asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs
 
 NOKPROBE_SYMBOL(kprobe_slot_post);
 
-/* What a detour can load of the PSTATE that entry.S saves, and BTYPE, for simulated branches. */
+/* Bits of PSTATE to load: entry.S saves them, but BTYPE, which simulated branches set. */
 #define PSR_OF_DETOUR	(PSR_FLAGS | DAIF_MASK | PSR_PAN_BIT | PSR_BTYPE_MASK)
 
 /**
@@ -436,27 +439,3 @@ bool kprobe_detour_load(struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_load);
-
-/**
- * kprobe_detour_leave_copy() - move a fault in a detour's copy to the probed instruction
- * @regs: registers at the fault, in the kernel
- *
- * Context: An exception, before anything is done about it.
- */
-void kprobe_detour_leave_copy(struct pt_regs *regs)
-{
-	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(regs->pc);
-	unsigned long pc = regs->pc;
-
-	if (likely(!d))
-		return;
-
-	if (pc >= (unsigned long)(d->copy + UNFRAME) && pc < (unsigned long)d->post) {
-		regs->pc = op_addr(d->op);
-	} else if (pc == (unsigned long)(d->post + UNFRAME)) {
-		regs->pc = op_addr(d->op);
-		kprobe_leave_post_copy(regs);
-	}
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

@@ -12,6 +12,8 @@
 #include <asm/traps.h>
 
 #include "common.h"
+#include "emulate.h"
+#include "operands.h"
 
 static __always_inline unsigned int field(u32 insn, unsigned int shift, unsigned int bits)
 {

@@ -29,7 +29,10 @@
 #include <asm/uaccess.h>
 
 #include "common.h"
+#include "decode-insn.h"
+#include "decode.h"
 #include "opt_test.h"
+#include "relocate.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- instructions encoded for another address -- */

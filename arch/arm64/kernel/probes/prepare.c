@@ -20,6 +20,12 @@
 #include <asm/patching.h>
 
 #include "common.h"
+#include "copy.h"
+#include "decode-insn.h"
+#include "decode.h"
+#include "emulate.h"
+#include "operands.h"
+#include "prepare.h"
 
 /* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
 static int read_original(u32 *insn, unsigned long addr)
@@ -214,7 +220,10 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	lockdep_assert_held(&text_mutex);
 
-	/* Applying them would overwrite the breakpoint, and disarming it their result. */
+	/*
+	 * Refuse until alternatives are applied: they would overwrite the breakpoint, and
+	 * disarming would undo them.
+	 */
 	if (!system_capabilities_finalized()) {
 		pr_debug("%pS: alternatives have not been applied yet\n", p->addr);
 		return -ENOMEM;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints: writing them, and handling their hits.
+ * Breakpoint handling: the hit of a probe.
  *
  * A hit calls the pre_handler and then executes the instruction in one of three
  * ways: it simulates it; it runs a copy that branches back behind the original;
@@ -8,156 +8,20 @@
  * breakpoint where a call does not reach. The preparation of the probe and the
  * members' handlers decide which. No instruction is single-stepped.
  */
-#include <linux/atomic.h>
-#include <linux/cpumask.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/list.h>
-#include <linux/perf_event.h>
 #include <linux/preempt.h>
-#include <linux/processor.h>
-#include <linux/stop_machine.h>
-#include <linux/uaccess.h>
 #include <asm/barrier.h>
-#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/patching.h>
-#include <asm/sections.h>
 #include <asm/traps.h>
 
 #include "common.h"
+#include "copy.h"
+#include "emulate.h"
+#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
-/**
- * struct text_round - breakpoints that are written, or removed, together
- * @kps: the probes, linked by their list
- * @arm: write breakpoints, not the original instructions
- * @missing: number of CPUs that have not stopped yet
- * @written: the text has been written
- */
-struct text_round {
-	struct list_head *kps;
-	bool arm;
-	atomic_t missing;
-	bool written;
-};
-
-static void write_text(struct kprobe *p, bool arm)
-{
-	aarch64_insn_patch_text_nosync(p->addr, arm ? BRK64_OPCODE_KPROBES : p->opcode);
-}
-
-/* Must not be called while the machine is stopped. */
-static void tell_perf(struct kprobe *p, bool arm)
-{
-	__le32 brk = cpu_to_le32(BRK64_OPCODE_KPROBES), insn = cpu_to_le32(p->opcode);
-
-	perf_event_text_poke(p->addr, arm ? &insn : &brk, sizeof(insn), arm ? &brk : &insn,
-			     sizeof(insn));
-}
-
-/*
- * If the old and the new instruction are both among these, the architecture
- * promises that a CPU executes one or the other. BRK is among them.
- */
-static bool changes_live(u32 insn)
-{
-	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
-	       aarch64_insn_is_isb(insn) || insn == aarch64_insn_gen_nop();
-}
-
-static void write_all(struct text_round *round)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, round->kps, list) {
-		if (!changes_live(p->opcode))
-			write_text(p, round->arm);
-	}
-	/* Pairs with smp_load_acquire() in write_stopped(), by the waiting CPUs. */
-	smp_store_release(&round->written, true);
-}
-
-NOKPROBE_SYMBOL(write_all);
-
-/*
- * Any other instruction may change only while all CPUs are stopped; each runs isb() after. The
- * stopped machine masks interrupts by their priority, which leaves pseudo-NMIs.
- */
-static int write_stopped(void *data)
-{
-	struct text_round *round = data;
-	unsigned long flags = local_daif_save();
-
-	if (atomic_dec_and_test(&round->missing)) {
-		write_all(round);
-	} else {
-		/* Pairs with smp_store_release() in write_all(), by the last CPU to stop. */
-		while (!smp_load_acquire(&round->written))
-			cpu_relax();
-		isb();
-	}
-	local_daif_restore(flags);
-
-	return 0;
-}
-
-NOKPROBE_SYMBOL(write_stopped);
-
-static void write_round(struct list_head *kps, bool arm)
-{
-	struct text_round round = {
-		.kps = kps,
-		.arm = arm,
-		.missing = ATOMIC_INIT(num_online_cpus()),
-	};
-	bool stop = false;
-	struct kprobe *p;
-
-	list_for_each_entry(p, kps, list) {
-		if (changes_live(p->opcode))
-			write_text(p, arm);
-		else
-			stop = true;
-	}
-
-	if (stop)
-		stop_machine_cpuslocked(write_stopped, &round, cpu_online_mask);
-	list_for_each_entry(p, kps, list)
-		tell_perf(p, arm);
-}
-
-static void write_one(struct kprobe *p, bool arm)
-{
-	LIST_HEAD(one);
-
-	list_add(&p->list, &one);
-	write_round(&one, arm);
-	list_del_init(&p->list);
-}
-
-void arch_arm_kprobe(struct kprobe *p)
-{
-	write_one(p, true);
-}
-
-void arch_disarm_kprobe(struct kprobe *p)
-{
-	write_one(p, false);
-}
-
-void arch_arm_kprobes(struct list_head *kps)
-{
-	write_round(kps, true);
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	write_round(kps, false);
-}
 
 /* The handler's target was not reached by an indirect branch. */
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
@@ -186,26 +50,6 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
 
 #include <linux/kprobes_hit.h>
 
-/* @addr is kernel text, but its module may be unloaded concurrently. */
-static bool text_is(unsigned long addr, u32 expected)
-{
-	__le32 insn;
-
-	__get_kernel_nofault(&insn, (__le32 *)addr, __le32, gone);
-	return le32_to_cpu(insn) == expected;
-gone:
-	return false;
-}
-
-NOKPROBE_SYMBOL(text_is);
-
-static bool text_is_brk(unsigned long addr)
-{
-	return text_is(addr, BRK64_OPCODE_KPROBES);
-}
-
-NOKPROBE_SYMBOL(text_is_brk);
-
 /*
  * No probe was found at @addr. If its breakpoint was removed after this CPU fetched
  * it, or a probe came since, execute the text as it is now. A probe may also come and
@@ -216,7 +60,7 @@ static bool text_has_changed(unsigned long addr)
 	int tries;
 
 	for (tries = 0; tries < 10; tries++) {
-		if (!text_is_brk(addr))
+		if (!kprobe_text_is_brk(addr))
 			return true;
 		/* Read text before the table: a probe is in the table before it is armed. */
 		smp_rmb();
