@@ -65,7 +65,7 @@ static const char * const traps_call[] = {
  * These run before a CPU that comes up or resumes has its exception vectors, when it goes off,
  * or while it has the vectors for a guest's exits.
  */
-static const char * const without_vectors[] = {
+static const char * const cannot_trap[] = {
 	"__secondary_switched",
 	/* Neither RCU nor text patching waits for a CPU that has reported itself dead. */
 	"cpuhp_ap_report_dead",
@@ -192,6 +192,6 @@ static const char * const without_vectors[] = {
 int __init arch_populate_kprobe_blacklist(void)
 {
 	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
-	       kprobe_add_names_blacklist(without_vectors, ARRAY_SIZE(without_vectors)) ?:
+	       kprobe_add_names_blacklist(cannot_trap, ARRAY_SIZE(cannot_trap)) ?:
 	       kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
 }

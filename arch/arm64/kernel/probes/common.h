@@ -8,7 +8,7 @@
  *	blacklist.c	code that must not be probed
  *	prepare.c	checking an address and preparing its probe
  *	decode.c	classifying instructions, for kprobes and uprobes
- *	emulate.c	simulating instructions that cannot be copied, for both
+ *	emulate.c	emulating instructions that cannot be copied, for both
  *	copy.c		out-of-line copies, and the return from them
  *	where.c		the original of an address in a copy or a detour
  *	relocate.c	re-encoding an instruction for a detour

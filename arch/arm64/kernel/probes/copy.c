@@ -128,7 +128,7 @@ static __le32 way_to_post(const struct slot *slot)
 }
 
 /* Encode the copy at @dest in @slot; a SIMD load takes its literal from the slot. */
-static __le32 copied(struct kprobe *p, const struct slot *slot, const __le32 *dest)
+static __le32 slot_encode_copy(struct kprobe *p, const struct slot *slot, const __le32 *dest)
 {
 	long distance = (long)slot->literal - (long)dest;
 	u32 insn = p->opcode;
@@ -147,9 +147,9 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 
 	memset(image, 0, sizeof(*image));
 	image->addr = addr;
-	image->back[0] = copied(p, slot, &slot->back[0]);
+	image->back[0] = slot_encode_copy(p, slot, &slot->back[0]);
 	image->back[1] = way_back(&slot->back[1], pc_behind(p));
-	image->post[0] = copied(p, slot, &slot->post[0]);
+	image->post[0] = slot_encode_copy(p, slot, &slot->post[0]);
 	image->post[1] = way_to_post(slot);
 
 	if (!kprobe_insn_is_simd_literal(p->opcode))
@@ -244,7 +244,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct slot *slot = kprobe_insn_slot_at(regs->pc);
 
-	if (kprobe_detour_load(regs))
+	if (kprobe_detour_elsewhere(regs))
 		return DBG_HOOK_HANDLED;
 
 	if (regs->pc == (unsigned long)&slot->back[1]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Instruction decoding for kprobes and uprobes: can an instruction be probed, and
- * must it be simulated?
+ * must it be emulated?
  */
 #ifndef _ARM_KERNEL_PROBES_DECODE_INSN_H
 #define _ARM_KERNEL_PROBES_DECODE_INSN_H
@@ -10,7 +10,7 @@
 
 enum probe_insn {
 	INSN_REJECTED,		/* must not be probed */
-	INSN_GOOD_NO_SLOT,	/* simulated by arch_probe_insn::handler */
+	INSN_GOOD_NO_SLOT,	/* emulated by arch_probe_insn::handler */
 	INSN_GOOD,		/* does the same at any address */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Classifying instructions. Most do the same at any address and are copied. Those
- * that read or write the PC are simulated. Some can be neither copied nor
- * simulated, and are refused.
+ * that read or write the PC are emulated. Some can be neither copied nor
+ * emulated, and are refused.
  *
  * The names are those of the A64 instruction set in the Arm Architecture
  * Reference Manual.
@@ -24,41 +24,41 @@ struct insn_pattern {
 	u32 value;
 };
 
-static bool matches(const struct insn_pattern *p, u32 insn)
+static bool insn_matches(const struct insn_pattern *p, u32 insn)
 {
 	return (insn & p->mask) == p->value;
 }
 
-/* Instructions that are simulated for kprobes and for uprobes. */
+/* Instructions that are emulated for kprobes and for uprobes. */
 static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
-} simulations[] = {
-	{ { 0xffffffff, 0xd503201f }, kprobe_simulate_nop },		/* NOP */
-	{ { 0xffffff3f, 0xd503241f }, kprobe_simulate_nop },		/* BTI */
-	{ { 0x7c000000, 0x14000000 }, kprobe_simulate_b_bl },		/* B, BL */
-	{ { 0xff000000, 0x54000000 }, kprobe_simulate_b_cond },	/* B.cond, BC.cond */
-	{ { 0x7e000000, 0x34000000 }, kprobe_simulate_cbz_cbnz },	/* CBZ, CBNZ */
-	{ { 0x7e000000, 0x36000000 }, kprobe_simulate_tbz_tbnz },	/* TBZ, TBNZ */
-	{ { 0x1f000000, 0x10000000 }, kprobe_simulate_adr_adrp },	/* ADR, ADRP */
-	{ { 0xfffffc1f, 0xd61f0000 }, kprobe_simulate_br_blr_ret },	/* BR */
-	{ { 0xfffffc1f, 0xd63f0000 }, kprobe_simulate_br_blr_ret },	/* BLR */
-	{ { 0xfffffc1f, 0xd65f0000 }, kprobe_simulate_br_blr_ret },	/* RET */
-	{ { 0xff000000, 0xd8000000 }, kprobe_simulate_nop },		/* PRFM (literal) */
+} emulations[] = {
+	{ { 0xffffffff, 0xd503201f }, kprobe_emulate_nop },		/* NOP */
+	{ { 0xffffff3f, 0xd503241f }, kprobe_emulate_nop },		/* BTI */
+	{ { 0x7c000000, 0x14000000 }, kprobe_emulate_b_bl },		/* B, BL */
+	{ { 0xff000000, 0x54000000 }, kprobe_emulate_b_cond },	/* B.cond, BC.cond */
+	{ { 0x7e000000, 0x34000000 }, kprobe_emulate_cbz_cbnz },	/* CBZ, CBNZ */
+	{ { 0x7e000000, 0x36000000 }, kprobe_emulate_tbz_tbnz },	/* TBZ, TBNZ */
+	{ { 0x1f000000, 0x10000000 }, kprobe_emulate_adr_adrp },	/* ADR, ADRP */
+	{ { 0xfffffc1f, 0xd61f0000 }, kprobe_emulate_br_blr_ret },	/* BR */
+	{ { 0xfffffc1f, 0xd63f0000 }, kprobe_emulate_br_blr_ret },	/* BLR */
+	{ { 0xfffffc1f, 0xd65f0000 }, kprobe_emulate_br_blr_ret },	/* RET */
+	{ { 0xff000000, 0xd8000000 }, kprobe_emulate_nop },		/* PRFM (literal) */
 };
 
-/* Simulated for kprobes only: they use the kernel's text, keys or exception mask. */
+/* Emulated for kprobes only: they use the kernel's text, keys or exception mask. */
 static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
-} kernel_simulations[] = {
-	{ { 0xbf000000, 0x18000000 }, kprobe_simulate_ldr_literal },	/* LDR (literal) */
-	{ { 0xff000000, 0x98000000 }, kprobe_simulate_ldrsw_literal },	/* LDRSW (literal) */
-	{ { 0xfedff800, 0xd61f0800 }, kprobe_simulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
-	{ { 0xfffffbff, 0xd65f0bff }, kprobe_simulate_br_blr_ret_auth }, /* RETAA, RETAB */
-	{ { 0xffffffe0, 0xd53b4220 }, kprobe_simulate_mrs_daif },	/* MRS Xt, DAIF */
-	{ { 0xffffffe0, 0xd51b4220 }, kprobe_simulate_msr_daif },	/* MSR DAIF, Xt */
-	{ { 0xfffff0df, 0xd50340df }, kprobe_simulate_msr_daif_imm }, /* MSR DAIFSet, DAIFClr */
+} kernel_emulations[] = {
+	{ { 0xbf000000, 0x18000000 }, kprobe_emulate_ldr_literal },	/* LDR (literal) */
+	{ { 0xff000000, 0x98000000 }, kprobe_emulate_ldrsw_literal },	/* LDRSW (literal) */
+	{ { 0xfedff800, 0xd61f0800 }, kprobe_emulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
+	{ { 0xfffffbff, 0xd65f0bff }, kprobe_emulate_br_blr_ret_auth }, /* RETAA, RETAB */
+	{ { 0xffffffe0, 0xd53b4220 }, kprobe_emulate_mrs_daif },	/* MRS Xt, DAIF */
+	{ { 0xffffffe0, 0xd51b4220 }, kprobe_emulate_msr_daif },	/* MSR DAIF, Xt */
+	{ { 0xfffff0df, 0xd50340df }, kprobe_emulate_msr_daif_imm }, /* MSR DAIFSet, DAIFClr */
 };
 
 static const char refused_trap[] = "traps, and would report its copy";
@@ -133,12 +133,12 @@ static const struct insn_pattern pstate_allowed[] = {
 	{ 0xfffff0ff, 0xd503409f },			/* TCO */
 };
 
-static bool matches_any(const struct insn_pattern *patterns, unsigned int nr, u32 value)
+static bool insn_matches_any(const struct insn_pattern *patterns, unsigned int nr, u32 value)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (matches(&patterns[i], value))
+		if (insn_matches(&patterns[i], value))
 			return true;
 	}
 
@@ -166,17 +166,18 @@ static const char *system_refusal(u32 insn)
 
 	switch ((insn >> 19) & 7) {
 	case 0:				/* MSR (immediate) */
-		return matches_any(pstate_allowed, ARRAY_SIZE(pstate_allowed), insn) ? NULL : why;
+		return insn_matches_any(pstate_allowed, ARRAY_SIZE(pstate_allowed), insn) ?
+		       NULL : why;
 	case 1:				/* SYS */
 		return sys_may_move(insn) ? NULL : why;
 	case 2:				/* MSR, debug registers */
 		return why;
 	case 3:				/* MSR */
-		return matches_any(msr_allowed, ARRAY_SIZE(msr_allowed), reg) ? NULL : why;
+		return insn_matches_any(msr_allowed, ARRAY_SIZE(msr_allowed), reg) ? NULL : why;
 	case 6:				/* MRS, debug registers */
 		return NULL;
 	case 7:				/* MRS */
-		return matches_any(mrs_refused, ARRAY_SIZE(mrs_refused), reg) ? why : NULL;
+		return insn_matches_any(mrs_refused, ARRAY_SIZE(mrs_refused), reg) ? why : NULL;
 	default:			/* SYSL */
 		return why;
 	}
@@ -197,17 +198,17 @@ bool kprobe_insn_is_load_exclusive(u32 insn)
 }
 
 /**
- * kprobe_insn_refusal() - tell why an instruction can neither be copied nor simulated
- * @insn: an instruction that has no simulation
+ * kprobe_refusal_reason() - tell why an instruction can neither be copied nor emulated
+ * @insn: an instruction that has no emulation
  *
  * Return: the reason, NULL when it can be copied.
  */
-const char *kprobe_insn_refusal(u32 insn)
+const char *kprobe_refusal_reason(u32 insn)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
-		if (matches(&refusals[i].pattern, insn))
+		if (insn_matches(&refusals[i].pattern, insn))
 			return refusals[i].why;
 	}
 
@@ -217,33 +218,33 @@ const char *kprobe_insn_refusal(u32 insn)
 	return kprobe_insn_is_exclusive(insn) ? refused_exclusive : NULL;
 }
 
-/* struct pt_regs has no SIMD registers, so such a load of a literal cannot be simulated. */
+/* struct pt_regs has no SIMD registers, so such a load of a literal cannot be emulated. */
 bool kprobe_insn_is_simd_literal(u32 insn)
 {
 	return (insn & 0x3f000000) == 0x1c000000 && insn >> 30 != 3;
 }
 
-/* Find a simulation that serves kprobes and uprobes. */
-static probes_handler_t *find_simulation(u32 insn)
+/* Find an emulation that serves kprobes and uprobes. */
+static probes_handler_t *find_emulation(u32 insn)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(simulations); i++) {
-		if (matches(&simulations[i].pattern, insn))
-			return simulations[i].handler;
+	for (i = 0; i < ARRAY_SIZE(emulations); i++) {
+		if (insn_matches(&emulations[i].pattern, insn))
+			return emulations[i].handler;
 	}
 
 	return NULL;
 }
 
-/* Find a simulation that uses the kernel's registers, keys or text. */
-probes_handler_t *kprobe_find_kernel_simulation(u32 insn)
+/* Find an emulation that uses the kernel's registers, keys or text. */
+probes_handler_t *kprobe_find_kernel_emulation(u32 insn)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kernel_simulations); i++) {
-		if (matches(&kernel_simulations[i].pattern, insn))
-			return kernel_simulations[i].handler;
+	for (i = 0; i < ARRAY_SIZE(kernel_emulations); i++) {
+		if (insn_matches(&kernel_emulations[i].pattern, insn))
+			return kernel_emulations[i].handler;
 	}
 
 	return NULL;
@@ -252,21 +253,21 @@ probes_handler_t *kprobe_find_kernel_simulation(u32 insn)
 /**
  * arm_probe_decode_insn() - decide how a hit executes the probed instruction
  * @insn: the instruction
- * @api: gets the handler that simulates @insn, or NULL
+ * @api: gets the handler that emulates @insn, or NULL
  *
  * Context: Any.
- * Return: whether it can be probed, and whether it is simulated.
+ * Return: whether it can be probed, and whether it is emulated.
  */
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
 {
-	const char *why = kprobe_insn_refusal(insn);
+	const char *why = kprobe_refusal_reason(insn);
 
-	api->handler = find_simulation(insn);
+	api->handler = find_emulation(insn);
 	if (api->handler)
 		return INSN_GOOD_NO_SLOT;
 
 	/* The kernel cannot use the literals and keys of user space. */
-	if (kprobe_find_kernel_simulation(insn))
+	if (kprobe_find_kernel_emulation(insn))
 		return INSN_REJECTED;
 
 	/* Users may name any offset of a file: uprobes accept data, whose copy traps as well. */

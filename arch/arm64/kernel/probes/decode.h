@@ -6,10 +6,10 @@
 #include <linux/types.h>
 #include <asm/probes.h>
 
-const char *kprobe_insn_refusal(u32 insn);
+const char *kprobe_refusal_reason(u32 insn);
 bool kprobe_insn_is_exclusive(u32 insn);
 bool kprobe_insn_is_load_exclusive(u32 insn);
-probes_handler_t *kprobe_find_kernel_simulation(u32 insn);
+probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
 bool kprobe_insn_is_simd_literal(u32 insn);
 
 #endif /* _ARM64_KPROBES_DECODE_H */

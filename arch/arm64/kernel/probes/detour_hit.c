@@ -3,7 +3,7 @@
  * Hits by a jump, and the end of those by a breakpoint whose second copy has run: the part
  * that entry.S leaves to C.
  *
- * Instructions that a breakpoint's trap simulates are simulated here too, so that the
+ * Instructions that a breakpoint's trap emulates are emulated here too, so that the
  * first call of a detour can call the post_handler.
  */
 #include <linux/array_size.h>
@@ -35,7 +35,7 @@ static_assert(offsetof(struct detour, behind) == DETOUR_BEHIND);
 /* The bits of PSTATE that a detour restores without an exception. */
 #define PSR_FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
-/* If a handler changed other bits of PSTATE, kprobe_detour_load() has to load them. */
+/* If a handler changed other bits of PSTATE, kprobe_detour_elsewhere() has to load them. */
 static __always_inline bool can_stay(const struct pt_regs *regs, unsigned long pstate)
 {
 	return !((regs->pstate ^ pstate) & ~PSR_FLAGS);
@@ -45,8 +45,8 @@ static __always_inline bool can_stay(const struct pt_regs *regs, unsigned long p
  * Return @copy to continue there, or 0 if only kprobe_detour_leave() can. That releases the
  * room, so it skips the instructions at @copy that do.
  */
-static __always_inline unsigned long go_on(const __le32 *copy, struct pt_regs *regs,
-					   unsigned long pstate)
+static __always_inline unsigned long detour_go_on(const __le32 *copy, struct pt_regs *regs,
+						  unsigned long pstate)
 {
 	if (likely(can_stay(regs, pstate)))
 		return (unsigned long)copy;
@@ -56,10 +56,11 @@ static __always_inline unsigned long go_on(const __le32 *copy, struct pt_regs *r
 }
 
 /*
- * The instruction has been simulated. No exception is needed if the hit continues behind
- * the instruction, or if executing the copy has the same result as the simulation.
+ * The instruction has been emulated. No exception is needed if the hit continues behind
+ * the instruction, or if executing the copy has the same result as the emulation.
  */
-static unsigned long go_on_simulated(struct detour *d, struct pt_regs *regs, unsigned long pstate)
+static unsigned long detour_go_on_emulated(struct detour *d, struct pt_regs *regs,
+					   unsigned long pstate)
 {
 	unsigned long pc = regs->pc, lr = regs->regs[30];
 	struct kprobe *p = &d->op->kp;
@@ -69,7 +70,7 @@ static unsigned long go_on_simulated(struct detour *d, struct pt_regs *regs, uns
 	if (pc == pc_behind(p))
 		return (unsigned long)d->behind;
 
-	/* Simulate it again: a post_handler may have changed the registers that it reads. */
+	/* Emulate it again: a post_handler may have changed the registers that it reads. */
 	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
 	if (regs->pc == pc && regs->regs[30] == lr && can_stay(regs, pstate))
 		return (unsigned long)d->copy;
@@ -79,12 +80,12 @@ static unsigned long go_on_simulated(struct detour *d, struct pt_regs *regs, uns
 	return 0;
 }
 
-NOKPROBE_SYMBOL(go_on_simulated);
+NOKPROBE_SYMBOL(detour_go_on_emulated);
 
 /* Mask interrupts and continue at the second copy, as kprobe_enter_post_copy() in a trap. */
 static unsigned long enter_post(struct detour *d, struct pt_regs *regs, unsigned long pstate)
 {
-	unsigned long place = go_on(d->post, regs, pstate);
+	unsigned long place = detour_go_on(d->post, regs, pstate);
 
 	mask_daif(regs);
 	write_sysreg(regs->pstate & DAIF_MASK, daif);
@@ -106,7 +107,7 @@ static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs 
 	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
 	kprobe_hit_finish(p, regs, true);
 
-	return go_on_simulated(d, regs, pstate);
+	return detour_go_on_emulated(d, regs, pstate);
 }
 
 NOKPROBE_SYMBOL(do_insn_and_call);
@@ -128,7 +129,7 @@ static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs 
 
 	kprobe_hit_end(nested);
 
-	return go_on(d->copy, regs, pstate);
+	return detour_go_on(d->copy, regs, pstate);
 }
 
 /* Handle a hit that interrupts another on this CPU; compare hit_nested(). */
@@ -413,17 +414,17 @@ asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs
 
 NOKPROBE_SYMBOL(kprobe_slot_post);
 
-/* Bits of PSTATE to load: entry.S saves them, but BTYPE, which simulated branches set. */
+/* Bits of PSTATE to load: entry.S saves them, but BTYPE, which emulated branches set. */
 #define PSR_OF_DETOUR	(PSR_FLAGS | DAIF_MASK | PSR_PAN_BIT | PSR_BTYPE_MASK)
 
 /**
- * kprobe_detour_load() - continue a hit that leaves its detour by a trap
+ * kprobe_detour_elsewhere() - continue a hit that leaves its detour by a trap
  * @regs: registers at a breakpoint
  *
  * Context: The exception of the breakpoint.
  * Return: whether it is the breakpoint of kprobe_detour_leave().
  */
-bool kprobe_detour_load(struct pt_regs *regs)
+bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	const struct detour_exit *exit;
 
@@ -438,4 +439,4 @@ bool kprobe_detour_load(struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_load);
+NOKPROBE_SYMBOL(kprobe_detour_elsewhere);

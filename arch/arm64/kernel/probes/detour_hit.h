@@ -19,11 +19,11 @@ asmlinkage void kprobe_detour_leave(void);
 unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs);
 unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs);
 unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs);
-bool kprobe_detour_load(struct pt_regs *regs);
+bool kprobe_detour_elsewhere(struct pt_regs *regs);
 
 #else
 
-static inline bool kprobe_detour_load(struct pt_regs *regs)
+static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	return false;
 }

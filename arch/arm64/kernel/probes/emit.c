@@ -93,7 +93,7 @@ static enum detour_obstacle fill_copy(struct detour *image, const struct detour 
 	return obstacle;
 }
 
-/* A simulated instruction needs no second copy. */
+/* An emulated instruction needs no second copy. */
 static void fill_post(struct detour *image, const struct detour *d, struct kprobe *p)
 {
 	if (p->ainsn.api.handler)

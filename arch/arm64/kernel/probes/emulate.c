@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Simulating instructions that use the PC, set the link register, or access the
+ * Emulating instructions that use the PC, set the link register, or access the
  * exception mask.
  */
 #include <linux/bitops.h>
@@ -15,7 +15,7 @@
 #include "emulate.h"
 #include "operands.h"
 
-static __always_inline unsigned int field(u32 insn, unsigned int shift, unsigned int bits)
+static __always_inline unsigned int insn_field(u32 insn, unsigned int shift, unsigned int bits)
 {
 	return (insn >> shift) & (BIT(bits) - 1);
 }
@@ -32,7 +32,7 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int n, u64 va
 		regs->regs[n] = value;
 }
 
-/* The simulated instruction consumes BTYPE, as executing it would. */
+/* The emulated instruction consumes BTYPE, as executing it would. */
 static __always_inline void go_behind(struct pt_regs *regs, long addr)
 {
 	clear_btype(regs);
@@ -45,58 +45,58 @@ static __always_inline void branch_if(bool taken, u32 insn, long addr, struct pt
 	regs->pc = addr + (taken ? insn_branch_offset(insn) : AARCH64_INSN_SIZE);
 }
 
-void kprobe_simulate_nop(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_nop(u32 insn, long addr, struct pt_regs *regs)
 {
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_nop);
+NOKPROBE_SYMBOL(kprobe_emulate_nop);
 
-void kprobe_simulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
 {
 	if (insn & BIT(31))
 		regs->regs[30] = addr + AARCH64_INSN_SIZE;
 	branch_if(true, insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_b_bl);
+NOKPROBE_SYMBOL(kprobe_emulate_b_bl);
 
-void kprobe_simulate_b_cond(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_b_cond(u32 insn, long addr, struct pt_regs *regs)
 {
-	pstate_check_t *check = aarch32_opcode_cond_checks[field(insn, 0, 4)];
+	pstate_check_t *check = aarch32_opcode_cond_checks[insn_field(insn, 0, 4)];
 
 	branch_if(check(regs->pstate), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_b_cond);
+NOKPROBE_SYMBOL(kprobe_emulate_b_cond);
 
-void kprobe_simulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_cbz_cbnz(u32 insn, long addr, struct pt_regs *regs)
 {
-	u64 value = get_reg(regs, field(insn, 0, 5));
+	u64 value = get_reg(regs, insn_field(insn, 0, 5));
 	bool nonzero = insn & BIT(31) ? value : (u32)value;
 
-	branch_if(nonzero == field(insn, 24, 1), insn, addr, regs);
+	branch_if(nonzero == insn_field(insn, 24, 1), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_cbz_cbnz);
+NOKPROBE_SYMBOL(kprobe_emulate_cbz_cbnz);
 
-void kprobe_simulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_tbz_tbnz(u32 insn, long addr, struct pt_regs *regs)
 {
-	unsigned int bit = field(insn, 31, 1) << 5 | field(insn, 19, 5);
-	bool set = get_reg(regs, field(insn, 0, 5)) & BIT_ULL(bit);
+	unsigned int bit = insn_field(insn, 31, 1) << 5 | insn_field(insn, 19, 5);
+	bool set = get_reg(regs, insn_field(insn, 0, 5)) & BIT_ULL(bit);
 
-	branch_if(set == field(insn, 24, 1), insn, addr, regs);
+	branch_if(set == insn_field(insn, 24, 1), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_tbz_tbnz);
+NOKPROBE_SYMBOL(kprobe_emulate_tbz_tbnz);
 
-void kprobe_simulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
 {
-	set_reg(regs, field(insn, 0, 5), insn_adr_value(insn, addr));
+	set_reg(regs, insn_field(insn, 0, 5), insn_adr_value(insn, addr));
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_adr_adrp);
+NOKPROBE_SYMBOL(kprobe_emulate_adr_adrp);
 
 /* BR, BLR and RET differ in two bits. */
 enum { BRANCH_BR, BRANCH_BLR, BRANCH_RET };
@@ -118,25 +118,25 @@ NOKPROBE_SYMBOL(btype_of);
 
 static void branch_to(u64 target, u32 insn, long addr, struct pt_regs *regs)
 {
-	unsigned int kind = field(insn, 21, 2);
+	unsigned int kind = insn_field(insn, 21, 2);
 
 	if (kind == BRANCH_BLR)
 		regs->regs[30] = addr + AARCH64_INSN_SIZE;
 	clear_btype(regs);
 	regs->pc = target;
 	if (!user_mode(regs))
-		regs->pstate |= btype_of(kind, field(insn, 5, 5));
+		regs->pstate |= btype_of(kind, insn_field(insn, 5, 5));
 }
 
 NOKPROBE_SYMBOL(branch_to);
 
-void kprobe_simulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_br_blr_ret(u32 insn, long addr, struct pt_regs *regs)
 {
 	/* Read the target first: BLR may overwrite its register. */
-	branch_to(get_reg(regs, field(insn, 5, 5)), insn, addr, regs);
+	branch_to(get_reg(regs, insn_field(insn, 5, 5)), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret);
+NOKPROBE_SYMBOL(kprobe_emulate_br_blr_ret);
 
 /* The probed code's keys are still loaded. A bad pointer may fault here. */
 static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
@@ -155,10 +155,10 @@ static u64 authenticate(u64 pointer, u64 modifier, bool key_b)
 NOKPROBE_SYMBOL(authenticate);
 
 /* BRAA and the like take the modifier from a register, BRAAZ uses 0, RETAA the sp. */
-void kprobe_simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 {
-	bool is_ret = field(insn, 21, 2) == BRANCH_RET;
-	unsigned int n = field(insn, 0, 5);
+	bool is_ret = insn_field(insn, 21, 2) == BRANCH_RET;
+	unsigned int n = insn_field(insn, 0, 5);
 	u64 modifier;
 
 	if (is_ret)
@@ -168,61 +168,61 @@ void kprobe_simulate_br_blr_ret_auth(u32 insn, long addr, struct pt_regs *regs)
 	else
 		modifier = 0;
 
-	branch_to(authenticate(get_reg(regs, is_ret ? 30 : field(insn, 5, 5)), modifier,
+	branch_to(authenticate(get_reg(regs, is_ret ? 30 : insn_field(insn, 5, 5)), modifier,
 			       insn & BIT(10)), insn, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_br_blr_ret_auth);
+NOKPROBE_SYMBOL(kprobe_emulate_br_blr_ret_auth);
 
-/* prepare_simulation() has checked that the literal can be read. */
-void kprobe_simulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
+/* prepare_emulation() has checked that the literal can be read. */
+void kprobe_emulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const void *literal = (const void *)(addr + insn_literal_offset(insn));
 
 	if (insn & BIT(30))
-		set_reg(regs, field(insn, 0, 5), *(const u64 *)literal);
+		set_reg(regs, insn_field(insn, 0, 5), *(const u64 *)literal);
 	else
-		set_reg(regs, field(insn, 0, 5), *(const u32 *)literal);
+		set_reg(regs, insn_field(insn, 0, 5), *(const u32 *)literal);
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_ldr_literal);
+NOKPROBE_SYMBOL(kprobe_emulate_ldr_literal);
 
-void kprobe_simulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const s32 *literal = (const s32 *)(addr + insn_literal_offset(insn));
 
-	set_reg(regs, field(insn, 0, 5), (s64)*literal);
+	set_reg(regs, insn_field(insn, 0, 5), (s64)*literal);
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_ldrsw_literal);
+NOKPROBE_SYMBOL(kprobe_emulate_ldrsw_literal);
 
 /*
- * Instructions that access the exception mask are simulated, since the second copy
+ * Instructions that access the exception mask are emulated, since the second copy
  * runs with another mask than the probed code.
  */
-void kprobe_simulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
 {
-	set_reg(regs, field(insn, 0, 5), regs->pstate & DAIF_MASK);
+	set_reg(regs, insn_field(insn, 0, 5), regs->pstate & DAIF_MASK);
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_mrs_daif);
+NOKPROBE_SYMBOL(kprobe_emulate_mrs_daif);
 
-void kprobe_simulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
 {
 	regs->pstate &= ~DAIF_MASK;
-	regs->pstate |= get_reg(regs, field(insn, 0, 5)) & DAIF_MASK;
+	regs->pstate |= get_reg(regs, insn_field(insn, 0, 5)) & DAIF_MASK;
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_msr_daif);
+NOKPROBE_SYMBOL(kprobe_emulate_msr_daif);
 
 /* DAIFSet has op2 6, DAIFClr 7. */
-void kprobe_simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
+void kprobe_emulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
 {
-	unsigned long bits = (unsigned long)field(insn, 8, 4) << 6;
+	unsigned long bits = (unsigned long)insn_field(insn, 8, 4) << 6;
 
 	if (insn & BIT(5))
 		regs->pstate &= ~bits;
@@ -231,4 +231,4 @@ void kprobe_simulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
 	go_behind(regs, addr);
 }
 
-NOKPROBE_SYMBOL(kprobe_simulate_msr_daif_imm);
+NOKPROBE_SYMBOL(kprobe_emulate_msr_daif_imm);

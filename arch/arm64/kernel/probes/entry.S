@@ -134,7 +134,8 @@ SYM_CODE_END(kprobe_detour_entry)
 
 /*
  * Leave a detour or slot for an address outside of it, with interrupts off. No register is
- * free for the branch, so a trap returns there. See leave_detour() and kprobe_detour_load().
+ * free for the branch, so a trap returns there. See leave_detour() and
+ * kprobe_detour_elsewhere().
  */
 SYM_CODE_START(kprobe_detour_leave)
 	ldr	x30, [sp, #S_LR]

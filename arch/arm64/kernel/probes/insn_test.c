@@ -275,7 +275,7 @@ static void insn_same_with_probes(struct kunit *test)
 
 /*
  * Probe some instructions only: a breakpoint at the target of a branch passes for a landing
- * pad, but without one the simulated branch must set BTYPE as the original does.
+ * pad, but without one the emulated branch must set BTYPE as the original does.
  */
 static void insn_same_with_some(struct kunit *test)
 {
@@ -512,25 +512,25 @@ static void insn_refused_without_vectors(struct kunit *test)
 	}
 }
 
-/* For a uprobe too, the simulated instruction must consume the BTYPE of a branch to it. */
+/* For a uprobe too, the emulated instruction must consume the BTYPE of a branch to it. */
 static void insn_clears_btype(struct kunit *test)
 {
 	static const struct {
 		u32 insn;
-		probes_handler_t *simulate;
+		probes_handler_t *emulate;
 	} cases[] = {
-		{ 0xd503245f, kprobe_simulate_nop },		/* bti c */
-		{ 0x14000002, kprobe_simulate_b_bl },
-		{ 0xb4000040, kprobe_simulate_cbz_cbnz },
-		{ 0x10000000, kprobe_simulate_adr_adrp },
-		{ 0xd65f03c0, kprobe_simulate_br_blr_ret },
+		{ 0xd503245f, kprobe_emulate_nop },		/* bti c */
+		{ 0x14000002, kprobe_emulate_b_bl },
+		{ 0xb4000040, kprobe_emulate_cbz_cbnz },
+		{ 0x10000000, kprobe_emulate_adr_adrp },
+		{ 0xd65f03c0, kprobe_emulate_br_blr_ret },
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct pt_regs regs = { .pstate = PSR_MODE_EL0t | PSR_BTYPE_JC };
 
-		cases[i].simulate(cases[i].insn, 0, &regs);
+		cases[i].emulate(cases[i].insn, 0, &regs);
 		KUNIT_EXPECT_EQ_MSG(test, regs.pstate, PSR_MODE_EL0t, "%#x", cases[i].insn);
 	}
 }
@@ -539,34 +539,34 @@ static void insn_clears_btype(struct kunit *test)
 static const struct decoded {
 	u32 insn;
 	enum probe_insn user;
-	probes_handler_t *kernel;	/* simulation for kprobes, or NULL */
+	probes_handler_t *kernel;	/* emulation for kprobes, or NULL */
 	bool copied;			/* kprobes copy it */
 	const char *name;
 } decoded[] = {
-	{ 0xd503201f, INSN_GOOD_NO_SLOT, kprobe_simulate_nop, false, "nop" },
-	{ 0xd503245f, INSN_GOOD_NO_SLOT, kprobe_simulate_nop, false, "bti c" },
+	{ 0xd503201f, INSN_GOOD_NO_SLOT, kprobe_emulate_nop, false, "nop" },
+	{ 0xd503245f, INSN_GOOD_NO_SLOT, kprobe_emulate_nop, false, "bti c" },
 	{ 0xd503233f, INSN_GOOD, NULL, true, "paciasp" },
-	{ 0x14000001, INSN_GOOD_NO_SLOT, kprobe_simulate_b_bl, false, "b" },
-	{ 0x94000001, INSN_GOOD_NO_SLOT, kprobe_simulate_b_bl, false, "bl" },
-	{ 0x54000041, INSN_GOOD_NO_SLOT, kprobe_simulate_b_cond, false, "b.ne" },
+	{ 0x14000001, INSN_GOOD_NO_SLOT, kprobe_emulate_b_bl, false, "b" },
+	{ 0x94000001, INSN_GOOD_NO_SLOT, kprobe_emulate_b_bl, false, "bl" },
+	{ 0x54000041, INSN_GOOD_NO_SLOT, kprobe_emulate_b_cond, false, "b.ne" },
 	/* Failure A2 */
-	{ 0x54000051, INSN_GOOD_NO_SLOT, kprobe_simulate_b_cond, false, "bc.ne" },
-	{ 0xd61f0200, INSN_GOOD_NO_SLOT, kprobe_simulate_br_blr_ret, false, "br" },
-	{ 0xd63f0200, INSN_GOOD_NO_SLOT, kprobe_simulate_br_blr_ret, false, "blr" },
-	{ 0xd65f03c0, INSN_GOOD_NO_SLOT, kprobe_simulate_br_blr_ret, false, "ret" },
-	{ 0xd71f0801, INSN_REJECTED, kprobe_simulate_br_blr_ret_auth, false, "braa" },
-	{ 0xd63f0c1f, INSN_REJECTED, kprobe_simulate_br_blr_ret_auth, false, "blrabz" },
-	{ 0xd65f0bff, INSN_REJECTED, kprobe_simulate_br_blr_ret_auth, false, "retaa" },
-	{ 0x58000040, INSN_REJECTED, kprobe_simulate_ldr_literal, false, "ldr x" },
-	{ 0x18000040, INSN_REJECTED, kprobe_simulate_ldr_literal, false, "ldr w" },
-	{ 0x98000040, INSN_REJECTED, kprobe_simulate_ldrsw_literal, false, "ldrsw" },
-	{ 0xd8000040, INSN_GOOD_NO_SLOT, kprobe_simulate_nop, false, "prfm" },
+	{ 0x54000051, INSN_GOOD_NO_SLOT, kprobe_emulate_b_cond, false, "bc.ne" },
+	{ 0xd61f0200, INSN_GOOD_NO_SLOT, kprobe_emulate_br_blr_ret, false, "br" },
+	{ 0xd63f0200, INSN_GOOD_NO_SLOT, kprobe_emulate_br_blr_ret, false, "blr" },
+	{ 0xd65f03c0, INSN_GOOD_NO_SLOT, kprobe_emulate_br_blr_ret, false, "ret" },
+	{ 0xd71f0801, INSN_REJECTED, kprobe_emulate_br_blr_ret_auth, false, "braa" },
+	{ 0xd63f0c1f, INSN_REJECTED, kprobe_emulate_br_blr_ret_auth, false, "blrabz" },
+	{ 0xd65f0bff, INSN_REJECTED, kprobe_emulate_br_blr_ret_auth, false, "retaa" },
+	{ 0x58000040, INSN_REJECTED, kprobe_emulate_ldr_literal, false, "ldr x" },
+	{ 0x18000040, INSN_REJECTED, kprobe_emulate_ldr_literal, false, "ldr w" },
+	{ 0x98000040, INSN_REJECTED, kprobe_emulate_ldrsw_literal, false, "ldrsw" },
+	{ 0xd8000040, INSN_GOOD_NO_SLOT, kprobe_emulate_nop, false, "prfm" },
 	{ 0x1c000040, INSN_REJECTED, NULL, false, "ldr s" },
 	{ 0x9c000040, INSN_REJECTED, NULL, false, "ldr q" },
-	{ 0xd53b4220, INSN_REJECTED, kprobe_simulate_mrs_daif, false, "mrs daif" },
-	{ 0xd51b4220, INSN_REJECTED, kprobe_simulate_msr_daif, false, "msr daif" },
-	{ 0xd50342df, INSN_REJECTED, kprobe_simulate_msr_daif_imm, false, "msr daifset" },
-	{ 0xd50342ff, INSN_REJECTED, kprobe_simulate_msr_daif_imm, false, "msr daifclr" },
+	{ 0xd53b4220, INSN_REJECTED, kprobe_emulate_mrs_daif, false, "mrs daif" },
+	{ 0xd51b4220, INSN_REJECTED, kprobe_emulate_msr_daif, false, "msr daif" },
+	{ 0xd50342df, INSN_REJECTED, kprobe_emulate_msr_daif_imm, false, "msr daifset" },
+	{ 0xd50342ff, INSN_REJECTED, kprobe_emulate_msr_daif_imm, false, "msr daifclr" },
 	{ 0x00000000, INSN_REJECTED, NULL, false, "udf" },
 	{ 0x464c457f, INSN_GOOD, NULL, false, "start of an ELF file" },
 	{ 0xd4000001, INSN_REJECTED, NULL, false, "svc" },
@@ -630,12 +630,12 @@ static void insn_decoded(struct kunit *test)
 	struct arch_probe_insn api = {};
 	enum probe_insn how = arm_probe_decode_insn(d->insn, &api);
 	probes_handler_t *kernel =
-		how == INSN_GOOD_NO_SLOT ? api.handler : kprobe_find_kernel_simulation(d->insn);
+		how == INSN_GOOD_NO_SLOT ? api.handler : kprobe_find_kernel_emulation(d->insn);
 
 	KUNIT_EXPECT_EQ(test, how, d->user);
 	KUNIT_EXPECT_PTR_EQ(test, kernel, d->kernel);
 	if (!d->kernel)
-		KUNIT_EXPECT_EQ(test, !kprobe_insn_refusal(d->insn), d->copied);
+		KUNIT_EXPECT_EQ(test, !kprobe_refusal_reason(d->insn), d->copied);
 }
 
 static const struct {
@@ -659,7 +659,7 @@ static void insn_refusal_reasons(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
-		KUNIT_EXPECT_STREQ_MSG(test, kprobe_insn_refusal(reasons[i].insn) ?: "",
+		KUNIT_EXPECT_STREQ_MSG(test, kprobe_refusal_reason(reasons[i].insn) ?: "",
 				       reasons[i].why ?: "", "%08x", reasons[i].insn);
 }
 

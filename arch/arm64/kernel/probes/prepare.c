@@ -127,7 +127,7 @@ static const char *copy_refusal(u32 insn)
 	if (kprobe_insn_is_load_exclusive(insn) || kprobe_insn_is_simd_literal(insn))
 		return NULL;
 
-	return kprobe_insn_refusal(insn);
+	return kprobe_refusal_reason(insn);
 }
 
 static bool literal_is_readable(unsigned long addr, u32 insn)
@@ -138,17 +138,17 @@ static bool literal_is_readable(unsigned long addr, u32 insn)
 					 4 << (insn >> 30 & 1));
 }
 
-/* Set the handler that simulates the instruction of @p, if it has to be simulated. */
-static int prepare_simulation(struct kprobe *p)
+/* Set the handler that emulates the instruction of @p, if it has to be emulated. */
+static int prepare_emulation(struct kprobe *p)
 {
 	struct arch_probe_insn *api = &p->ainsn.api;
 
 	if (arm_probe_decode_insn(p->opcode, api) == INSN_GOOD_NO_SLOT)
 		return 0;
 
-	api->handler = kprobe_find_kernel_simulation(p->opcode);
-	if ((api->handler == kprobe_simulate_ldr_literal ||
-	     api->handler == kprobe_simulate_ldrsw_literal) &&
+	api->handler = kprobe_find_kernel_emulation(p->opcode);
+	if ((api->handler == kprobe_emulate_ldr_literal ||
+	     api->handler == kprobe_emulate_ldrsw_literal) &&
 	    !literal_is_readable((unsigned long)p->addr, p->opcode)) {
 		pr_debug("%pS: its literal cannot be read\n", p->addr);
 		return -EILSEQ;
@@ -234,7 +234,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return ret;
 
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
-	ret = prepare_simulation(p);
+	ret = prepare_emulation(p);
 	if (ret || p->ainsn.api.handler)
 		return ret;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Re-encoding instructions for the copy in a detour, which simulates nothing.
+ * Re-encoding instructions for the copy in a detour, which emulates nothing.
  *
  * An instruction that depends on its address becomes a few that need no register but
  * those that the original writes. A call becomes instructions that set the link register
@@ -27,12 +27,12 @@
 #define INSN_LINKS		BIT(21)
 #define INSN_AUTHENTICATES	BIT(11)
 
-static unsigned long here(const struct relocation *r)
+static unsigned long relocation_end(const struct relocation *r)
 {
 	return r->at + r->nr * AARCH64_INSN_SIZE;
 }
 
-static void emit(struct relocation *r, u32 insn)
+static void relocation_emit(struct relocation *r, u32 insn)
 {
 	r->insns[r->nr++] = insn;
 }
@@ -49,9 +49,9 @@ bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 
 static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)
 {
-	if (!kprobe_branch_reaches(here(r), to))
+	if (!kprobe_branch_reaches(relocation_end(r), to))
 		return DETOUR_OUT_OF_REACH;
-	emit(r, insn_branch(here(r), to));
+	relocation_emit(r, insn_branch(relocation_end(r), to));
 
 	return DETOUR_POSSIBLE;
 }
@@ -65,14 +65,15 @@ static enum detour_obstacle emit_way_back(struct relocation *r)
 static enum detour_obstacle emit_address(struct relocation *r, unsigned int reg,
 					 unsigned long value)
 {
-	long pages = (long)(ALIGN_DOWN(value, SZ_4K) - ALIGN_DOWN(here(r), SZ_4K)) >> 12;
+	long pages = (long)(ALIGN_DOWN(value, SZ_4K) - ALIGN_DOWN(relocation_end(r), SZ_4K)) >> 12;
 
 	if (pages < -SZ_1M || pages >= SZ_1M)
 		return DETOUR_OUT_OF_REACH;
-	emit(r, aarch64_insn_gen_adr(here(r), ALIGN_DOWN(value, SZ_4K), reg,
-				     AARCH64_INSN_ADR_TYPE_ADRP));
-	emit(r, aarch64_insn_gen_add_sub_imm(reg, reg, value & (SZ_4K - 1),
-					     AARCH64_INSN_VARIANT_64BIT, AARCH64_INSN_ADSB_ADD));
+	relocation_emit(r, aarch64_insn_gen_adr(relocation_end(r), ALIGN_DOWN(value, SZ_4K), reg,
+						AARCH64_INSN_ADR_TYPE_ADRP));
+	relocation_emit(r, aarch64_insn_gen_add_sub_imm(reg, reg, value & (SZ_4K - 1),
+							AARCH64_INSN_VARIANT_64BIT,
+							AARCH64_INSN_ADSB_ADD));
 
 	return DETOUR_POSSIBLE;
 }
@@ -97,7 +98,7 @@ static enum detour_obstacle relocate_short_branch(struct relocation *r, u32 insn
 {
 	enum detour_obstacle obstacle;
 
-	emit(r, (insn & ~mask) | (2 << 5));
+	relocation_emit(r, (insn & ~mask) | (2 << 5));
 	obstacle = emit_way_back(r);
 
 	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
@@ -135,7 +136,7 @@ static enum detour_obstacle relocate_literal(struct relocation *r, u32 insn)
 
 	if (reg != NO_REGISTER) {
 		obstacle = emit_address(r, reg, r->addr + insn_literal_offset(insn));
-		emit(r, loads[insn >> 30] | reg << 5 | reg);
+		relocation_emit(r, loads[insn >> 30] | reg << 5 | reg);
 	}
 
 	return obstacle ?: emit_way_back(r);
@@ -167,36 +168,36 @@ static enum detour_obstacle relocate_br_blr_ret(struct relocation *r, u32 insn)
 			return obstacle;
 		insn &= ~INSN_LINKS;
 	}
-	emit(r, insn);
+	relocation_emit(r, insn);
 
 	return DETOUR_POSSIBLE;
 }
 
 /*
- * Instructions that a breakpoint's trap simulates. Those that access the exception mask
+ * Instructions that a breakpoint's trap emulates. Those that access the exception mask
  * are missing: a detour runs with the mask of the probed code, so it can execute them.
  */
 static const struct {
-	probes_handler_t *simulate;
+	probes_handler_t *emulate;
 	enum detour_obstacle (*relocate)(struct relocation *r, u32 insn);
 } relocations[] = {
-	{ kprobe_simulate_nop, relocate_nop },
-	{ kprobe_simulate_b_bl, relocate_b_bl },
-	{ kprobe_simulate_b_cond, relocate_branch19 },
-	{ kprobe_simulate_cbz_cbnz, relocate_branch19 },
-	{ kprobe_simulate_tbz_tbnz, relocate_branch14 },
-	{ kprobe_simulate_adr_adrp, relocate_adr_adrp },
-	{ kprobe_simulate_br_blr_ret, relocate_br_blr_ret },
-	{ kprobe_simulate_br_blr_ret_auth, relocate_br_blr_ret },
-	{ kprobe_simulate_ldr_literal, relocate_literal },
-	{ kprobe_simulate_ldrsw_literal, relocate_literal },
+	{ kprobe_emulate_nop, relocate_nop },
+	{ kprobe_emulate_b_bl, relocate_b_bl },
+	{ kprobe_emulate_b_cond, relocate_branch19 },
+	{ kprobe_emulate_cbz_cbnz, relocate_branch19 },
+	{ kprobe_emulate_tbz_tbnz, relocate_branch14 },
+	{ kprobe_emulate_adr_adrp, relocate_adr_adrp },
+	{ kprobe_emulate_br_blr_ret, relocate_br_blr_ret },
+	{ kprobe_emulate_br_blr_ret_auth, relocate_br_blr_ret },
+	{ kprobe_emulate_ldr_literal, relocate_literal },
+	{ kprobe_emulate_ldrsw_literal, relocate_literal },
 };
 
 /**
  * kprobe_relocate_insn() - encode an instruction for another address
  * @r: has both addresses; gets the instructions
  * @insn: the instruction
- * @simulate: the function that simulates it, or NULL
+ * @emulate: the function that emulates it, or NULL
  *
  * The last of the instructions branches to where the original continues.
  *
@@ -204,7 +205,7 @@ static const struct {
  * Return: %DETOUR_POSSIBLE, or the obstacle.
  */
 enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
-					  probes_handler_t *simulate)
+					  probes_handler_t *emulate)
 {
 	unsigned int i;
 
@@ -213,10 +214,10 @@ enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
 		return DETOUR_NOT_RELOCATABLE;
 
 	for (i = 0; i < ARRAY_SIZE(relocations); i++) {
-		if (relocations[i].simulate == simulate)
+		if (relocations[i].emulate == emulate)
 			return relocations[i].relocate(r, insn);
 	}
-	emit(r, insn);
+	relocation_emit(r, insn);
 
 	return emit_way_back(r);
 }

@@ -29,7 +29,7 @@ extern long kprobe_detour_reach;
 
 bool kprobe_branch_reaches(unsigned long from, unsigned long to);
 enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
-					  probes_handler_t *simulate);
+					  probes_handler_t *emulate);
 
 #endif /* CONFIG_OPTPROBES */
 

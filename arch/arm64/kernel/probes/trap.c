@@ -3,7 +3,7 @@
  * Breakpoint handling: the hit of a probe.
  *
  * A hit calls the pre_handler and then executes the instruction in one of three
- * ways: it simulates it; it runs a copy that branches back behind the original;
+ * ways: it emulates it; it runs a copy that branches back behind the original;
  * or, if there is a post_handler, it runs a copy with a call behind it, or a second
  * breakpoint where a call does not reach. The preparation of the probe and the
  * members' handlers decide which. No instruction is single-stepped.
@@ -38,12 +38,12 @@ static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *re
 /* BTI lets an indirect branch land on the breakpoint, which thus consumes BTYPE. */
 static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {
-	probes_handler_t *simulate = p->ainsn.api.handler;
+	probes_handler_t *emulate = p->ainsn.api.handler;
 
 	clear_btype(regs);
-	if (!simulate)
+	if (!emulate)
 		return false;
-	simulate(p->opcode, (long)p->addr, regs);
+	emulate(p->opcode, (long)p->addr, regs);
 
 	return true;
 }
