@@ -20,7 +20,10 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
+#include "branches.h"
 #include "detour.h"
+#include "fence.h"
+#include "prepare.h"
 
 /* Inlined, because for each function thousands of targets are outside of it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)

@@ -33,6 +33,8 @@
 #include <linux/string.h>
 
 #include "detour.h"
+#include "detour_hit.h"
+#include "poke.h"
 
 /* Address behind the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)

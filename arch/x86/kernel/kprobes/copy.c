@@ -29,6 +29,9 @@
 #include <asm/msr.h>
 
 #include "common.h"
+#include "copy.h"
+#include "emulate.h"
+#include "poke.h"
 
 static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
 {
@@ -181,7 +184,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	restore_if(regs);
 	regs->ip = ip_behind(p);
 
-	finish_hit(p, regs, true);
+	kprobe_finish_and_follow(p, regs, true);
 }
 
 NOKPROBE_SYMBOL(finish_post_copy);

@@ -10,7 +10,10 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "common.h"
 #include "detour.h"
+#include "detour_hit.h"
+#include "fence.h"
 
 /*
  * Return the probe at @probe, if its jump covers @addr, or would.

@@ -16,7 +16,13 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
+#include "copy.h"
 #include "detour.h"
+#include "detour_hit.h"
+#include "emit.h"
+#include "poke.h"
+#include "region.h"
+#include "thunk.h"
 
 #define PUSH_IMM8	0x6a
 #define PUSH_IMM32	0x68

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Emulation: operands as decode.c prepares them, and the functions of emulate.c.
- */
+/* Operands of emulations as decode.c prepares them, and the functions of emulate.c. */
 #ifndef _X86_KERNEL_KPROBES_EMULATE_H
 #define _X86_KERNEL_KPROBES_EMULATE_H
 
@@ -25,6 +23,8 @@ struct pt_regs;
 /* Executes the instruction of a probe. Returns false if its copy has to run instead. */
 typedef bool emulation_t(struct kprobe *p, struct pt_regs *regs);
 
+emulation_t kprobe_emulate_ret;
+emulation_t kprobe_emulate_any;
 emulation_t kprobe_emulate_nop;
 emulation_t kprobe_emulate_endbr;
 emulation_t kprobe_emulate_jmp;
@@ -40,5 +40,8 @@ emulation_t kprobe_emulate_pushf;
 emulation_t kprobe_emulate_popf;
 emulation_t kprobe_emulate_cli;
 emulation_t kprobe_emulate_sti;
+
+bool kprobe_emulation_pushes(const struct kprobe *p);
+bool kprobe_emulation_needs_copy(const struct kprobe *p);
 
 #endif /* _X86_KERNEL_KPROBES_EMULATE_H */

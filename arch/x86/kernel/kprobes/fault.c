@@ -2,7 +2,7 @@
 /* Fault handlers see only the probed code, not its copies in a detour. */
 #include <linux/kprobes.h>
 
-#include "common.h"
+#include "detour.h"
 
 /* Unlike arch_kprobe_leave_copy(), move a fault whether or not it has a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)

@@ -9,7 +9,8 @@
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
 
-#include "common.h"
+#include "copy.h"
+#include "detour.h"
 
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
@@ -33,7 +34,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 
 	regs->ip = behind;
 	if (unlikely(READ_ONCE(p->post_handler)))
-		finish_hit(p, regs, nested);
+		kprobe_finish_and_follow(p, regs, nested);
 	else
 		kprobe_hit_end(nested);
 }

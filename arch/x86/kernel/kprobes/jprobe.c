@@ -2,8 +2,9 @@
 /* Calling a jprobe's handler on 64 bits, where indirect calls may be checked. */
 #include <linux/cfi.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 
-#include "common.h"
+#include "jprobe.h"
 
 /*
  * With FineIBT the caller passes the type, and calls a check in front of the function,

@@ -11,24 +11,13 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
+#include "common.h"
 #include "detour.h"
-
-/* Most bytes between the start of a jump and its probe. Never falls. */
-static unsigned int lead_max;
-
-unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return op->optinsn.lead;
-}
-
-/* Returns 0 until a jump begins before its probe. */
-unsigned int arch_jump_lead_max(void)
-{
-	/* Pairs with the release in note_lead(). */
-	return smp_load_acquire(&lead_max);
-}
-
-NOKPROBE_SYMBOL(arch_jump_lead_max);
+#include "emit.h"
+#include "lead.h"
+#include "place.h"
+#include "poke.h"
+#include "region.h"
 
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
 {
@@ -45,16 +34,6 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	optinsn->why_at = at;
 
 	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;
-}
-
-/* Called before the detour can be found. */
-static void note_lead(const struct arch_optimized_insn *optinsn)
-{
-	if (optinsn->lead <= lead_max)
-		return;
-
-	/* Pairs with the acquire in arch_jump_lead_max(). */
-	smp_store_release(&lead_max, optinsn->lead);
 }
 
 /* Called with text_mutex held, and with the locks that keep others' reservations stable. */
@@ -79,7 +58,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
 	}
 
-	note_lead(optinsn);
+	kprobe_note_lead(optinsn);
 	/*
 	 * Publish the rest to lockless readers; pairs with the acquire in
 	 * covering_probe(). An attempt that fails before this has published nothing.

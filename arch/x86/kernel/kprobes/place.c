@@ -12,6 +12,8 @@
 #include <linux/vmalloc.h>
 
 #include "detour.h"
+#include "place.h"
+#include "region.h"
 
 /* Places of slots for which the jump has a breakpoint wherever it needs one. */
 static struct optinsn_place suitable_place(const struct arch_optimized_insn *optinsn,

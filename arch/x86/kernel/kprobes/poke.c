@@ -4,13 +4,14 @@
  * until one goes to another page, or until they must be done.
  */
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "poke.h"
 
 #define MAX_PIECES	128
 #define MAX_BYTES	1024

@@ -16,7 +16,10 @@
 #include <asm/alternative.h>
 #include <asm/ibt.h>
 
-#include "common.h"
+#include "copy.h"
+#include "decode.h"
+#include "detour.h"
+#include "prepare.h"
 
 static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
 {

@@ -60,7 +60,11 @@
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
-#include "detour.h"
+#include "branches.h"
+#include "decode.h"
+#include "prepare.h"
+#include "region.h"
+#include "thunk.h"
 
 static bool is_rewritten(unsigned long start, unsigned long end)
 {

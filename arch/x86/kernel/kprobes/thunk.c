@@ -2,15 +2,37 @@
 /*
  * Copies of instructions that a CPU may mispredict: returns and indirect branches. Where
  * the kernel has bare ones in its text, they may be safe because of their place, or of
- * the code in front of them, see the table in common.h. A copy has neither, so it goes
- * through a thunk.
+ * the code in front of them. A copy has neither, so it goes through a thunk.
+ *
+ * The kernel's mitigations of wrong predictions hold for probed code as well:
+ *
+ *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
+ *				the same.
+ *	LFENCE in front of	A copy goes through a thunk with an LFENCE. Emulated ones end
+ *	  indirect branches	with IRET or ERETS, which nothing predicts.
+ *	ITS: indirect branches	A copy of an indirect branch goes through the thunk for the
+ *	  and returns in the	register, or is not made. A bare return has no copy, but is
+ *	  upper half of a	emulated, and in a detour goes through the return thunk:
+ *	  cache line only	whichever is in use (untrained, SRSO, ITS, call depth).
+ *	return thunks		Direct branches. Bare returns are in thunks only, which are
+ *				on the blacklist, or where ITS has left them, see above.
+ *	call depth tracking	Calls are counted in front of the callee, or in a thunk, and
+ *				returns in theirs: in what copied branches lead to as well.
+ *	SLS			In copies a breakpoint is behind each return and jump, too.
+ *	BHI			The history is cleared where the kernel is entered. Nothing
+ *				in probed code depends on it.
+ *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
+ *				checked. An emulated one is not: IRET goes anywhere.
+ *	kCFI, FineIBT		No probe is in a check, see kprobe_in_cfi_check().
+ *	LFENCE, index masks	Copied as they are, and executed behind the handlers.
+ *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
  */
 #include <linux/kprobes.h>
 #include <asm/alternative.h>
 #include <asm/cpufeature.h>
 #include <asm/nospec-branch.h>
 
-#include "common.h"
+#include "thunk.h"
 
 static bool is_return(struct insn *insn)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints: writing them, and handling their hits.
+ * Breakpoint handling: the hit of a probe.
  *
  * A hit calls the pre_handler and then executes the instruction in one of four ways,
  * which depend on how the probe was prepared and on what its users want: emulated here;
@@ -11,53 +11,18 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/list.h>
-#include <linux/perf_event.h>
 #include <linux/preempt.h>
-#include <linux/uaccess.h>
 #include <asm/sections.h>
 
 #include "common.h"
+#include "copy.h"
+#include "detour.h"
+#include "emulate.h"
+#include "fence.h"
+#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
-/* One byte changes, so every CPU sees either the old or the new instruction. */
-static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
-{
-	kprobe_poke_text(p->addr, &new, sizeof(new));
-	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
-}
-
-void arch_arm_kprobe(struct kprobe *p)
-{
-	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	kprobe_poke_sync();
-}
-
-void arch_disarm_kprobe(struct kprobe *p)
-{
-	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	kprobe_poke_sync();
-}
-
-void arch_arm_kprobes(struct list_head *kps)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, kps, list)
-		poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	kprobe_poke_sync();
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, kps, list)
-		poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	kprobe_poke_sync();
-}
 
 /* A handler may have set an ip in the middle of a jump. */
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
@@ -89,18 +54,13 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
 	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
 }
 
-static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->ip = (unsigned long)p->ainsn.insn;
-}
-
 static noinline void do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
 	if (post_takes_copy(p)) {
 		kprobe_enter_post_copy(p, regs);
 	} else if (kprobe_emulate_any(p, regs)) {
 		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
-		finish_hit(p, regs, true);
+		kprobe_finish_and_follow(p, regs, true);
 	} else {
 		kprobe_hit_end(true);
 		kprobe_enter_fault_copy(p, regs);
@@ -116,19 +76,6 @@ static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *
 }
 
 #include <linux/kprobes_hit.h>
-
-/* @addr is kernel text, but its module may be going. */
-bool kprobe_text_is_int3(unsigned long addr)
-{
-	u8 byte;
-
-	__get_kernel_nofault(&byte, (u8 *)addr, u8, gone);
-	return byte == INT3_INSN_OPCODE;
-gone:
-	return false;
-}
-
-NOKPROBE_SYMBOL(kprobe_text_is_int3);
 
 /* How often in a row this CPU has retried the breakpoint at an address. */
 struct stale_int3 {

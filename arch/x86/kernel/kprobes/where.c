@@ -24,7 +24,9 @@
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 
-#include "common.h"
+#include "copy.h"
+#include "detour.h"
+#include "text.h"
 
 /**
  * arch_kprobe_insn_ip() - the probed instruction that an address stands for

@@ -21,7 +21,9 @@
 #include <asm/insn.h>
 #include <asm/segment.h>
 
+#include "copy.h"
 #include "detour.h"
+#include "fence.h"
 #include "opt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Out-of-line copies of probed instructions, in copy.c. */
+#ifndef _X86_KPROBES_COPY_H
+#define _X86_KPROBES_COPY_H
+
+#include <linux/build_bug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/linkage.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+#include <asm/segment.h>
+#include <asm/text-patching.h>
+
+#include "detour.h"
+#include "fence.h"
+
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: the original instruction
+ * @back: copy, and a jump behind the original
+ * @post: copy, and a jump to kprobe_post_entry
+ */
+struct slot {
+	unsigned long addr;
+	u8 back[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+	u8 post[MAX_INSN_SIZE + JMP32_INSN_SIZE];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+/* In a Xen guest the flag is set whether interrupts are on or off, so save what it was. */
+static __always_inline void clear_if(struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags);
+	regs->flags &= ~X86_EFLAGS_IF;
+}
+
+static __always_inline void restore_if(struct pt_regs *regs)
+{
+	regs->flags &= ~X86_EFLAGS_IF;
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_flags) & X86_EFLAGS_IF;
+}
+
+/* A RET, which does not come back from its copy. */
+static __always_inline bool copy_returns(const u8 *insn)
+{
+	return insn[0] == RET_INSN_OPCODE || insn[0] == 0xc2;
+}
+
+/* Is a copy the only way to execute the instruction and come back for a post_handler? */
+static __always_inline bool post_takes_copy(const struct kprobe *p)
+{
+	return !p->ainsn.emulate && !copy_returns(&p->opcode);
+}
+
+bool kprobe_fits_rel32(long distance);
+int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
+int kprobe_prepare_copy(struct kprobe *p, struct insn *insn);
+
+/* Continue at the first copy. */
+static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->ainsn.insn;
+}
+
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
+asmlinkage void kprobe_post_entry(void);
+void kprobe_post_trap(struct pt_regs *regs);
+void kprobe_fred_frame(struct pt_regs *regs);
+
+/* A handler that was called at @ip may have set another one, in the middle of a jump. */
+static __always_inline void follow_handler(struct pt_regs *regs, unsigned long ip)
+{
+	if (unlikely(regs->ip != ip))
+		kprobe_detour_enter(regs->ip, regs);
+}
+
+/* The instruction of @p may also lead there, if the jump is that of @p. */
+static __always_inline void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs,
+						     bool nested)
+{
+	unsigned long ip = regs->ip;
+
+	kprobe_hit_finish(p, regs, nested);
+	if (unlikely(regs->ip != ip || detour_is_fenced(p)))
+		kprobe_detour_enter(regs->ip, regs);
+}
+
+#ifdef CONFIG_X86_64
+/*
+ * The CS with which ERETS stays in the kernel; @config is IA32_FRED_CONFIG. The stack
+ * level is the present one, which the register has in its lowest bits. With a lower one
+ * the next event of this level would use its stack from the start, where this code runs.
+ * The CPU does not wait for an ENDBR. The upper half of SS says that no event came, so
+ * that NMIs stay as they are and nothing is held off behind ERETS.
+ */
+static __always_inline u64 fred_kernel_cs(u64 config)
+{
+	union {
+		struct fred_cs fields;
+		u64 whole;
+	} cs = { .fields = { .cs = __KERNEL_CS, .sl = config & 3 } };
+
+	return cs.whole;
+}
+#endif
+
+#endif /* _X86_KPROBES_COPY_H */
