@@ -28,7 +28,7 @@
 #include "prepare.h"
 
 /* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
-static int read_original(u32 *insn, unsigned long addr)
+static int kprobe_read_original(u32 *insn, unsigned long addr)
 {
 	struct kprobe *p;
 	int ret;
@@ -91,7 +91,7 @@ static bool path_meets_store(struct exclusive_search *search, unsigned long addr
 	u32 insn;
 
 	for (; search->steps; search->steps--, addr += AARCH64_INSN_SIZE) {
-		if (read_original(&insn, addr))
+		if (kprobe_read_original(&insn, addr))
 			return false;
 		if (kprobe_insn_is_exclusive(insn))
 			return !kprobe_insn_is_load_exclusive(insn);
@@ -200,7 +200,7 @@ static int check_place(struct kprobe *p)
 		return -EINVAL;
 	}
 
-	if (read_original(&p->opcode, addr)) {
+	if (kprobe_read_original(&p->opcode, addr)) {
 		pr_debug("%pS: cannot be read\n", p->addr);
 		return -EILSEQ;
 	}

@@ -25,7 +25,8 @@ static const struct kprobe_area areas[] __initconst = {
 #endif
 };
 
-static const char * const not_in_a_trap[] = {
+/* Code in which no trap can be handled. */
+static const char * const cannot_trap[] = {
 	/* These run before a CPU that comes up has an IDT entry for breakpoints. */
 	"startup_32_smp",
 	"secondary_startup_64",
@@ -136,7 +137,7 @@ static const char * const not_in_a_trap[] = {
 };
 
 /* In an encrypted guest the #VC of a CPU that comes up calls these. */
-static const char * const called_in_vc[] = {
+static const char * const traps_call[] = {
 	"copy_from_kernel_nofault",
 	"copy_from_kernel_nofault_allowed",
 	"insn_init",
@@ -160,9 +161,9 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 	ret = kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
-	      kprobe_add_names_blacklist(not_in_a_trap, ARRAY_SIZE(not_in_a_trap));
+	      kprobe_add_names_blacklist(cannot_trap, ARRAY_SIZE(cannot_trap));
 	if (!ret && cc_platform_has(CC_ATTR_GUEST_STATE_ENCRYPT))
-		ret = kprobe_add_names_blacklist(called_in_vc, ARRAY_SIZE(called_in_vc));
+		ret = kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
 
 	return ret;
 }

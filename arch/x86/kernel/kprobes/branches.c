@@ -338,13 +338,13 @@ static void collect_faulting(struct kprobe_addrs *list, const struct module *mod
 		kprobe_index_add(list, (unsigned long)&e->insn + e->insn);
 }
 
-static struct kprobe_index faulting = { .collect = collect_faulting };
+static struct kprobe_index faulting_index = { .collect = collect_faulting };
 
 /* Is a fault of the instruction at @addr fixed up? Agrees with search_exception_tables(). */
 bool kprobe_is_fixed_up(unsigned long addr)
 {
 	const unsigned long *first;
-	int nr = kprobe_index_find(&faulting, addr, addr, addr + 1, &first);
+	int nr = kprobe_index_find(&faulting_index, addr, addr, addr + 1, &first);
 
 	if (nr < 0)
 		return search_exception_tables(addr);
@@ -370,7 +370,7 @@ static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
 		kprobe_index_add(list, (unsigned long)&e->fixup + e->fixup);
 }
 
-static struct kprobe_index targets = { .collect = collect_targets };
+static struct kprobe_index targets_index = { .collect = collect_targets };
 
 /* Note the targets of fixups and of static keys. */
 static int find_listed(struct function_map *map)
@@ -378,7 +378,8 @@ static int find_listed(struct function_map *map)
 	const unsigned long *target;
 	int nr;
 
-	nr = kprobe_index_find(&targets, map->start, map->start, map->start + map->size, &target);
+	nr = kprobe_index_find(&targets_index, map->start, map->start, map->start + map->size,
+			       &target);
 	if (nr < 0)
 		return nr;
 

@@ -190,8 +190,8 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /*
- * kprobe_post_entry needs the same conditions as in the trap before the copy. Counting is
- * enough for that if RCU is watching and the state of interrupts is not traced.
+ * May kprobe_post_trap() only bump preempt_count? Yes if RCU watches and irq flags are not
+ * traced.
  */
 static __always_inline bool post_trap_is_simple(void)
 {

@@ -125,7 +125,7 @@ const char *kprobe_refusal_reason(struct insn *insn)
 
 /* -- emulated -- */
 
-static int refuse(struct kprobe *p, const char *why)
+static int decode_refuse(struct kprobe *p, const char *why)
 {
 	pr_debug("%pS: %s\n", p->addr, why);
 
@@ -149,7 +149,7 @@ bool kprobe_branch_is_portable(struct insn *insn)
 static int prepare_branch(struct kprobe *p, struct insn *insn, emulation_t *emulate)
 {
 	if (!kprobe_branch_is_portable(insn))
-		return refuse(p, "a branch whose prefixes CPUs do not agree about");
+		return decode_refuse(p, "a branch whose prefixes CPUs do not agree about");
 
 	p->ainsn.disp = insn->immediate.value;
 
@@ -258,14 +258,15 @@ static int prepare_indirect(struct kprobe *p, struct insn *insn)
 	bool call = X86_MODRM_REG(modrm) == 2;
 
 	if (!kprobe_branch_is_portable(insn))
-		return refuse(p, "a branch whose prefixes CPUs do not agree about");
+		return decode_refuse(p, "a branch whose prefixes CPUs do not agree about");
 
 	if (X86_MODRM_MOD(modrm) == 3) {
 		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
 		return emulate_with(p, call ? kprobe_emulate_call_reg : kprobe_emulate_jmp_reg);
 	}
 	if (!mem_is_plain(insn))
-		return refuse(p, "an indirect branch through another segment or half an address");
+		return decode_refuse(p,
+				     "an indirect branch through another segment or half an address");
 
 	prepare_mem(p, insn);
 

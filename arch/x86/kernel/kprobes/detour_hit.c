@@ -171,7 +171,7 @@ NOKPROBE_SYMBOL(kprobe_detour_elsewhere);
 
 #ifdef CONFIG_X86_32
 /* A hit that continues elsewhere ends there, and does not return from here. */
-static __always_inline void leave_if(int ret, struct pt_regs *regs)
+static __always_inline void detour_leave_if(int ret, struct pt_regs *regs)
 {
 	if (unlikely(ret))
 		kprobe_detour_leave(regs);
@@ -182,10 +182,10 @@ __visible void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	preempt_disable_notrace();
 	if (unlikely(kprobe_running())) {
-		leave_if(kprobe_detour_nested(p, regs), regs);
+		detour_leave_if(kprobe_detour_nested(p, regs), regs);
 	} else {
 		kprobe_hit_begin(p);
-		leave_if(kprobe_call_pre_handler(p, regs), regs);
+		detour_leave_if(kprobe_call_pre_handler(p, regs), regs);
 		reset_current_kprobe();
 	}
 	preempt_enable_notrace();

@@ -14,7 +14,7 @@
 #include <asm/segment.h>
 #include <asm/smap.h>
 
-/* What IRET takes from the stack if the ring stays the same, and %eax below it. */
+/* Words that IRET takes from the stack if the ring stays the same, and %eax below them. */
 #define IRET_WORDS	4
 
 /* No probe may enter this section, not even at a symbol inside of a function. */

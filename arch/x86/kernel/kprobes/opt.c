@@ -177,7 +177,7 @@ void arch_unfence_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.fenced, false);
 }
 
-/* Tell perf that a jump has replaced the fenced text, or that text the jump. */
+/* For perf: a jump has replaced the fenced text, or that text the jump. */
 static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
 	void *addr = (void *)jump_addr(&op->kp);

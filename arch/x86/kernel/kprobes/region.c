@@ -149,7 +149,7 @@ static bool is_landing_pad(struct insn *insn)
 	return is_endbr(code);
 }
 
-static int copied(struct insn *insn)
+static int region_copied_kind(struct insn *insn)
 {
 	return insn_rip_relative(insn) ? REGION_REBASED : REGION_PLAIN;
 }
@@ -165,7 +165,7 @@ static int through_thunk(struct insn *insn, int kind)
 }
 
 /* Return an enum region_kind, or -EOPNOTSUPP if a detour cannot execute the instruction. */
-static int classify(struct insn *insn, unsigned long addr)
+static int region_classify_insn(struct insn *insn, unsigned long addr)
 {
 	int kind;
 
@@ -175,11 +175,11 @@ static int classify(struct insn *insn, unsigned long addr)
 	if (IS_ENABLED(CONFIG_CFI_CLANG) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
 	if (insn_is_avx(insn))
-		return copied(insn);
+		return region_copied_kind(insn);
 
 	kind = classify_opcode(insn);
 	if (kind == REGION_PLAIN)
-		return copied(insn);
+		return region_copied_kind(insn);
 	if (!kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
 
@@ -208,7 +208,10 @@ static bool is_type_hash(const struct region *region, struct insn *insn)
 	return IS_ENABLED(CONFIG_CFI_CLANG) && region->ended && insn->opcode.bytes[0] == 0xb8;
 }
 
-/* No function that another may follow begins with one, unless the kernel patches it. */
+/*
+ * Is this a NOP, and so padding? No compiled function starts with one unless the kernel patches
+ * it.
+ */
 static bool is_nop(struct insn *insn)
 {
 	const u8 *opcode = insn->opcode.bytes;
@@ -221,7 +224,7 @@ static bool is_nop(struct insn *insn)
 	return opcode[0] == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]);
 }
 
-/* Code behind the end of the flow is entered, though not always by a known branch. */
+/* Code after the end of flow must be entered somehow: treat its start as a branch target. */
 static void note_end_of_flow(struct region *region, struct insn *insn, int kind)
 {
 	bool padding = kind == REGION_PADDING || is_nop(insn);
@@ -274,7 +277,7 @@ static enum detour_obstacle extend_region(struct region *region, unsigned int si
 		if (is_padding(region, &insn))
 			kind = REGION_PADDING;
 		else
-			kind = classify(&insn, region->addr + region->len);
+			kind = region_classify_insn(&insn, region->addr + region->len);
 		if (kind < 0)
 			return DETOUR_NOT_RELOCATABLE;
 		add_insn(region, &insn, kind);

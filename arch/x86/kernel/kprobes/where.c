@@ -124,7 +124,10 @@ unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
 
-/* Otherwise the copy was entered by kprobe_enter_fault_copy(). */
+/*
+ * Does the fault belong to the current hit? Not behind kprobe_enter_fault_copy(): that hit is
+ * over.
+ */
 static __always_inline bool is_current_hit(unsigned long addr)
 {
 	struct kprobe *p = preemptible() ? NULL : kprobe_running();
@@ -156,8 +159,8 @@ NOKPROBE_SYMBOL(is_in_text);
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
  *
- * Nothing uses orig_ax of a fault in the kernel: it gets the address if a post_handler
- * waits for the end of the instruction.
+ * orig_ax, unused for kernel faults, gets the address if a post_handler waits;
+ * arch_kprobe_fixed_up() reads it.
  *
  * Context: An exception, before anything is done about it.
  */
