@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on arm64: types that the core embeds, and the hooks of the exception
- * handlers. The files of the port share arch/arm64/kernel/probes/common.h;
+ * handlers. arch/arm64/kernel/probes/common.h lists the files of the port;
  * kprobe_opcode_t and struct arch_specific_insn are in <asm/probes.h>.
  */
 #ifndef _ASM_ARM64_KPROBES_H

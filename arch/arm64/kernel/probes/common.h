@@ -19,6 +19,14 @@
  *	return.c	return probes
  *	jprobe.S	calling the handler of a jprobe
  *	entry.S		the entry code of detours, of the end of copies, and of diverted returns
+ *
+ * Files and functions with the same duty have the same name in all ports. What differs here:
+ *
+ *	relocate.c			part of emit.c elsewhere; the tests run it by itself
+ *	kprobe_detour_write()		returns the obstacle: the place of the slot decides
+ *	no region.c			a jump covers one instruction
+ *	no kprobe_detour_enter()	for the same reason, and so no kprobe_finish_and_follow()
+ *	no arch_kprobe_insn_pc()	every fault in a copy moves to the original
  */
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H

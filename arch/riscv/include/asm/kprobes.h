@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on RISC-V: types that the core embeds, and the hooks of traps, of
- * exception fixups and of ftrace. The files of the port share
- * arch/riscv/kernel/probes/common.h; struct arch_specific_insn is in
- * <asm/probes.h>, shared with uprobes.
+ * exception fixups and of ftrace. arch/riscv/kernel/probes/common.h lists the
+ * files of the port; struct arch_specific_insn is in <asm/probes.h>, shared with
+ * uprobes.
  */
 #ifndef _ASM_RISCV_KPROBES_H
 #define _ASM_RISCV_KPROBES_H

@@ -33,6 +33,15 @@
  *	detour.c	maps between the probed code and a detour
  *	detour_hit.c	hits by a jump: the part that entry.S leaves to C
  *	preempt.c	keeping preempted tasks out of regions
+ *
+ * Files and functions with the same duty have the same name in all ports. What differs here:
+ *
+ *	emulate_*()			static: emulate.c has the tables of encodings, too
+ *	kprobe_make_detour()		apart from kprobe_detour_write(), for the tests
+ *	kprobe_map_function()		in liveness.c: a map has the free registers as well
+ *	arch_fence_kprobes()		in preempt.c: only preemptible kernels fence
+ *	kprobe_finish_and_follow()	not inline: hits without a post_handler stay short
+ *	arch_kprobe_insn_pc()		what x86 calls ip is pc here
  */
 #ifndef _RISCV_KPROBES_COMMON_H
 #define _RISCV_KPROBES_COMMON_H

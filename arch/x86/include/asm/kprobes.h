@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kprobes on x86: types that the core embeds, and the hooks of the exception
- * handlers. The port's common.h has the declarations that only its own files use.
+ * handlers. arch/x86/kernel/kprobes/common.h lists the files of the port.
  */
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H

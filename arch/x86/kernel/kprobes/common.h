@@ -28,6 +28,15 @@
  *	jprobe.c	calling the handler of a jprobe, with jprobe_32.S or jprobe_64.S
  *	entry.S		the entry points for copies, detours and diverted returns;
  *			entry_32.S on 32 bits
+ *
+ * Files and functions with the same duty have the same name in all ports. What differs here:
+ *
+ *	poke.c				batches of writes: other ports stop all CPUs, or need none
+ *	arch_kprobe_read_insn()		not kprobe_read_original(): reads bytes, for oopses, too
+ *	kprobe_detour_enter()		also for a breakpoint inside a jump, so it takes the address
+ *	kprobe_detour_elsewhere()	called by entry.S: IRET loads all registers without a trap
+ *	kprobe_detour_follow()		called by entry.S: kprobe_detour_enter(), and the hit's end
+ *	arch_kprobe_insn_ip()		what RISC-V calls pc is ip here
  */
 #ifndef _ARCH_X86_KPROBES_COMMON_H
 #define _ARCH_X86_KPROBES_COMMON_H
