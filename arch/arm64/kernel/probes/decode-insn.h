@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Instruction decoding for kprobes and uprobes: can an instruction be probed, and
- * must it be emulated?
- */
+/* Decoding for kprobes and uprobes: can an instruction be probed, and must it be emulated? */
 #ifndef _ARM_KERNEL_PROBES_DECODE_INSN_H
 #define _ARM_KERNEL_PROBES_DECODE_INSN_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Instruction decoding for uprobes: can an instruction be probed, and must it be
- * emulated?
- */
+/* Decoding for uprobes: can an instruction be probed, and must it be emulated? */
 #ifndef _RISCV_PROBES_DECODE_INSN_H
 #define _RISCV_PROBES_DECODE_INSN_H
 

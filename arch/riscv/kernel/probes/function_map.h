@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The map of a function, and reading its instructions one after the other: branches.c
- * fills in the branch targets, liveness.c the free registers.
- */
+/* The map of a function: branches.c fills in the branch targets, liveness.c the free registers. */
 #ifndef _RISCV_KPROBES_FUNCTION_MAP_H
 #define _RISCV_KPROBES_FUNCTION_MAP_H
 

@@ -79,7 +79,7 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 
 	lockdep_assert_held(&text_mutex);
 
-	/* Tells patch_insn_write() that the caller of stop_machine() holds text_mutex. */
+	/* For patch_insn_write(): the caller of stop_machine() holds text_mutex. */
 	riscv_patch_in_stop_machine = true;
 	stop_machine_cpuslocked(write_text_stopped, &round, cpu_online_mask);
 	riscv_patch_in_stop_machine = false;

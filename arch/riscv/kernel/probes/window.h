@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Reading instructions one after the other, without the breakpoints and jumps of probes.
- */
+/* Reading instructions one after the other, without the breakpoints and jumps of probes. */
 #ifndef _RISCV_KPROBES_WINDOW_H
 #define _RISCV_KPROBES_WINDOW_H
 
