@@ -10,10 +10,11 @@ or a patch of patches/ that has its own.  Indented lines below have the contents
   patches/NAME          edits of the kernel's files
   - PATTERN             deletes files of the kernel
 
-A Makefile grows by itself with later patches: objects whose files are missing yet are left
-out. The entry of a test in a Kconfig file comes with the Makefile's line for the test.
+A Makefile grows by itself with later patches: lines about objects whose files are missing yet
+are left out. The entry of a test in a Kconfig file comes with the Makefile's line for the test.
 """
 import fnmatch
+import itertools
 import os
 import re
 import subprocess
@@ -100,36 +101,30 @@ def problems(series):
 
 # --- files that grow ---
 
-def source_of(folder, word, names):
-    """The file that a word in a Makefile of @folder stands for, if it is one of @names."""
-    stem = f"{folder}/{word.removesuffix('.o')}"
-    return next((n for n in (f"{stem}.c", f"{stem}.S") if n in names), None)
+def object_of(word):
+    """The object that a word of a Makefile is about: KASAN_SANITIZE_hit.o is about hit.o."""
+    return "_".join(itertools.dropwhile(str.isupper, word.split("_"))) if word.endswith(".o") else None
 
 
-def grown_makefile(text, folder, missing):
-    """A Makefile without the words that stand for a @missing file."""
-    def grown(line):
-        parts = re.fullmatch(r"(\S+)(\s*[:+]?=)(.*)", line)
-        if not parts:
-            return line
-        if source_of(folder, parts[1].rpartition("STANDARD_")[2], missing):
-            return None
-        words = parts[3].split()
-        kept = [w for w in words if not source_of(folder, w, missing)]
-        if kept == words:
-            return line
-        if all(w.startswith("$") for w in kept):
-            return None
-        return parts[1] + parts[2] + re.match(r"\s*", parts[3])[0] + " ".join(kept)
+def grown_makefile(text, folder, names, missing):
+    """A Makefile without its lines about files of @names that are @missing, and paragraphs of nothing else."""
+    def objects(files):
+        return {f"{Path(name).stem}.o" for name in files if os.path.dirname(name) == folder}
+
+    ours, late = objects(names), objects(missing)
+
+    def is_late(line):
+        about = ours & set(map(object_of, line.split()))
+        if 0 < len(about & late) < len(about):
+            raise ui.Failure(f"{folder}/Makefile: files of one line come with several patches: {line}")
+        return about & late
 
     paragraphs = []
-    for paragraph in text.rstrip("\n").split("\n\n"):
-        lines = paragraph.split("\n")
-        now = [grown(line) for line in lines]
-        assigns = [new for old, new in zip(lines, now) if re.match(r"[\w$()-]+\s*[:+]?=", old)]
-        if not assigns or any(assigns):
-            paragraphs.append("\n".join(line for line in now if line is not None))
-    return "\n\n".join(paragraphs) + "\n"
+    for paragraph in text.split("\n\n"):
+        kept = "\n".join(line for line in paragraph.split("\n") if not is_late(line))
+        if "=" in kept or "=" not in paragraph:
+            paragraphs.append(kept)
+    return "\n\n".join(paragraphs).rstrip("\n") + "\n"
 
 
 def without(text, drop):
@@ -184,7 +179,7 @@ class Worktree:
         missing = set(tree.our_files()) - self.files.keys()
         makefiles = ""
         for name in (n for n in self.files if n.endswith("Makefile")):
-            text = grown_makefile(self.files[name].read_text(), os.path.dirname(name), missing)
+            text = grown_makefile(self.files[name].read_text(), os.path.dirname(name), tree.our_files(), missing)
             (self.folder / name).write_text(text)
             makefiles += text
         for name in (n for n in self.files if "Kconfig" in os.path.basename(n)):

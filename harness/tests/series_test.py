@@ -2,7 +2,7 @@
 """Tests of the list of patches, and of files that grow with the series."""
 import unittest
 
-from harness import series
+from harness import series, ui
 
 MAKEFILE = """\
 # SPDX
@@ -11,12 +11,12 @@ entry-$(CONFIG_X86_64) := entry.o
 
 obj-y += a.o b.o
 obj-$(CONFIG_T) += test.o $(entry-y)
-OBJECT_FILES_NON_STANDARD_test.o := y
+KASAN_SANITIZE_test.o := n
 
 # What runs in a hit.
 hit-side := a
-$(foreach o,$(hit-side),x)
 """
+FILES = {"d/a.c", "d/b.c", "d/test.c", "d/entry.S", "e/c.c"}
 KCONFIG = "# SPDX\n\nconfig A\n\tbool\n\nconfig B_TEST\n\tbool\n\n\thelp\n\nconfig C\n\tbool\n"
 
 
@@ -30,12 +30,15 @@ class SeriesTest(unittest.TestCase):
                                  for name in ("kernel/kprobes/state.c", "state")])
 
     def test_makefile(self):
-        missing = {"d/b.c", "d/test.c", "d/entry.S", "d/a.c"}
-        self.assertEqual(series.grown_makefile(MAKEFILE, "d", set()), MAKEFILE)
-        self.assertEqual(series.grown_makefile(MAKEFILE, "d", missing), "# SPDX\n")
-        self.assertEqual(series.grown_makefile(MAKEFILE, "d", missing - {"d/a.c"}),
-                         "# SPDX\n\nobj-y += a.o\n\n# What runs in a hit.\nhit-side := a\n"
-                         "$(foreach o,$(hit-side),x)\n")
+        tail = "# What runs in a hit.\nhit-side := a\n"
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", FILES, set()), MAKEFILE)
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", FILES, FILES), f"# SPDX\n\n{tail}")
+        self.assertEqual(series.grown_makefile(MAKEFILE, "d", FILES, FILES - {"d/a.c", "d/b.c"}),
+                         f"# SPDX\n\nobj-y += a.o b.o\n\n{tail}")
+
+    def test_makefile_of_several_patches(self):
+        with self.assertRaisesRegex(ui.Failure, "obj-y .. a.o b.o"):
+            series.grown_makefile(MAKEFILE, "d", FILES, {"d/b.c"})
 
     def test_kconfig(self):
         self.assertEqual(series.without(KCONFIG, lambda name: name == "B_TEST"),
