@@ -1097,7 +1097,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow;
 	struct caller *c = caller_start(test);
-	unsigned int i, nr_bad = 0;
+	unsigned int i, nr_bad = 0, most = 0;
 
 	nr_pairs = 0;
 	nr_begun = 0;
@@ -1116,14 +1116,16 @@ static void optimize_post_handler_joins(struct kunit *test)
 		caller_let_run(c);
 		watch_unregister(test, fellow);
 		/*
-		 * A hit may be under way when the member joins, and registering it may be
-		 * delayed once.
+		 * A hit may be under way when the member joins, and an emulator may stop this CPU
+		 * in the middle of linking it, for a few calls. The post_handler of a member that
+		 * is still postponed would be called thousands of times.
 		 */
-		nr_bad += nr_ended > 5;
+		nr_bad += nr_ended > 100;
+		most = max(most, nr_ended);
 	}
 	caller_stop(c);
 	KUNIT_EXPECT_GT(test, nr_pairs, 0);
-	KUNIT_EXPECT_LT(test, nr_bad, ROUNDS / 4);
+	KUNIT_EXPECT_LT_MSG(test, nr_bad, ROUNDS / 4, "up to %u calls", most);
 	KUNIT_EXPECT_EQ(test, nr_begun, 0);
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 }
