@@ -63,7 +63,7 @@ PORTS = [
          "arch/riscv/kernel/ftrace.o arch/riscv/kernel/patch.o arch/riscv/kernel/stacktrace.o "
          "arch/riscv/kernel/traps.o", core="", more=FTRACE),
     # As little beside kprobes as possible: no modules, no ftrace, no debugfs.
-    Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/ vmlinux"),
+    Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/"),
     Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
     # All files that include linux/kprobes.h must build and link without kprobes.
     Port("x86_64-off", "x86_64", "", "vmlinux", core="", more=FTRACE),
