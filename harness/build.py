@@ -51,7 +51,9 @@ class Build:
             self.args.append(f"LLVM={llvm}")
         # clang compiles for all architectures, so it comes without @cross.
         host = f"clang{llvm}" if llvm else "gcc"
-        self.args += [f"CC=ccache {cross}{host}", f"HOSTCC=ccache {host}"]
+        # Programs of the build are the same in each folder, seen from there.
+        self.args += [f"CC=ccache {cross}{host}",
+                      f"HOSTCC=env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR={tree.base()} ccache {host}"]
 
     def argv(self, *targets):
         return ["make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",
