@@ -197,13 +197,15 @@ def beside(made, results):
     """Runs the scripts with users of all kinds, shared functions, and failing allocations."""
     seconds, start = repeat(10)
     lines = [f"{script} {seconds} {start}" if script == FUZZ else script for script in BESIDE]
-    # One thread, as in race(): fuzz.sh changes text for long, and hits would get lost.
-    run_scripts(made, results, "beside", lines, 600 + seconds, AT_BOOT + LEAKS, threads="single")
+    # Threads as in race(): fuzz.sh changes text for long, and hits would get lost.
+    run_scripts(made, results, "beside", lines, 600 + seconds, AT_BOOT + LEAKS,
+                threads=made.config.arch.race_threads)
 
 
 def alone(made, script, seconds, start, results):
     """Runs only FUZZ, random lines for kprobe_events, or TRAPS, random traps; see beside()."""
-    run_scripts(made, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds, threads="single")
+    run_scripts(made, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds,
+                threads=made.config.arch.race_threads)
 
 
 def boot_with_returns(made, seed, results):
