@@ -85,7 +85,7 @@ class Config:
 
     @property
     def clients(self):
-        """Whether it has a network, and BPF."""
+        """Whether it has BPF."""
         return not {"beside", "clients"}.isdisjoint(self.parts)
 
     @property
