@@ -38,6 +38,8 @@ def builder(source):
     made = Build("deb", source, [])
     made.folder = tree.base() / "deb/build"
     made.folder.mkdir(parents=True, exist_ok=True)
+    # The package of headers compiles the programs of the build again if CC is another compiler.
+    made.args.append("HOSTCC=ccache gcc")
     return made
 
 
