@@ -10,8 +10,6 @@ from . import guesttest, ports, ui
 
 # These parts run when all other parts of the kernels built so far are done.
 LAST = ("beside", "sweep", "faults", "selftests")
-LONG = 5 * 60       # seconds that such a part may take
-BUILD = 10 * 60     # and a kernel's build, unless this machine has been seen to need more
 END = 2             # rank of the end in the queue, behind the parts that come last
 GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 
@@ -37,7 +35,7 @@ class Schedule:
         self.builds = []            # label, function and arguments of each
         self.parts = queue.PriorityQueue()      # rank, number, and the arguments of part()
         self.number = itertools.count()
-        self.slowest = BUILD
+        self.slowest = 0            # seconds that the build of a kernel has taken
 
     def is_over(self, need=0):
         """Whether there is no time left, or less than @need seconds."""
@@ -48,7 +46,7 @@ class Schedule:
 
     def part(self, name, made):
         label = f"{made.config.label} {name}"
-        if self.is_over(LONG if name in LAST else 0):
+        if self.is_over():
             self.skip(label)
         else:
             with self.results.attempt(label, counted=False):
