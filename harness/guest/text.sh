@@ -4,9 +4,11 @@
 
 load_text
 
-# Functions at equal distances over the whole text, at their entries and inside.
+# Functions from all over the text. With KASAN, switching each on takes fifteen times as long.
+COUNT=400
+grep -q ' kasan_report$' /proc/kallsyms && COUNT=100
 awk '$2 ~ /[tT]/ && NF == 3 { print $3 }' /proc/kallsyms | grep -E '^[a-z][a-z0-9_]*$' |
-	sort -u | awk 'NR % 29 == 0' | head -n 400 >/tmp/symbols
+	sort -u | awk 'NR % 29 == 0' | head -n $COUNT >/tmp/symbols
 
 make_events()	# prints how many the kernel accepted
 {
@@ -25,7 +27,7 @@ echo 1 >$TRACE/events/kp/enable
 drop_events
 cat $TEXT >/tmp/before
 made=$(make_events)
-check "many events are made" [ "$made" -ge 200 ]
+check "many events are made" [ "$made" -ge $((COUNT / 2)) ]
 check "probes stand in the list" [ "$(cat $KPROBES/list | grep -c .)" -ge "$made" ]
 cat $TEXT >/tmp/disabled
 check "text is untouched while they are off" cmp -s /tmp/before /tmp/disabled
