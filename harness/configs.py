@@ -206,7 +206,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened",)),
            # The other processor needs call depth tracking.
-           Config(X86_64, "debian", memory=1024, slow=2, parts=("kunit", "scripts", "sweep", "toggle", "scale"),
+           Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
 
 # Kernels for comparing costs with the kernel's own kprobes, see bench.py.
