@@ -18,7 +18,7 @@ class SoakTest(unittest.TestCase):
                 self.assertEqual(names(config.label), ["kunit"])
 
     def test_debian_has_all_that_it_can(self):
-        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep", "every instruction", "traps"])
+        self.assertEqual(names("x86_64:debian"), ["kunit", "torture", "sweep", "every instruction", "fuzz", "traps"])
 
     def test_others_have_no_kunit(self):
         self.assertEqual(names("x86_64:none"), ["torture", "sweep", "every instruction", "fuzz", "traps"])
