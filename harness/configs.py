@@ -84,13 +84,8 @@ class Config:
         return self.parts != ("kunit",)
 
     @property
-    def clients(self):
-        """Whether it has BPF."""
-        return not {"beside", "clients"}.isdisjoint(self.parts)
-
-    @property
     def fragments(self):
-        clients = ["kprobes-clients"] if self.clients else []
+        clients = [] if {"beside", "clients"}.isdisjoint(self.parts) else ["kprobes-clients"]
         core = ["kprobes-core"] if self.options == "kprobes" else []
         family = [self.arch.family] if self.arch.family else []
         own = self.own or f"{self.arch.name}-{self.name}"
@@ -161,7 +156,7 @@ ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
     Config(X86_64, "none", parts=("examples", *ALL), quick=("kunit", "scripts", "toggle"), racing=(15, 10),
-           more=("x86-hardened",),
+           more=("x86-hardened", "network"),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(20, 40), selftests=("kprobe",),
@@ -204,7 +199,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
            # Debian's programs that use probes, in a file system of their own.
-           Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened",)),
+           Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
                   base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
