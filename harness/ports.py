@@ -14,6 +14,7 @@ from .paths import HARNESS
 # Our objects that are architecture independent.
 CORE = "kernel/kprobes.o kernel/kprobes/"
 FTRACE = ("ftrace",)
+LINKED = ("port-linked",)
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ PORTS = [
     Port("riscv-off", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/ arch/riscv/mm/extable.o "
          "arch/riscv/kernel/ftrace.o arch/riscv/kernel/patch.o arch/riscv/kernel/stacktrace.o "
          "arch/riscv/kernel/traps.o", core="", more=FTRACE),
-    # As little beside kprobes as possible: no modules, no ftrace, no debugfs.
+    # As little beside kprobes as possible: no modules, no ftrace, no debugfs. One of them shows
+    # that it links.
     Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/"),
-    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
+    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux", more=LINKED),
     # All files that include linux/kprobes.h must build and link without kprobes.
-    Port("x86_64-off", "x86_64", "", "vmlinux", core="", more=FTRACE),
+    Port("x86_64-off", "x86_64", "", "vmlinux", core="", more=FTRACE + LINKED),
     # Uprobes use our decoder, with or without kprobes.
     Port("arm64-off", "arm64", "aarch64-linux-gnu-", "arch/arm64/kernel/probes/ "
          "arch/arm64/kernel/debug-monitors.o arch/arm64/mm/", core=""),
