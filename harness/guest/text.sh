@@ -4,7 +4,7 @@
 
 load_text
 
-# Functions from all over the text. With KASAN, switching each on takes fifteen times as long.
+# Functions from all over the text. With KASAN, switching each on takes long.
 COUNT=400
 grep -q ' kasan_report$' /proc/kallsyms && COUNT=100
 awk '$2 ~ /[tT]/ && NF == 3 { print $3 }' /proc/kallsyms | grep -E '^[a-z][a-z0-9_]*$' |
