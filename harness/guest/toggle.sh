@@ -7,14 +7,6 @@ begin dense=1 "$@"
 
 ours()		{ grep ' kp_torture:' $KPROBES/points | tee -a /tmp/looked_at; }
 
-# Some changes come during a grace period, and others later: if all came that fast there
-# might never be a jump.
-jump_or_not()	# ROUND
-{
-	[ $(($1 % 2)) -eq 0 ] || return
-	while running && ! ours | grep -q ' optimized '; do usleep 50000; done
-}
-
 # Check the effect of each write at once.
 switch_knob()
 {
@@ -32,7 +24,7 @@ switch_all()
 	ours | grep -vE ' (disarmed|gone) ' >>/tmp/all_bad
 	a_while 200
 	all 1
-	[ ! -e $KNOB ] || jump_or_not $1
+	jump_or_not $1
 	a_while 1500
 }
 

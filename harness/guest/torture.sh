@@ -17,6 +17,7 @@ switch_knob()
 	echo 0 >$KNOB
 	a_while 200
 	echo 1 >$KNOB
+	jump_or_not $1
 	a_while 2000
 }
 
@@ -25,6 +26,7 @@ switch_all()
 	all 0
 	a_while 100
 	all 1
+	jump_or_not $1
 	a_while 2000
 }
 
