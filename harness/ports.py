@@ -5,6 +5,8 @@ The kernel's ports keep their own files.  These must compile against our headers
 core against theirs.  Each port is configured as small as possible, and only these objects
 are built; CONFIG_WERROR turns any warning into a failure.
 """
+import re
+import subprocess
 from dataclasses import dataclass
 
 from . import configs, ui
@@ -14,7 +16,19 @@ from .paths import HARNESS
 # Our objects that are architecture independent.
 CORE = "kernel/kprobes.o kernel/kprobes/"
 FTRACE = ("ftrace",)
-LINKED = ("port-linked",)
+# What includes linux/kprobes.h and is in a kernel without kprobes.
+USERS = """
+    init/main.o kernel/context_tracking.o kernel/exit.o kernel/extable.o kernel/kallsyms.o
+    kernel/notifier.o kernel/printk/printk_safe.o kernel/rcu/tree.o kernel/rcu/update.o
+    kernel/sched/core.o kernel/sys.o kernel/trace/bpf_trace.o kernel/trace/fprobe.o
+    kernel/trace/ftrace.o kernel/trace/rethook.o kernel/trace/trace_event_perf.o
+    kernel/trace/trace_output.o lib/bsearch.o lib/nmi_backtrace.o drivers/misc/lkdtm/core.o
+    arch/x86/events/core.o arch/x86/events/amd/ibs.o arch/x86/kernel/alternative.o
+    arch/x86/kernel/apic/hw_nmi.o arch/x86/kernel/cpu/common.o
+    arch/x86/kernel/cpu/perfctr-watchdog.o arch/x86/kernel/dumpstack.o
+    arch/x86/kernel/dumpstack_64.o arch/x86/kernel/ftrace.o arch/x86/kernel/hw_breakpoint.o
+    arch/x86/kernel/irqinit.o arch/x86/kernel/nmi.o arch/x86/kernel/process_64.o
+    arch/x86/kernel/rethook.o arch/x86/kernel/traps.o arch/x86/mm/extable.o arch/x86/mm/fault.o"""
 
 
 @dataclass(frozen=True)
@@ -66,13 +80,22 @@ PORTS = [
     # As little beside kprobes as possible: no modules, no ftrace, no debugfs. One of them shows
     # that it links.
     Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/"),
-    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux", more=LINKED),
-    # All files that include linux/kprobes.h must build and link without kprobes.
-    Port("x86_64-off", "x86_64", "", "vmlinux", core="", more=FTRACE + LINKED),
+    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
+    Port("x86_64-off", "x86_64", "", USERS, core="", more=FTRACE),
     # Uprobes use our decoder, with or without kprobes.
     Port("arm64-off", "arm64", "aarch64-linux-gnu-", "arch/arm64/kernel/probes/ "
          "arch/arm64/kernel/debug-monitors.o arch/arm64/mm/", core=""),
 ]
+
+
+def needed(port, folder):
+    """What the objects of a port need of kprobes; without them they would not link."""
+    objects = [path for name in port.objects.split()
+               for path in ([folder / name] if name.endswith(".o") else (folder / name).glob("*.o"))]
+    listed = subprocess.run([f"{port.cross}nm", "-g", *objects], stdout=subprocess.PIPE, text=True, check=True)
+    found = re.findall(r"(\w) (\w*(?:kprobe|kretprobe|jprobe)\w*)$", listed.stdout, re.M)
+    defined = {name for kind, name in found if kind != "U"}
+    return sorted({name for kind, name in found} - defined)
 
 
 def compile(port, source):
@@ -80,3 +103,6 @@ def compile(port, source):
     build.configure()
     with ui.Step(f"compile {port.label}") as step:
         build.make("build", *port.core.split(), *port.objects.split(), step=step)
+    names = [] if port.core else needed(port, build.folder)
+    if names:
+        raise ui.Failure(f"{port.label} has no kprobes, and needs {' '.join(names)}")
