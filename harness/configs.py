@@ -159,11 +159,11 @@ CONFIGS = [
            more=("x86-hardened", "network"),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
-    Config(X86_64, "debug", memory=1024, slow=4, racing=(20, 40), selftests=("kprobe",),
+    Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 30), selftests=("kprobe",),
            more=("checkers",)),
     Config(X86_64, "preempt", racing=(15, 10),
            parts=("kunit", "scripts", "toggle", "faults", "selftests")),
-    Config(X86_64, "kcsan", memory=1024, slow=4, racing=(20, 40), parts=("toggle",),
+    Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 30), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"), quick=("kunit",),
            racing=(15, 10), more=("x86-hardened", "checkers")),
@@ -177,7 +177,7 @@ CONFIGS = [
            more=("checkers",)),
     Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
-    Config(RISCV, "preempt", slow=4, racing=(20, 40), qemu=("-cpu", "rv64,v=true"),
+    Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
            parts=("kunit", "scripts", "toggle"), more=("checkers",)),
 ]
 
