@@ -59,6 +59,13 @@ class GuestTest(Case):
             with self.subTest(line):
                 self.assertEqual(self.outcome(HEALTHY + line + "\n").complaints, [line])
 
+    def test_a_stack_that_turns(self):
+        line = "[    1.5] WARNING: stack going in the wrong direction? at {}+0x46/0x50"
+        for name, complaints in [("return_to_handler", 0), ("vfs_read", 1)]:
+            with self.subTest(name):
+                text = HEALTHY + line.format(name) + "\n"
+                self.assertEqual(len(self.outcome(text).complaints), complaints)
+
     def test_a_failing_line(self):
         self.assertEqual(self.count(HEALTHY.replace("ok one", "not ok one # why")), (1, 1, 0))
 
