@@ -116,6 +116,8 @@ static __always_inline void *kprobe_insn_slot_at(unsigned long addr)
 	return (void *)(addr - offset_in_page(addr) % KPROBE_INSN_SLOT_SIZE);
 }
 
+bool kprobe_slots_span(unsigned long addr);	/* kernel/kprobes/slot.c */
+
 /* Text patching for many probes at once. */
 void arch_arm_kprobes(struct list_head *kps);
 void arch_disarm_kprobes(struct list_head *kps);

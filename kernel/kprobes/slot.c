@@ -340,6 +340,24 @@ kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 }
 #endif
 
+/**
+ * kprobe_slots_span() - could there be a slot at this address?
+ * @addr: an address
+ *
+ * For those who ask about many addresses, nearly all of them in kernel or module text.
+ *
+ * Context: Any, also without RCU.
+ * Return: false when @addr is in no slot, neither for a copy nor for a detour.
+ */
+bool kprobe_slots_span(unsigned long addr)
+{
+#ifdef CONFIG_OPTPROBES
+	if (slot_kind_spans(&optinsn_slots, addr))
+		return true;
+#endif
+	return slot_kind_spans(&insn_slots, addr);
+}
+
 unsigned int kprobe_slot_pages_in_use(void)
 {
 	guard(mutex)(&kprobe_slot_mutex);

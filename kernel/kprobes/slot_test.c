@@ -42,6 +42,7 @@ static void slot_get_many(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, slots_overlap(slots, i, slots[i]));
 		KUNIT_EXPECT_EQ(test, offset_in_page(slots[i]) % KPROBE_INSN_SLOT_SIZE, 0);
 		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i]));
+		KUNIT_EXPECT_TRUE(test, kprobe_slots_span((unsigned long)slots[i]));
 		KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slots[i] +
 							    KPROBE_INSN_SLOT_SIZE - 1));
 	}
@@ -50,6 +51,7 @@ static void slot_get_many(struct kunit *test)
 	for (i = 0; i < NR_SLOTS; i++)
 		free_insn_slot(slots[i], 0);
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)slots));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_span(0));
 }
 
 /* A slot that a task may be in is not the next to be handed out. */
@@ -252,6 +254,7 @@ static void slot_across_pages(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(addr));
 	kprobe_publish_optinsn_slot(slot);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr), slot);
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_span(addr));
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr + size - 1), slot);
 	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr - 1), slot);
 	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr + size), slot);

@@ -91,9 +91,13 @@ unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
 	struct slot *slot = kprobe_insn_slot_at(ip);
 
-	/* An unwinder may pass a stale address, see is_kprobe_insn_slot(). */
+	/* An unwinder asks about each frame. */
+	if (likely(!kprobe_slots_span(ip)))
+		return ip;
+
+	/* It may pass a stale address, see is_kprobe_insn_slot(). */
 	guard(rcu)();
-	if (likely(!is_kprobe_insn_slot(ip)))
+	if (!is_kprobe_insn_slot(ip))
 		return kprobe_detour_original_ip(ip);
 
 	/* The jump behind a copy stands for the next instruction. */
@@ -119,7 +123,7 @@ NOKPROBE_SYMBOL(arch_kprobe_original_ip);
  */
 unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 {
-	return kprobe_detour_original_sp(ip, sp);
+	return likely(!kprobe_slots_span(ip)) ? sp : kprobe_detour_original_sp(ip, sp);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
