@@ -13,7 +13,7 @@ from .paths import CACHE
 from .results import Results
 
 QUICK = "quick"         # the part of the tests for after a change
-MINUTES = 55            # after which the test of everything begins no further part
+MINUTES = 57            # after which the test of everything begins no further part
 
 HELP = """\
 kp - build, boot and test this kprobes subsystem

@@ -58,6 +58,10 @@ class Port:
 
 
 PORTS = [
+    # As little beside kprobes as possible: no modules, no ftrace, no debugfs. One of them shows
+    # that it links, and takes longest.
+    Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/"),
+    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
     Port("arm", "arm", "arm-linux-gnueabihf-", "arch/arm/probes/ arch/arm/kernel/", more=FTRACE),
     Port("powerpc64le", "powerpc", "powerpc64le-linux-gnu-", "arch/powerpc/kernel/kprobes.o "
          "arch/powerpc/kernel/kprobes-ftrace.o arch/powerpc/kernel/rethook.o", more=FTRACE),
@@ -77,10 +81,6 @@ PORTS = [
     Port("riscv-off", "riscv", "riscv64-linux-gnu-", "arch/riscv/kernel/probes/ arch/riscv/mm/extable.o "
          "arch/riscv/kernel/ftrace.o arch/riscv/kernel/patch.o arch/riscv/kernel/stacktrace.o "
          "arch/riscv/kernel/traps.o", core="", more=FTRACE),
-    # As little beside kprobes as possible: no modules, no ftrace, no debugfs. One of them shows
-    # that it links.
-    Port("x86_64-bare", "x86_64", "", "arch/x86/kernel/kprobes/"),
-    Port("i386-bare", "i386", "", "arch/x86/kernel/kprobes/ vmlinux"),
     Port("x86_64-off", "x86_64", "", USERS, core="", more=FTRACE),
     # Uprobes use our decoder, with or without kprobes.
     Port("arm64-off", "arm64", "aarch64-linux-gnu-", "arch/arm64/kernel/probes/ "
