@@ -16,7 +16,7 @@ from .paths import HARNESS
 # Our objects that are architecture independent.
 CORE = "kernel/kprobes.o kernel/kprobes/"
 FTRACE = ("ftrace",)
-# What includes linux/kprobes.h and is in a kernel without kprobes.
+# What includes linux/kprobes.h in a kernel without kprobes: it must build and link there.
 USERS = """
     init/main.o kernel/context_tracking.o kernel/exit.o kernel/extable.o kernel/kallsyms.o
     kernel/notifier.o kernel/printk/printk_safe.o kernel/rcu/tree.o kernel/rcu/update.o
