@@ -12,8 +12,7 @@ from . import (bench, check, configs, deb, guesttest, house, packages, ports, qe
 from .paths import CACHE
 from .results import Results
 
-QUICK = "quick"         # the part of the tests for after a change
-MINUTES = 57            # after which the test of everything begins no further part
+ALL = "all"             # every test, in place of the daily ones
 
 HELP = """\
 kp - build, boot and test this kprobes subsystem
@@ -56,14 +55,15 @@ kp - build, boot and test this kprobes subsystem
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
-        quick            a part of the tests of three of them, for after a change
         {by_name}
                          KUnit in a guest of such a port, or of a kernel that checks types;
                          more in one of Debian's configuration, with 64 CPUs as well;
                          in x86_64:clients Debian's perf and bpftrace
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
-        (nothing)        everything that can begin within {minutes} minutes
+        (nothing)        the daily test, after a change: KUnit of x86_64, arm64 and riscv,
+                         ftrace selftests and racing changes of x86_64, harness
+        all              everything, as CI does it
 
 Trees, objects and logs are in {cache}  (KP_CACHE=DIR)
 The kernel is Debian's linux-source-6.12  (KP_KERNEL=tree or tarball, any 6.12)
@@ -75,7 +75,7 @@ def page():
     lines = [f"{'':25}{arch.name}: " + " ".join(c.name for c in configs.CONFIGS if c.arch == arch)
              for arch in archs]
     by_name = " ".join(c.label if c.arch in archs else c.arch.name for c in configs.BY_NAME)
-    ui.say(HELP.format(cache=CACHE, by_name=by_name, minutes=MINUTES, archs=" ".join(arch.name for arch in archs),
+    ui.say(HELP.format(cache=CACHE, by_name=by_name, archs=" ".join(arch.name for arch in archs),
                        configs="\n".join(lines)))
 
 
@@ -205,13 +205,14 @@ def cmd_check(args):
 
 
 def selected(what, kasan):
-    """The configurations, ports and tests of the tool that WHAT names."""
-    if what == [QUICK] and not kasan:
-        return [config for config in configs.CONFIGS if config.quick], [], ["harness"]
+    """The configurations, ports and tests of the tool that WHAT names; without it those of the daily test."""
+    if not what and not kasan:
+        return [config for config in configs.CONFIGS if config.daily], [], ["harness"]
     archs = dict.fromkeys(c.arch.name for c in configs.CONFIGS if c.name == "debug" or not kasan)
-    what = what or ([] if kasan else ["harness", "series", "ports"]) + [*archs]
+    if what == [ALL] and not kasan:
+        what = ["harness", "series", "ports", *archs]
     guests, ours, tools = [], [], []
-    for word in what:
+    for word in what or archs:
         some = configs.named(word)
         if kasan:
             some = [c for c in some if c.name == "debug"]
@@ -227,16 +228,17 @@ def selected(what, kasan):
 
 def cmd_test(args):
     guests, ours, tools = selected(args.what, args.kasan)
+    every = args.what == [ALL] and not args.kasan
     results = Results()
     need_guests(guests, ["git", *(p for port in ours for p in port.packages)])
     source = tree.cached() if guests or ours or "series" in tools else None
     if "harness" in tools:
         selftest.run(results)
-    others = [] if args.what or args.kasan else [lambda results: check.words(source, results)]
+    others = [lambda results: check.words(source, results)] if every else []
     if "series" in tools:
-        others.append(lambda results: series.test(results, source, builds=bool(args.what)))
-    limit = None if args.what or args.kasan else MINUTES
-    schedule.Schedule(source, results, limit, args.what == [QUICK]).run(guests, ours, others)
+        others.append(lambda results: series.test(results, source, builds=not every))
+    daily = not args.what and not args.kasan
+    schedule.Schedule(source, results, schedule.MINUTES if every else None, daily).run(guests, ours, others)
     return results.finish()
 
 

@@ -52,7 +52,7 @@ class Config:
     slow: int = 1           # factor on every time limit
     # The parts of guesttest that run.
     parts: tuple = ("kunit", "scripts", "toggle", "selftests")
-    quick: tuple = ()       # of the parts, those of ./kp test quick
+    daily: tuple = ()       # of the parts, those of ./kp test without WHAT
     racing: tuple = (15,)       # seconds for each of guesttest.RACING, or the first
     selftests: tuple = ("kprobe", "dynevent")       # folders of ftrace selftests
     impossible: tuple = ()  # of faults.CASES, by how they end
@@ -155,8 +155,8 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
-    Config(X86_64, "none", parts=("examples", *ALL), quick=("kunit", "scripts", "toggle"), racing=(15, 10),
-           more=("x86-hardened", "network"),
+    Config(X86_64, "none", parts=("examples", *ALL), daily=("kunit", "toggle", "selftests"),
+           racing=(15, 10),           more=("x86-hardened", "network"),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 30), selftests=("kprobe",),
@@ -165,9 +165,9 @@ CONFIGS = [
            parts=("kunit", "scripts", "toggle", "faults", "selftests")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 30), parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"), quick=("kunit",),
+    Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"),
            racing=(15, 10), more=("x86-hardened", "checkers")),
-    Config(ARM64, "none", slow=2, parts=ALL, quick=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
+    Config(ARM64, "none", slow=2, parts=ALL, daily=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority. The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
            args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults", "sweep"),
@@ -175,7 +175,7 @@ CONFIGS = [
            # ends in the check of its type.
            impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19",
            more=("checkers",)),
-    Config(RISCV, "none", slow=3, parts=ALL, racing=(15, 10)),
+    Config(RISCV, "none", slow=3, parts=ALL, daily=("kunit",), racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only.
     Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
            parts=("kunit", "scripts", "toggle"), more=("checkers",)),

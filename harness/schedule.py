@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The order of builds and boots of a complete test, and what to skip when time runs out."""
-import collections
 import concurrent.futures
 import itertools
 import queue
@@ -8,32 +7,30 @@ import time
 
 from . import guesttest, ports, ui
 
-# These parts run when all other parts of the kernels built so far are done.
-LAST = ("beside", "sweep", "faults", "selftests")
-END = 2             # rank of the end in the queue, behind the parts that come last
-GRACE = 20          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
+# Seconds of each part in the fastest configuration, measured on two CPUs of which a build takes
+# one; Config.slow times as many in others.
+COSTS = {"clients": 240, "selftests": 75, "scripts": 70, "sweep": 60, "scale": 60, "kunit": 45, "beside": 40,
+         "toggle": 35, "faults": 30, "examples": 5}
+MINUTES = 70        # after which a test of everything begins nothing more
+GRACE = 12          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
+END = 1             # rank of the end in the queue, after all parts
 
 
-def in_turn(guests):
-    """The first configuration of each architecture, then the second of each, and so on."""
-    seen = collections.Counter()
-    order = {}
-    for config in guests:
-        order[config.label] = seen[config.arch.name]
-        seen[config.arch.name] += 1
-    return sorted(guests, key=lambda config: order[config.label])
+def cost(config, parts):
+    return config.slow * sum(COSTS[name] for name in parts)
 
 
 class Schedule:
     """Two threads for two CPUs: one builds kernels and compiles ports, the other boots guests.
-    A guest does not keep two CPUs busy, so when everything is built both threads boot guests."""
+    A guest does not keep two CPUs busy, so when everything is built both threads boot guests.
+    What takes longest begins first, so that neither thread is left alone with it at the end."""
 
-    def __init__(self, source, results, minutes=None, quick=False):
-        self.source, self.results, self.minutes, self.quick = source, results, minutes, quick
+    def __init__(self, source, results, minutes=None, daily=False):
+        self.source, self.results, self.minutes, self.daily = source, results, minutes, daily
         self.end = ui.START + 60 * minutes if minutes else None
         ui.END = self.end and self.end + 60 * GRACE + 2 * guesttest.repeat(0)[0]
         self.builds = []            # label, function and arguments of each
-        self.parts = queue.PriorityQueue()      # rank, number, and the arguments of part()
+        self.parts = queue.PriorityQueue()      # minus the cost, number, and the arguments of part()
         self.number = itertools.count()
         self.slowest = 0            # seconds that the build of a kernel has taken
 
@@ -43,6 +40,9 @@ class Schedule:
 
     def skip(self, name):
         self.results.skip(name, f"not begun within {self.minutes} minutes")
+
+    def parts_of(self, config):
+        return config.daily if self.daily else config.parts
 
     def part(self, name, made):
         label = f"{made.config.label} {name}"
@@ -62,8 +62,8 @@ class Schedule:
         made.kernel()
         self.slowest = max(self.slowest, time.monotonic() - begun)
         self.results.ok(f"{config.label} builds")
-        for name in config.quick if self.quick else config.parts:
-            self.put(name in LAST, name, made)
+        for name in self.parts_of(config):
+            self.put(-cost(config, [name]), name, made)
 
     def port(self, port):
         if self.is_over():
@@ -94,7 +94,7 @@ class Schedule:
 
     def run(self, guests, compiled, others=()):
         """@compiled: ports; @others: functions that take the results, and need no kernel."""
-        for config in in_turn(guests):
+        for config in sorted(guests, key=lambda config: -cost(config, self.parts_of(config))):
             self.builds.append((config.label, self.kernel, guesttest.build(config, self.source)))
         for port in compiled:
             self.builds.append((port.label, self.port, port))

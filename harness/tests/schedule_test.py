@@ -4,17 +4,18 @@ import threading
 import time
 import types
 
-from harness import configs, guesttest, ports, schedule, ui
+from harness import cli, configs, guesttest, ports, schedule, ui
 from harness.results import Results
 from harness.tests import Case
 
 
-def config(arch, name, parts=("kunit", "sweep")):
-    return types.SimpleNamespace(arch=types.SimpleNamespace(name=arch), label=f"{arch}:{name}", parts=parts,
-                                 quick=parts[:1])
+def config(arch, name, slow):
+    return types.SimpleNamespace(arch=types.SimpleNamespace(name=arch), label=f"{arch}:{name}", slow=slow,
+                                 parts=("kunit", "sweep"), daily=("kunit",))
 
 
-GUESTS = [config("x", "a"), config("x", "b"), config("y", "c"), config("y", "d")]
+# Built from the last to the first.
+GUESTS = [config("y", "d", 1), config("x", "b", 2), config("y", "c", 3), config("x", "a", 4)]
 PORT = types.SimpleNamespace(label="ports:z")
 
 
@@ -33,8 +34,9 @@ class ScheduleTest(Case):
 
     def compile(self):
         """Runs until @ready, unless it is stopped."""
+        by = time.monotonic() + 10
         while not self.ready.wait(0.01):
-            if ui.STOP.is_set():
+            if ui.STOP.is_set() or time.monotonic() > by:
                 raise ui.Failure("stopped")
 
     def kernel(self, config):
@@ -54,11 +56,35 @@ class ScheduleTest(Case):
     def run_all(self, **more):
         schedule.Schedule(None, self.results, **more).run(GUESTS, [PORT])
 
-    def test_the_first_of_each_architecture_comes_first(self):
-        labels = [config.label for config in schedule.in_turn(GUESTS)]
-        self.assertEqual(labels, ["x:a", "y:c", "x:b", "y:d"])
-        first = [config.arch for config in schedule.in_turn(configs.CONFIGS)][:4]
-        self.assertEqual(len(set(first)), 4)
+    def test_what_takes_longest_begins_first(self):
+        built = []
+        self.swap(guesttest, build=lambda config, source: types.SimpleNamespace(
+            config=config, kernel=lambda: built.append(config.label)))
+        self.ready.clear()
+        self.swap(ScheduleTest, compile=lambda self: None)
+        schedule.Schedule(None, self.results).run(GUESTS, [])
+        self.assertEqual(built, ["x:a", "y:c", "x:b", "y:d"])
+
+    def test_daily_and_all(self):
+        guests, compiled, tools = cli.selected([], False)
+        self.assertEqual([config.label for config in guests], ["x86_64:none", "arm64:none", "riscv:none"])
+        self.assertEqual((compiled, tools), ([], ["harness"]))
+        guests, compiled, tools = cli.selected(["all"], False)
+        self.assertEqual((set(guests), compiled, tools), (set(configs.CONFIGS), ports.PORTS, ["harness", "series"]))
+
+    def test_every_part_has_a_cost(self):
+        for config in [*configs.CONFIGS, *configs.BY_NAME]:
+            self.assertLessEqual(set(config.parts), set(schedule.COSTS))
+
+    def test_the_longest_part_that_waits_is_next(self):
+        whole = schedule.Schedule(None, self.results)
+        whole.put(schedule.END)
+        for made in (types.SimpleNamespace(config=config) for config in GUESTS):
+            whole.builds.append(("", whole.kernel, made))
+            made.kernel = lambda: None
+        whole.build()
+        whole.boot()
+        self.assertEqual(self.done[:5], ["x:a sweep", "y:c sweep", "x:a kunit", "y:c kunit", "x:b sweep"])
 
     def test_what_can_wait_runs_while_a_kernel_builds(self):
         self.ready.clear()
@@ -68,11 +94,11 @@ class ScheduleTest(Case):
         self.assertEqual(self.results.failures, ["y:d builds"])
         self.assertEqual(self.results.skipped, [])
 
-    def test_quick_runs_what_a_configuration_names(self):
-        self.run_all(quick=True)
+    def test_the_daily_test_runs_what_a_configuration_names(self):
+        self.run_all(daily=True)
         self.assertCountEqual(self.done, ["x:a kunit", "y:c kunit", "x:b kunit"])
         for config in configs.CONFIGS:
-            self.assertLessEqual(set(config.quick), set(config.parts))
+            self.assertLessEqual(set(config.daily), set(config.parts))
 
     def test_what_else_goes_wrong_is_one_failure(self):
         def fails(*_):
@@ -112,10 +138,10 @@ class ScheduleTest(Case):
         self.swap(schedule, time=types.SimpleNamespace(monotonic=lambda: now[0]))
         self.swap(guesttest, build=slow)
         self.run_all(minutes=1)
-        self.assertIn("y:c: not begun within 1 minutes", self.results.skipped)
+        self.assertIn("x:b: not begun within 1 minutes", self.results.skipped)
 
     def test_both_hands_boot_when_all_is_built(self):
         both = threading.Barrier(2)
         self.swap(guesttest, PARTS={name: lambda *_: both.wait(10) for name in ("kunit", "sweep")})
-        schedule.Schedule(None, self.results).run(GUESTS[:1], [])
+        schedule.Schedule(None, self.results).run(GUESTS[1:2], [])
         self.assertEqual(self.results.failures, [])
