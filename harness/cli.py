@@ -47,6 +47,8 @@ kp - build, boot and test this kprobes subsystem
   ./kp deb               Debian packages of a kernel, to install: with Debian's configuration,
                          or that of --config FILE
   ./kp tree DIR          only write the overlaid source tree, to build as you like
+  ./kp pull [DIR]        take what you edited in such a tree, or in the one of the cache,
+                         into the project
   ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
   ARCH  {archs}
@@ -189,6 +191,11 @@ def cmd_tree(args):
     return 0
 
 
+def cmd_pull(args):
+    tree.pull(args.dir.resolve() if args.dir else tree.base() / "tree")
+    return 0
+
+
 def cmd_series(args):
     packages.need([*packages.tree_packages(), "git"])
     series.write(args.dir.resolve(), tree.pristine())
@@ -276,6 +283,7 @@ VERBS = {
     "check": (cmd_check, flag("--house")),
     "deb": (cmd_deb, option("--config", metavar="FILE")),
     "tree": (cmd_tree, option("dir", type=Path)),
+    "pull": (cmd_pull, option("dir", type=Path, nargs="?")),
     "series": (cmd_series, option("dir", type=Path, nargs="?", default=CACHE / "series")),
 }
 

@@ -273,7 +273,7 @@ def write(folder, pristine):
 def differences(applied, pristine, source):
     """The names of the files that differ from the overlaid tree."""
     names = set(changed_files(pristine)) | set(git(applied, "ls-files").split())
-    owned = tree.Overlay(source).owned
+    owned = tree.Overlay(source).owned.keys()
     return [name for name in sorted(names | owned) if content(applied / name) != content(source / name)]
 
 

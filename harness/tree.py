@@ -2,8 +2,9 @@
 """The overlaid source tree: a 6.12 kernel without the files we replace, with ours.
 
 The folder .kp/ of a tree records the overlay: the original of each file that we patched
-(.kp/kernel/) and the list of files that we added.  An update computes every such file
-again and writes only those that differ, so that unchanged files are not rebuilt.
+(.kp/kernel/), and each file that we wrote with a digest of it.  An update computes every such
+file again and writes only those that differ, so that unchanged files are not rebuilt.  A file
+that somebody has edited in the tree is not overwritten: ./kp pull takes the edit.
 """
 import fcntl
 import fnmatch
@@ -155,6 +156,22 @@ def maintainers_entry():
     return "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
 
 
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def section(name, before, after):
+    """The part of a patch about one file, from two files."""
+    argv = ["diff", "-up", "--label", f"a/{name}", "--label", f"b/{name}", before, after]
+    return subprocess.run(argv, capture_output=True, text=True).stdout
+
+
+def with_section(patch, name, text):
+    """A patch whose part about the file @name is @text."""
+    parts = re.split(r"^(?=--- (?:a/\S+|/dev/null)\n\+\+\+ )", patch, flags=re.M)
+    return "".join(text if re.match(rf"--- a/{re.escape(name)}\n", part) else part for part in parts)
+
+
 def write(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -166,7 +183,8 @@ class Overlay:
     def __init__(self, tree):
         self.tree, self.originals = tree, tree / ".kp/kernel"
         self.state = tree / ".kp/owned.json"
-        self.owned = set(json.loads(self.state.read_text())) if self.state.exists() else set()
+        known = json.loads(self.state.read_text()) if self.state.exists() else {}
+        self.owned = known if isinstance(known, dict) else dict.fromkeys(known, "")     # name -> digest
         self.changed = []
 
     def original(self, name):
@@ -226,19 +244,58 @@ class Overlay:
         if path.stat().st_mode & 0o111 != mode & 0o111:
             path.chmod(mode & 0o777)
 
+    def edited(self):
+        """The files that are no more as we wrote them."""
+        return [name for name, wrote in sorted(self.owned.items())
+                if wrote and (self.tree / name).is_file() and digest(self.tree / name) != wrote]
+
     def update(self):
         files = self.wanted()
-        gone = self.owned - files.keys()
+        edits = [name for name in self.edited()
+                 if not files.get(name) or (self.tree / name).read_bytes() != files[name][0]]
+        if edits:
+            raise ui.Failure("\n  ".join([f"edited in {self.tree}; ./kp pull takes them into the project:", *edits]))
+        gone = self.owned.keys() - files.keys()
         # Write the list first, so that it is complete even if the update is interrupted.
-        self.state.write_text(json.dumps(sorted(self.owned | files.keys()), indent=0))
+        self.save(dict.fromkeys([*self.owned, *files], ""))
         for name, content in files.items():
             self.put(name, content)
         for name in gone:
             kept = self.originals / name
             self.put(name, (kept.read_bytes(), kept.stat().st_mode) if kept.exists() else None)
             kept.unlink(missing_ok=True)
-        self.state.write_text(json.dumps(sorted(files), indent=0))
+        self.save({name: content and hashlib.sha256(content[0]).hexdigest() for name, content in files.items()})
         return self.changed
+
+    def save(self, owned):
+        self.state.write_text(json.dumps(dict(sorted(owned.items())), indent=0))
+
+    def pull(self):
+        """Takes edits into the project; returns the names of the files, and of those that it cannot take."""
+        files, taken, left = self.wanted(), [], []
+        for name in self.edited():
+            touching = [p for p in patches() if f"\n+++ b/{name}\n" in f"\n{p.read_text()}"]
+            both = not files.get(name) or hashlib.sha256(files[name][0]).hexdigest() != self.owned[name]
+            if both or name == "MAINTAINERS" or len(touching) > 1:
+                left.append(name)
+                continue
+            taken.append(name)
+            if touching:
+                text = section(name, self.originals / name, self.tree / name)
+                touching[0].write_text(with_section(touching[0].read_text(), name, text))
+            else:
+                our_files()[name].write_bytes((self.tree / name).read_bytes())
+        return taken, left
+
+
+def pull(tree):
+    """Takes what was edited in a tree into the project, as far as the project has not changed there, too."""
+    if not (tree / ".kp/owned.json").exists():
+        raise ui.Failure(f"{tree} is not a tree that kp made")
+    taken, left = Overlay(tree).pull()
+    ui.say("\n  ".join([f"{len(taken)} files taken", *taken]))
+    if left:
+        raise ui.Failure("\n  ".join(["changed in the project as well, or by several patches; take by hand:", *left]))
 
 
 def update(tree):

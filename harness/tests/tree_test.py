@@ -105,6 +105,50 @@ class TreeTest(Case):
         self.update()
         self.assertEqual(self.text("arch/Kconfig"), KERNEL["arch/Kconfig"])
 
+    def edit(self, files):
+        self.update()
+        write(self.tree, files)
+
+    def test_an_edited_file_is_named_and_kept(self):
+        self.edit({"kernel/kprobes.c": "edited\n", "arch/Kconfig": "one\nzwei\nthree\n"})
+        write(self.repo, {"kernel/kprobes/point.c": "changed\n"})
+        with self.assertRaisesRegex(ui.Failure, "(?s)kp pull.*arch/Kconfig\n  kernel/kprobes.c$"):
+            self.update()
+        self.assertEqual(self.text("kernel/kprobes.c"), "edited\n")
+        self.assertEqual(self.text("kernel/kprobes/point.c"), "point\n")
+
+    def test_the_edit_of_a_file_that_leaves_is_kept(self):
+        self.edit({"kernel/kprobes/point.c": "edited\n"})
+        (self.repo / "kernel/kprobes/point.c").unlink()
+        with self.assertRaisesRegex(ui.Failure, "point.c"):
+            self.update()
+
+    def test_pull_takes_edits(self):
+        self.edit({"kernel/kprobes.c": "edited\n", "arch/Kconfig": "one\nzwei\nthree\n"})
+        tree.pull(self.tree)
+        self.assertEqual((self.repo / "kernel/kprobes.c").read_text(), "edited\n")
+        self.assertEqual((self.repo / "patches/arch.patch").read_text(), OURS["patches/arch.patch"].replace("+2", "+zwei"))
+        before = snapshot(self.tree)
+        self.assertEqual(self.update(), before)
+
+    def test_pull_leaves_what_changed_on_both_sides(self):
+        self.edit({"kernel/kprobes.c": "edited\n"})
+        write(self.repo, {"kernel/kprobes.c": "changed\n"})
+        with self.assertRaisesRegex(ui.Failure, "by hand:\n  kernel/kprobes.c"):
+            tree.pull(self.tree)
+        self.assertEqual((self.repo / "kernel/kprobes.c").read_text(), "changed\n")
+        write(self.tree, {"kernel/kprobes.c": "changed\n"})
+        self.update()
+
+    def test_an_interrupted_update_is_no_edit(self):
+        self.update()
+        write(self.repo, {"kernel/kprobes.c": "new\n"})
+        with mock.patch.object(tree.Overlay, "put", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.update()
+        write(self.repo, {"kernel/kprobes.c": "newer\n"})
+        self.update()
+        self.assertEqual(self.text("kernel/kprobes.c"), "newer\n")
+
     def test_a_patch_that_does_not_apply(self):
         before = self.update()
         patch = self.repo / "patches/arch.patch"
