@@ -122,8 +122,10 @@ struct arch_specific_insn {
 
 #ifdef CONFIG_OPTPROBES
 
-/* JMP32, and prefixes that only move its operand. */
-#define MAX_OPTIMIZED_LENGTH	(JMP32_INSN_SIZE + 3)
+#define MAX_OPTIMIZED_LENGTH	JMP32_INSN_SIZE
+
+/* A jump begins at most this number of bytes before its probe. */
+#define MAX_LEAD		7UL
 
 #define MAX_OPTINSN_SIZE	DETOUR_SIZE
 
@@ -135,23 +137,22 @@ struct arch_specific_insn {
  * @copy_at: for each offset, where in the slot the copy of the instruction that starts
  *	there is, 0 when none starts there
  * @lead: offset of the probe
- * @size: bytes of the jump, 0 until a detour has been prepared; written last, so that
- *	lockless readers that see it also see the layout, which does not change any more
+ * @ready: a detour has been prepared; written last, so that lockless readers that see it
+ *	also see the layout, which does not change any more
  * @len: bytes of the instructions that the detour has copies of
  * @back: where in the slot the jump back is
  * @enter: where in the slot the copies of the instructions before the probe end, 0 when
  *	there are none
  * @post: where in the slot a hit with a post_handler continues: DETOUR_POST_RETURN when the
  *	instruction is emulated, else the post way, or 0 when there is none
- * @traps: places that can be branched or returned to: the jump has breakpoints there
- * @extable: instructions that have an exception table entry
  * @calls: instructions that are calls
- * @fenced: a trap at one of these instructions continues at its copy
+ * @fixed_up: a fault of the first instruction is fixed up
+ * @fenced: a hit continues in the detour, whether or not the jump has been written
  * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
  * @chained: the jump that leads here belongs to a probe before this one
  * @sharing: the other probes that the jump of this one leads to
  * @from: offset of the first instruction whose copy runs
- * @to: offset of the first instruction behind that whose copy does not run
+ * @to: offset of the first instruction after that whose copy does not run
  * @linked: the copy at @to has been replaced by a link, see chain.c
  * @unlinked: the bytes that the link has replaced
  * @why: an enum detour_obstacle, when there is no detour
@@ -160,16 +161,15 @@ struct arch_specific_insn {
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
 	kprobe_opcode_t original[MAX_OPTIMIZED_LENGTH];
-	u8 copy_at[MAX_OPTIMIZED_LENGTH];
+	u8 copy_at[MAX_LEAD + 1];
+	u16 calls;
 	u8 lead;
-	u8 size;
+	bool ready;
 	u8 len;
 	u8 back;
 	u8 enter;
 	u8 post;
-	u8 traps;
-	u8 extable;
-	u8 calls;
+	bool fixed_up;
 	bool fenced;
 	bool calls_post;
 	bool chained;

@@ -24,6 +24,7 @@
 #include "detour.h"
 #include "fence.h"
 #include "prepare.h"
+#include "region.h"
 
 /* Inlined, because for each function thousands of targets are outside of it. */
 static __always_inline void note_target(struct function_map *map, unsigned long target)
@@ -215,19 +216,19 @@ static bool is_probed(const struct code *code)
 }
 
 /*
- * Does the next instruction have its original bytes? Probes write breakpoints, and jumps
- * with or without prefixes, always from the first byte of an instruction on. The bytes
- * behind that one belong to the jump too, or are original.
+ * Does the next instruction have its original bytes? Probes write breakpoints and jumps,
+ * always from the first byte of an instruction on. The bytes after that one belong to the
+ * jump too, or are original.
  */
 static __always_inline bool is_original(struct code *code)
 {
-	unsigned long from = code->at - MAX_OPTIMIZED_LENGTH + 1;
+	unsigned long from = code->at - JMP32_INSN_SIZE + 1;
 	u8 byte = *(u8 *)code->at;
 
-	if (byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE || byte == CS_PREFIX) {
+	if (byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE) {
 		search_probes(code, from);
 		if (code->fenced >= from)
-			code->written = code->at + MAX_OPTIMIZED_LENGTH;
+			code->written = code->at + JMP32_INSN_SIZE;
 		else if (is_probed(code))
 			code->written = code->at + INT3_INSN_SIZE;
 	}
@@ -441,7 +442,7 @@ static int find_targets(struct function_map *map, const char *name)
 /* Make room for two clear bits for each byte that a jump in @fn may cover. */
 static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 {
-	unsigned long longs = BITS_TO_LONGS(fn->end - fn->start + MAX_OPTIMIZED_LENGTH);
+	unsigned long longs = BITS_TO_LONGS(fn->end - fn->start + REGION_REACH);
 	unsigned long *targets = map->targets;
 
 	if (longs > BITS_TO_LONGS(map->size)) {

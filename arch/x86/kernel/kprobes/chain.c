@@ -18,9 +18,8 @@
  *			.		.		C
  *	D <-------------------------------------------- jmp
  *
- * A branch to B or C hits a breakpoint in the displacement of the jump, which is handled
- * as that of the probe. The copies behind a link are never reached, nor are those before
- * the probe in a detour that is not the owner's.
+ * Nothing branches to B or C, see region.c. The copies after a link are never reached, nor
+ * are those before the probe in a detour that is not the owner's.
  *
  * A link is written and removed only while no task is in the detour. There is always room
  * for it: behind each copy, except those before a probe, there are others and finally a
@@ -46,7 +45,7 @@ static unsigned long end_of_copies(const struct optimized_kprobe *op)
 bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other)
 {
 	return other->kp.addr > op->kp.addr && other->optinsn.insn &&
-	       end_of_copies(other) >= jump_addr(&op->kp) + op->optinsn.size;
+	       end_of_copies(other) >= jump_addr(&op->kp) + JMP32_INSN_SIZE;
 }
 
 /**
@@ -74,7 +73,7 @@ static struct link find_link(struct optimized_kprobe *op, const struct optimized
 			     const struct optimized_kprobe *next)
 {
 	unsigned long end = end_of_copies(owner), start = jump_addr(&op->kp);
-	struct link link = { .to = MAX_OPTIMIZED_LENGTH };
+	struct link link = { .to = JMP32_INSN_SIZE };
 
 	if (next) {
 		link.to = (unsigned long)next->kp.addr - start;

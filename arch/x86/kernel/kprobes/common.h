@@ -16,7 +16,6 @@
  *	region.c	may a jump cover the text behind the probe?
  *	lead.c		how far before its probe a jump begins
  *	opt.c		preparing, writing and removing jumps
- *	place.c		where a detour can be
  *	emit.c		the contents of a detour
  *	chain.c		several probes in the region of one jump
  *	detour.c	maps between the probed code and a detour

@@ -16,21 +16,21 @@
 #include "fence.h"
 
 /*
- * Return the probe at @probe, if its jump covers @addr, or would.
- * arch_prepare_optimized_kprobe() writes the size last, and never takes it back.
+ * Return the probe at @probe, if its jump replaces text at @addr, or would.
+ * arch_prepare_optimized_kprobe() says last that it is ready, and never takes that back.
  */
 static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long addr)
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)probe);
-	unsigned int size;
 
 	if (!p || kprobe_ftrace(p))
 		return NULL;
 
 	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
-	size = smp_load_acquire(&optinsn_of(p)->size);
+	if (!smp_load_acquire(&optinsn_of(p)->ready))
+		return NULL;
 
-	return addr - probe + optinsn_of(p)->lead < size ? p : NULL;
+	return addr - jump_addr(p) < JMP32_INSN_SIZE ? p : NULL;
 }
 
 NOKPROBE_SYMBOL(covering_probe);
@@ -46,8 +46,12 @@ static __always_inline bool has_byte(u64 bytes, u8 byte)
 
 static __always_inline bool may_begin_jump(u8 byte)
 {
-	return byte == JMP32_INSN_OPCODE || byte == CS_PREFIX || byte == INT3_INSN_OPCODE;
+	return byte == JMP32_INSN_OPCODE || byte == INT3_INSN_OPCODE;
 }
+
+/* Bytes in front of an instruction that are searched for a jump: a few more than needed. */
+#define TEXT_BEFORE	(sizeof(u64) - 1)
+static_assert(TEXT_BEFORE >= JMP32_INSN_SIZE - 1);
 
 /*
  * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there.
@@ -62,8 +66,8 @@ static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 
 	if (!covering_probe((unsigned long)p->addr, addr))
 		return;
 	at = addr - jump_addr(p);
-	if (may_begin_jump(text[MAX_OPTIMIZED_LENGTH - 1 - at]))
-		memcpy(buf, optinsn->original + at, min_t(size_t, len, optinsn->size - at));
+	if (may_begin_jump(text[TEXT_BEFORE - at]))
+		memcpy(buf, optinsn->original + at, min_t(size_t, len, JMP32_INSN_SIZE - at));
 }
 
 NOKPROBE_SYMBOL(undo_jump);
@@ -71,7 +75,7 @@ NOKPROBE_SYMBOL(undo_jump);
 /* The same for all jumps. */
 static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8 *text)
 {
-	unsigned long probe = addr - MAX_OPTIMIZED_LENGTH + 1, last = addr + arch_jump_lead_max();
+	unsigned long probe = addr - JMP32_INSN_SIZE + 1, last = addr + arch_jump_lead_max();
 	unsigned int nr = kprobes_near(probe, last);
 	struct kprobe *p;
 
@@ -101,14 +105,11 @@ notrace void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
 {
 	u64 text;
 
-	static_assert(sizeof(text) == MAX_OPTIMIZED_LENGTH);
-
 	/* The text may begin at @addr: then assume that a jump may begin at each place. */
-	if (copy_from_kernel_nofault(&text, (void *)addr - MAX_OPTIMIZED_LENGTH + 1, sizeof(text)))
+	if (copy_from_kernel_nofault(&text, (void *)addr - TEXT_BEFORE, sizeof(text)))
 		memset(&text, INT3_INSN_OPCODE, sizeof(text));
 
-	if (has_byte(text, JMP32_INSN_OPCODE) || has_byte(text, CS_PREFIX) ||
-	    has_byte(text, INT3_INSN_OPCODE))
+	if (has_byte(text, JMP32_INSN_OPCODE) || has_byte(text, INT3_INSN_OPCODE))
 		undo_jumps(buf, addr, len, (const u8 *)&text);
 }
 
@@ -135,15 +136,15 @@ static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 NOKPROBE_SYMBOL(place_in_detour);
 
 /*
- * Continue in the detour if a jump covers @addr, where a breakpoint of it was hit or a
- * handler wants to continue.
+ * Continue in the detour if a jump replaces text at @addr, where a breakpoint at its start was
+ * hit or a handler wants to continue.
  */
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long probe = addr + arch_jump_lead_max(), copy = 0;
 	struct kprobe *p;
 
-	for (; probe > addr - MAX_OPTIMIZED_LENGTH && !copy; probe--) {
+	for (; probe > addr - JMP32_INSN_SIZE && !copy; probe--) {
 		p = covering_probe(probe, addr);
 		if (p)
 			copy = place_in_detour(p, addr);
@@ -168,7 +169,7 @@ static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsig
 	if (optinsn->enter && pos >= optinsn->enter)
 		return found;
 
-	for (at = 0; at < MAX_OPTIMIZED_LENGTH; at++) {
+	for (at = 0; at < ARRAY_SIZE(optinsn->copy_at); at++) {
 		copy = optinsn->copy_at[at];
 		if (copy > best && copy <= pos) {
 			best = copy;
@@ -337,7 +338,7 @@ static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int
 	const struct arch_optimized_insn *optinsn = &detour->op->optinsn;
 	unsigned int at = copied_insn(optinsn, pos);
 
-	if (!any && !(optinsn->extable & BIT(at)))
+	if (!any && (at || !optinsn->fixed_up))
 		return;
 
 	/* Where a fault in the copy of the post way has been moved to first. */
@@ -381,7 +382,7 @@ unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
 	addr = (unsigned long)detour->op->kp.addr;
 	regs->ip = addr;
 	/* Text without a fixup may be the middle of a jump, and the fault be resolved at once. */
-	if (!any && !(detour->op->optinsn.extable & BIT(detour->op->optinsn.lead)))
+	if (!any && (detour->op->optinsn.lead || !detour->op->optinsn.fixed_up))
 		kprobe_detour_enter(addr, regs);
 
 	return addr;

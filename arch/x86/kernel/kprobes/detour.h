@@ -12,7 +12,6 @@
 
 #ifdef CONFIG_OPTPROBES
 
-#define CS_PREFIX	0x2e
 #define PUSH_IMM32_SIZE	5
 
 /**

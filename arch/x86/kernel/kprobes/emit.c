@@ -93,7 +93,7 @@ static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned
 				   const struct region_insn *ri, const struct region_insn *end)
 {
 	for (; ri < end; ri++) {
-		if (ri->at < MAX_OPTIMIZED_LENGTH && ri->kind != REGION_PADDING)
+		if (ri->kind != REGION_PADDING)
 			optinsn->copy_at[ri->at] = pos;
 		pos += copied_size(ri);
 	}
@@ -123,11 +123,10 @@ bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *reg
 	optinsn->post = post_way(&op->kp, probed, pos);
 	optinsn->lead = region->lead;
 	optinsn->len = region->len;
-	optinsn->traps = region->traps;
-	optinsn->extable = region->extable;
+	optinsn->fixed_up = region->extable & BIT(0);
 	optinsn->calls = region->calls;
 	optinsn->from = 0;
-	optinsn->to = MAX_OPTIMIZED_LENGTH;
+	optinsn->to = JMP32_INSN_SIZE;
 	optinsn->linked = false;
 	optinsn->calls_post = false;
 	optinsn->why = DETOUR_POSSIBLE;

@@ -595,7 +595,7 @@ static struct kprobe *owner_of(struct kprobe *point)
 	struct kprobe *owner;
 	unsigned int at;
 
-	for (at = 1; at < MAX_OPTIMIZED_LENGTH; at++) {
+	for (at = 1; at < JMP32_INSN_SIZE; at++) {
 		owner = get_kprobe(point->addr - at);
 		optinsn = owner ? optinsn_at(owner) : NULL;
 		if (owner && !optinsn->chained && optinsn->sharing & BIT(optinsn->lead + at))
@@ -609,7 +609,7 @@ static struct kprobe *owner_of(struct kprobe *point)
 static bool has_own_jump(struct kprobe *point)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(point);
-	const u8 *end = point->addr - optinsn->lead + optinsn->size;
+	const u8 *end = point->addr - optinsn->lead + JMP32_INSN_SIZE;
 	s32 disp;
 
 	if (!optinsn->lead)

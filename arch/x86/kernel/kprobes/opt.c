@@ -4,7 +4,7 @@
  *
  * The text changes from breakpoint to jump and back in steps, and every CPU has seen a
  * step before the next is made. While anything else changes there is a breakpoint at the
- * start, and wherever region.c asks for one.
+ * start of the jump.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -15,7 +15,6 @@
 #include "detour.h"
 #include "emit.h"
 #include "lead.h"
-#include "place.h"
 #include "poke.h"
 #include "region.h"
 
@@ -28,7 +27,7 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 
-	/* Readers hold kprobe_mutex, since @size has not been written. */
+	/* Readers hold kprobe_mutex, since @ready has not been written. */
 	optinsn->insn = NULL;
 	optinsn->why = why;
 	optinsn->why_at = at;
@@ -49,8 +48,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	if (!kprobe_detour_lay_out(op, &region))
 		return obstruct(op, DETOUR_TOO_LONG, 0);
-	memcpy(optinsn->original, region.text, region.size);
-	optinsn->insn = kprobe_detour_get_slot(optinsn, &region);
+	memcpy(optinsn->original, region.text, sizeof(optinsn->original));
+	optinsn->insn = get_optinsn_slot();
 	if (!optinsn->insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
 	if (kprobe_detour_write(op, &region)) {
@@ -63,7 +62,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	 * Publish the rest to lockless readers; pairs with the acquire in
 	 * covering_probe(). An attempt that fails before this has published nothing.
 	 */
-	smp_store_release(&optinsn->size, region.size);
+	smp_store_release(&optinsn->ready, true);
 
 	return 0;
 }
@@ -72,61 +71,23 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 {
 	unsigned long offset = (unsigned long)addr - jump_addr(&op->kp);
 
-	return op->optinsn.size && offset < max(op->optinsn.size, op->optinsn.lead + 1);
+	return op->optinsn.ready && offset < max(JMP32_INSN_SIZE, op->optinsn.lead + 1);
 }
 
-/* Offsets of the breakpoints that probes have without a jump. */
-static u8 probes_at(const struct arch_optimized_insn *optinsn)
-{
-	return optinsn->sharing | BIT(optinsn->lead);
-}
-
-/* Offsets of other breakpoints: at the start of the jump, and where it contains one. */
-static u8 fence_at(const struct arch_optimized_insn *optinsn)
-{
-	return (optinsn->traps | BIT(0)) & ~probes_at(optinsn);
-}
-
-/*
- * Write the breakpoints of a fence, or the original bytes back. Those of probes stay. Return
- * whether there are any.
- */
-static bool poke_fence(struct optimized_kprobe *op, bool trap)
+/* Fill in the text while the jump is planned: breakpoints of probes and at the start. */
+static void fill_planned(struct optimized_kprobe *op, u8 *bytes)
 {
 	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 fence = fence_at(optinsn);
-	static const u8 int3 = INT3_INSN_OPCODE;
-	u8 *addr = (u8 *)jump_addr(&op->kp);
-	const u8 *old, *new;
+	unsigned long traps = optinsn->sharing | BIT(optinsn->lead) | BIT(0);
 	unsigned int at;
 
-	for (at = 0; at < optinsn->size; at++) {
-		if (!(fence & BIT(at)))
-			continue;
-		old = trap ? &optinsn->original[at] : &int3;
-		new = trap ? &int3 : &optinsn->original[at];
-		kprobe_poke_text(addr + at, new, 1);
-		perf_event_text_poke(addr + at, old, 1, new, 1);
-	}
-
-	return fence;
-}
-
-/* Fill in the text of a fenced region before its jump is written. */
-static void fill_fenced(struct optimized_kprobe *op, u8 *bytes)
-{
-	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	u8 traps = fence_at(optinsn) | probes_at(optinsn);
-	unsigned int at;
-
-	for (at = 0; at < optinsn->size; at++)
+	for (at = 0; at < JMP32_INSN_SIZE; at++)
 		bytes[at] = traps & BIT(at) ? INT3_INSN_OPCODE : optinsn->original[at];
 }
 
-/* Write all bytes behind the first. The jump has a breakpoint wherever one has to stay. */
 static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
 {
-	kprobe_poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, op->optinsn.size - 1);
+	kprobe_poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, JMP32_INSN_SIZE - 1);
 }
 
 static void poke_first(struct optimized_kprobe *op, u8 byte)
@@ -134,13 +95,21 @@ static void poke_first(struct optimized_kprobe *op, u8 byte)
 	kprobe_poke_text((u8 *)jump_addr(&op->kp), &byte, sizeof(byte));
 }
 
+/* Does @op need a breakpoint at the start of its jump, where its probe has none? */
+static bool has_fence(const struct optimized_kprobe *op)
+{
+	return op->optinsn.lead && !op->optinsn.chained;
+}
+
+static void poke_fence(struct optimized_kprobe *op, u8 old, u8 new)
+{
+	poke_first(op, new);
+	perf_event_text_poke((void *)jump_addr(&op->kp), &old, sizeof(old), &new, sizeof(new));
+}
+
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
 {
-	unsigned int prefixes = op->optinsn.size - JMP32_INSN_SIZE;
-	u8 *addr = (u8 *)jump_addr(&op->kp) + prefixes;
-
-	memset(jump, CS_PREFIX, prefixes);
-	__text_gen_insn(jump + prefixes, JMP32_INSN_OPCODE, addr,
+	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)jump_addr(&op->kp),
 			op->optinsn.insn + detour_start(&op->optinsn), JMP32_INSN_SIZE);
 }
 
@@ -153,8 +122,10 @@ void arch_fence_kprobes(struct list_head *oplist)
 		/* The slot is written now, and no CPU has been in it. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.fenced, true);
-		if (!op->optinsn.chained)
-			any |= poke_fence(op, true);
+		if (!has_fence(op))
+			continue;
+		poke_fence(op, op->optinsn.original[0], INT3_INSN_OPCODE);
+		any = true;
 	}
 	if (any)
 		kprobe_poke_sync();
@@ -167,8 +138,10 @@ void arch_unfence_kprobes(struct list_head *oplist)
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
-		if (op->optinsn.fenced && !op->optinsn.chained)
-			any |= poke_fence(op, false);
+		if (!op->optinsn.fenced || !has_fence(op))
+			continue;
+		poke_fence(op, INT3_INSN_OPCODE, op->optinsn.original[0]);
+		any = true;
 	}
 	if (any)
 		kprobe_poke_sync();
@@ -177,21 +150,21 @@ void arch_unfence_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.fenced, false);
 }
 
-/* For perf: a jump has replaced the fenced text, or that text the jump. */
+/* For perf: a jump has replaced the text, or the text the jump. */
 static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
 {
 	void *addr = (void *)jump_addr(&op->kp);
-	unsigned int size = op->optinsn.size;
-	u8 none[MAX_OPTIMIZED_LENGTH];
+	u8 none[JMP32_INSN_SIZE];
 
-	fill_fenced(op, none);
-	perf_event_text_poke(addr, made ? none : jump, size, made ? jump : none, size);
+	fill_planned(op, none);
+	perf_event_text_poke(addr, made ? none : jump, sizeof(none), made ? jump : none,
+			     sizeof(none));
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *next;
-	u8 jump[MAX_OPTIMIZED_LENGTH];
+	u8 jump[JMP32_INSN_SIZE];
 
 	/* Chained probes have no jump: that of another probe leads to them. */
 	list_for_each_entry_safe(op, next, oplist, list) {
@@ -217,7 +190,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 /* The breakpoints of the probes stay in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	u8 jump[MAX_OPTIMIZED_LENGTH], none[MAX_OPTIMIZED_LENGTH];
+	u8 jump[JMP32_INSN_SIZE], none[JMP32_INSN_SIZE];
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list)
@@ -225,7 +198,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
-		fill_fenced(op, none);
+		fill_planned(op, none);
 		poke_tail(op, none);
 		fill_jump(op, jump);
 		announce_jump(op, jump, false);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Functions that opt_test.c probes at the label .Lprobe_NAME, and the expected result:
- * either the size of the jump and the offsets at which it must have a breakpoint, or the
- * reason why there is no jump.
+ * either where the jump begins, or the reason why there is no jump.
  *
  * Most are never run. Each has a return before the next, and is one symbol.
  */
@@ -25,7 +24,7 @@ opt_\name:
 	ANNOTATE_NOENDBR
 .endm
 
-.macro ROW name, lead, size, traps
+.macro ROW name, lead
 	.pushsection .rodata.str
 .Lname_\name:
 	.asciz	"\name"
@@ -34,22 +33,18 @@ opt_\name:
 	_ASM_PTR	opt_\name, .Lprobe_\name - opt_\name
 	_ASM_PTR	.Lname_\name, .Lwhy_\name
 	_ASM_PTR	\lead
-	.long	\size, \traps
 	.popsection
 .endm
 
-/* A jump of @size bytes, with a breakpoint at each of the offsets in @traps. */
-.macro JUMP name, size, traps=0
+/* The jump begins @lead bytes before the probe. */
+.macro LEAD name, lead
 	.set	.Lwhy_\name, 0
-	ROW \name, 0, \size, \traps
+	ROW \name, \lead
 	FUNCTION \name
 .endm
 
-/* The jump begins @lead bytes before the probe. */
-.macro LEAD name, lead, size, traps=0
-	.set	.Lwhy_\name, 0
-	ROW \name, \lead, \size, \traps
-	FUNCTION \name
+.macro JUMP name
+	LEAD \name, 0
 .endm
 
 .macro NO_JUMP name, why
@@ -57,11 +52,11 @@ opt_\name:
 .Lwhy_\name:
 	.asciz	"\why"
 	.popsection
-	ROW \name, 0, 0, 0
+	ROW \name, 0
 	FUNCTION \name
 .endm
 
-/* No jump may begin before this and cover what is behind it. */
+/* No jump may begin before this and cover what comes after it. */
 #define BARRIER	sti
 
 .macro DONE name
@@ -88,8 +83,6 @@ opt_behind_\name:
 	.endr
 .endm
 
-#define AT(n)	(1<<n)		/* without spaces: a macro's argument */
-
 #ifdef CONFIG_X86_64
 #define MEM	insn_test_mem(%rip)
 #define IRET	0x48, 0xcf
@@ -107,31 +100,31 @@ opt_behind_\name:
 
 /* -- no branch into the region -- */
 
-JUMP one_instruction, 5
+JUMP one_instruction
 .Lprobe_one_instruction:
 	mov	$1, %eax
 	cmc
 DONE one_instruction
 
-JUMP one_long_instruction, 5
+JUMP one_long_instruction
 .Lprobe_one_long_instruction:
 	lock orl	$0x12345678, 0x12345678(%_ASM_AX)
 	jc	.Lprobe_one_long_instruction
 DONE one_long_instruction
 
-JUMP five_instructions, 5
+JUMP five_instructions
 .Lprobe_five_instructions:
 	BYTES five_instructions
 DONE five_instructions
 
-JUMP operand_by_ip, 5
+JUMP operand_by_ip
 	cmc
 .Lprobe_operand_by_ip:
 	cwtl
 	mov	MEM, %eax
 DONE operand_by_ip
 
-JUMP branch_out, 5
+JUMP branch_out
 .Lprobe_branch_out:
 	jc	.Lout_branch_out
 	loop	.Lout_branch_out
@@ -141,14 +134,14 @@ JUMP branch_out, 5
 DONE branch_out
 
 /* The padding behind these is never reached. */
-JUMP filled_behind_ret, 5
+JUMP filled_behind_ret
 .Lprobe_filled_behind_ret:
 	ANNOTATE_UNRET_SAFE
 	ret
 	.fill	5, 1, 0xcc
 DONE filled_behind_ret
 
-JUMP filled_behind_jmp, 5
+JUMP filled_behind_jmp
 	cmc
 .Lprobe_filled_behind_jmp:
 	jmp	opt_filled_behind_jmp
@@ -161,64 +154,73 @@ DONE filled_behind_jmp
 	\insn	.Lat_\name
 .endm
 
-/* Short and long, before and behind the region, and from within. */
-.macro ENTERED name, size, traps, offset, insn:vararg
-JUMP \name, \size, \traps
+/*
+ * Short and long, before and behind the region, and from within. The jump would cover them
+ * for all who come that way.
+ */
+.macro INTO name, offset, insn:vararg
+NO_JUMP \name, "jump into the region at +\offset"
 	BRANCH_TO \name\()_\offset, \insn
 .Lprobe_\name:
 	BYTES \name
 DONE \name
 .endm
 
-.macro ENTERED_BACK name, size, traps, offset, insn:vararg
-JUMP \name, \size, \traps
+.macro BACK_TO name, offset, insn:vararg
+NO_JUMP \name, "jump into the region at +\offset"
 .Lprobe_\name:
 	BYTES \name
 	BRANCH_TO \name\()_\offset, \insn
 DONE \name
 .endm
 
-ENTERED into_0, 5, 0, 0, jmp
-ENTERED into_1, 5, AT(1), 1, jmp
-ENTERED into_2, 5, AT(2), 2, jc
-ENTERED into_3, 5, AT(3), 3, JCXZ
-ENTERED into_4, 6, AT(4), 4, loop
-ENTERED into_5, 5, 0, 5, jmp
-ENTERED_BACK back_to_0, 5, 0, 0, jmp
-ENTERED_BACK back_to_1, 5, AT(1), 1, loope
-ENTERED_BACK back_to_2, 5, AT(2), 2, loopne
-ENTERED_BACK back_to_3, 5, AT(3), 3, jnp
-ENTERED_BACK back_to_4, 6, AT(4), 4, jmp
-ENTERED_BACK back_to_5, 5, 0, 5, jmp
+INTO into_1, 1, jmp
+INTO into_2, 2, jc
+INTO into_3, 3, JCXZ
+INTO into_4, 4, loop
+BACK_TO back_to_1, 1, loope
+BACK_TO back_to_2, 2, loopne
+BACK_TO back_to_3, 3, jnp
+BACK_TO back_to_4, 4, jmp
 
-JUMP into_by_jmp32, 5, AT(3)
+/* To its start, and to its end. */
+JUMP to_both_ends
+	BRANCH_TO to_both_ends_0, jmp
+	BRANCH_TO to_both_ends_5, jmp
+.Lprobe_to_both_ends:
+	BYTES to_both_ends
+	BRANCH_TO to_both_ends_0, jmp
+	BRANCH_TO to_both_ends_5, jmp
+DONE to_both_ends
+
+NO_JUMP into_by_jmp32, "jump into the region at +3"
 	.byte	0xe9
 	.long	.Lat_into_by_jmp32_3 - . - 4
 .Lprobe_into_by_jmp32:
 	BYTES into_by_jmp32
 DONE into_by_jmp32
 
-JUMP into_by_jcc32, 5, AT(2)
+NO_JUMP into_by_jcc32, "jump into the region at +2"
 .Lprobe_into_by_jcc32:
 	BYTES into_by_jcc32
 	.byte	0x0f, 0x8f
 	.long	.Lat_into_by_jcc32_2 - . - 4
 DONE into_by_jcc32
 
-JUMP into_by_call, 5, AT(1)
+NO_JUMP into_by_call, "jump into the region at +1"
 	ANNOTATE_INTRA_FUNCTION_CALL
 	call	.Lat_into_by_call_1
 .Lprobe_into_by_call:
 	BYTES into_by_call
 DONE into_by_call
 
-JUMP into_by_abort, 5, AT(2)
+NO_JUMP into_by_abort, "jump into the region at +2"
 	xbegin	.Lat_into_by_abort_2
 .Lprobe_into_by_abort:
 	BYTES into_by_abort
 DONE into_by_abort
 
-JUMP into_by_itself, 5, AT(1)
+NO_JUMP into_by_itself, "jump into the region at +1"
 .Lprobe_into_by_itself:
 	cmc
 .Lself_into_by_itself:
@@ -227,7 +229,7 @@ JUMP into_by_itself, 5, AT(1)
 DONE into_by_itself
 
 /* A branch to the start of the region does not enter it. */
-JUMP into_behind_jmp8, 5, AT(2)
+NO_JUMP into_behind_jmp8, "jump into the region at +2"
 	cmc
 	jc	.Ltarget_into_behind_jmp8
 .Lprobe_into_behind_jmp8:
@@ -237,66 +239,36 @@ JUMP into_behind_jmp8, 5, AT(2)
 DONE into_behind_jmp8
 
 /* Nothing else leads to what is behind a jump, so it is entered in a way that is not known. */
-JUMP unknown_behind_jmp8, 5, AT(2)
+NO_JUMP unknown_behind_jmp8, "jump into the region at +2"
 .Lprobe_unknown_behind_jmp8:
 	jmp	opt_unknown_behind_jmp8
 	BYTES unknown_behind_jmp8
 DONE unknown_behind_jmp8
 
 /* Nops there are padding. */
-JUMP nops_behind_jmp8, 5, 0
+JUMP nops_behind_jmp8
 .Lprobe_nops_behind_jmp8:
 	jmp	opt_nops_behind_jmp8
 	.byte	0x0f, 0x1f, 0x00
 DONE nops_behind_jmp8
 
-JUMP unknown_behind_nop, 5, AT(3)
+NO_JUMP unknown_behind_nop, "jump into the region at +3"
 .Lprobe_unknown_behind_nop:
 	jmp	opt_unknown_behind_nop
 	nop
 	BYTES unknown_behind_nop
 DONE unknown_behind_nop
 
-.macro ENTERED_OFTEN name, size, traps, offsets:vararg
-JUMP \name, \size, \traps
-	.irp	o, \offsets
-	jc	.Lat_\name\()_\o
-	.endr
-.Lprobe_\name:
-	BYTES \name
-DONE \name
-.endm
-
-ENTERED_OFTEN into_1_2_3, 5, AT(1)|AT(2)|AT(3), 1, 2, 3
-ENTERED_OFTEN into_1_3, 5, AT(1)|AT(3), 1, 3
-ENTERED_OFTEN into_2_5, 5, AT(2), 2, 5
-ENTERED_OFTEN into_2_4, 6, AT(2)|AT(4), 2, 4
-ENTERED_OFTEN into_2_3_4, 6, AT(2)|AT(3)|AT(4), 2, 3, 4
-ENTERED_OFTEN into_4_6, 6, AT(4), 4, 6
-ENTERED_OFTEN into_4_5, 7, AT(4)|AT(5), 4, 5
-ENTERED_OFTEN into_3_4_5, 7, AT(3)|AT(4)|AT(5), 3, 4, 5
-ENTERED_OFTEN into_4_5_7, 7, AT(4)|AT(5), 4, 5, 7
-ENTERED_OFTEN into_4_5_6, 8, AT(4)|AT(5)|AT(6), 4, 5, 6
-
-.macro ENTERED_TOO_OFTEN name, why, offsets:vararg
-NO_JUMP \name, "\why"
-	.irp	o, \offsets
-	jc	.Lat_\name\()_\o
-	.endr
-	BARRIER
-.Lprobe_\name:
-	BYTES \name
-DONE \name
-.endm
-
-ENTERED_TOO_OFTEN into_1_4, "jump into the region at +1", 1, 4
-ENTERED_TOO_OFTEN into_2_4_5, "jump into the region at +2", 2, 4, 5
-ENTERED_TOO_OFTEN into_3_4_5_6, "jump into the region at +3", 3, 4, 5, 6
-ENTERED_TOO_OFTEN into_4_5_6_7, "jump into the region at +7", 4, 5, 6, 7
+NO_JUMP into_2_4, "jump into the region at +2"
+	jc	.Lat_into_2_4_4
+	jc	.Lat_into_2_4_2
+.Lprobe_into_2_4:
+	BYTES into_2_4
+DONE into_2_4
 
 /*
- * A place where no instruction starts cannot have a copy. For IBT objtool checks the
- * linked kernel, from which nothing can be hidden.
+ * To a place where no instruction starts. For IBT objtool checks the linked kernel, from
+ * which nothing can be hidden.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 NO_JUMP into_an_operand, "jump into the region at +2"
@@ -311,7 +283,7 @@ DONE into_an_operand
 
 /* -- cold parts of functions -- */
 
-JUMP hot, 5, AT(2)
+NO_JUMP hot, "jump into the region at +2"
 .Lprobe_hot:
 	BYTES hot
 	jmp	opt_hot.cold
@@ -329,14 +301,14 @@ opt_hot.cold:
 
 /* -- exception tables -- */
 
-JUMP faulting_first, 5
+JUMP faulting_first
 .Lprobe_faulting_first:
 	incl	(%_ASM_CX)
 	BYTES faulting_first
 	_ASM_EXTABLE(.Lprobe_faulting_first, .Lat_faulting_first_9)
 DONE faulting_first
 
-JUMP faulting_second, 5, AT(1)
+NO_JUMP faulting_second, "jump into the region at +1"
 .Lprobe_faulting_second:
 	cmc
 .Lfault_faulting_second:
@@ -345,7 +317,7 @@ JUMP faulting_second, 5, AT(1)
 	_ASM_EXTABLE(.Lfault_faulting_second, .Lat_faulting_second_9)
 DONE faulting_second
 
-JUMP faulting_at_4, 6, AT(4)
+NO_JUMP faulting_at_4, "jump into the region at +4"
 .Lprobe_faulting_at_4:
 	.rept	4
 	cmc
@@ -356,7 +328,7 @@ JUMP faulting_at_4, 6, AT(4)
 	_ASM_EXTABLE(.Lfault_faulting_at_4, .Lat_faulting_at_4_9)
 DONE faulting_at_4
 
-JUMP faulting_behind, 5
+JUMP faulting_behind
 .Lprobe_faulting_behind:
 	.rept	5
 	cmc
@@ -367,7 +339,7 @@ JUMP faulting_behind, 5
 	_ASM_EXTABLE(.Lfault_faulting_behind, .Lat_faulting_behind_9)
 DONE faulting_behind
 
-JUMP fixup_first, 5
+JUMP fixup_first
 .Lfault_fixup_first:
 	incl	(%_ASM_CX)
 .Lprobe_fixup_first:
@@ -375,7 +347,8 @@ JUMP fixup_first, 5
 	_ASM_EXTABLE(.Lfault_fixup_first, .Lat_fixup_first_0)
 DONE fixup_first
 
-JUMP fixup_at_3, 5, AT(3)
+/* A jump that begins earlier also ends earlier. */
+LEAD fixup_at_3, 2
 .Lfault_fixup_at_3:
 	incl	(%_ASM_CX)
 .Lprobe_fixup_at_3:
@@ -383,7 +356,7 @@ JUMP fixup_at_3, 5, AT(3)
 	_ASM_EXTABLE(.Lfault_fixup_at_3, .Lat_fixup_at_3_3)
 DONE fixup_at_3
 
-JUMP fixup_at_4, 6, AT(4)
+NO_JUMP fixup_at_4, "jump into the region at +4"
 .Lprobe_fixup_at_4:
 	BYTES fixup_at_4
 .Lfault_fixup_at_4:
@@ -393,27 +366,27 @@ DONE fixup_at_4
 
 /* -- calls -- */
 
-JUMP call_first, 5
+JUMP call_first
 .Lprobe_call_first:
 	call	insn_test_exit
 	cmc
 DONE call_first
 
-JUMP call_second, 5
+JUMP call_second
 .Lprobe_call_second:
 	cmc
 	call	insn_test_exit
 	cmc
 DONE call_second
 
-JUMP call_indirect, 5, AT(2)
+NO_JUMP call_indirect, "jump into the region at +2"
 .Lprobe_call_indirect:
 	ANNOTATE_RETPOLINE_SAFE
 	call	*%_ASM_AX
 	BYTES call_indirect
 DONE call_indirect
 
-JUMP call_by_memory, 5, AT(3)
+NO_JUMP call_by_memory, "jump into the region at +3"
 .Lprobe_call_by_memory:
 	cmc
 	ANNOTATE_RETPOLINE_SAFE
@@ -421,7 +394,7 @@ JUMP call_by_memory, 5, AT(3)
 	BYTES call_by_memory
 DONE call_by_memory
 
-JUMP call_back_at_4, 6, AT(4)
+NO_JUMP call_back_at_4, "jump into the region at +4"
 .Lprobe_call_back_at_4:
 	cmc
 	ANNOTATE_RETPOLINE_SAFE
@@ -429,14 +402,14 @@ JUMP call_back_at_4, 6, AT(4)
 	BYTES call_back_at_4
 DONE call_back_at_4
 
-JUMP calls, 6, AT(2)|AT(4)
-.Lprobe_calls:
+JUMP call_back_at_5
+.Lprobe_call_back_at_5:
+	cmc
+	cmc
 	ANNOTATE_RETPOLINE_SAFE
-	call	*%_ASM_AX
-	ANNOTATE_RETPOLINE_SAFE
-	call	*%_ASM_CX
-	BYTES calls
-DONE calls
+	call	*8(%_ASM_AX)
+	BYTES call_back_at_5
+DONE call_back_at_5
 
 /* -- instructions that cannot run elsewhere -- */
 
@@ -510,7 +483,7 @@ DONE before_indirect_far_call
 
 /* With IBT they lead only to landing pads. */
 #ifdef CONFIG_X86_KERNEL_IBT
-JUMP jump_table, 5
+JUMP jump_table
 #else
 NO_JUMP jump_table, "indirect jump at +1"
 #endif
@@ -521,9 +494,9 @@ NO_JUMP jump_table, "indirect jump at +1"
 DONE jump_table
 
 #ifdef CONFIG_X86_KERNEL_IBT
-JUMP jump_table_far, 5
+JUMP jump_table_far
 #else
-JUMP jump_table_far, 5, AT(3)
+NO_JUMP jump_table_far, "indirect jump at +3"
 #endif
 .Lprobe_jump_table_far:
 	lea	(%_ASM_AX, %_ASM_CX), %edx
@@ -542,7 +515,7 @@ DONE jump_by_thunk
 
 /* -- branches out of the function -- */
 
-JUMP jump_to_another, 5
+JUMP jump_to_another
 .Lprobe_jump_to_another:
 	BYTES jump_to_another
 	jmp	opt_branch
@@ -577,55 +550,57 @@ DONE before_type_hash
 
 /* -- jumps that begin before the probe -- */
 
-.macro LAST name, lead, size, traps, branch=0
-LEAD \name, \lead, \size, \traps
-	jc	.Lat_\name\()_\branch
+.macro BEFORE_RETURN name
 	BYTES \name
 .Lprobe_\name:
 	END \name
 .endm
 
-LAST before_return, 4, 5, 0
-LAST before_return_into_first, 4, 5, 0, 6
-LAST before_return_into_second, 4, 5, AT(1), 7
-LAST before_return_into_third, 4, 5, AT(2), 8
-LAST before_return_into_fourth, 4, 5, AT(3), 9
+LEAD before_return, 4
+	BEFORE_RETURN before_return
 
-/* Two branches enter the region, one of them at the probe. */
-LEAD before_entered, 2, 5, AT(2)|AT(3)
-	jc	.Lprobe_before_entered
-	jc	.Lnext_before_entered
-	BYTES before_entered
-.Lprobe_before_entered:
+LEAD before_return_into_first, 4
+	jc	.Lat_before_return_into_first_6
+	BEFORE_RETURN before_return_into_first
+
+NO_JUMP before_return_into_second, "too short at +1"
+	jc	.Lat_before_return_into_second_7
+	BEFORE_RETURN before_return_into_second
+
+NO_JUMP before_return_into_last, "too short at +1"
+	jc	.Lat_before_return_into_last_9
+	BEFORE_RETURN before_return_into_last
+
+/* The hits by the branch would need the breakpoint. */
+NO_JUMP before_return_into_probe, "too short at +1"
+	jc	.Lprobe_before_return_into_probe
+	BEFORE_RETURN before_return_into_probe
+
+/* The jump would end in front of the branch's target. */
+LEAD before_target, 3
+	jc	.Ltarget_before_target
+	.byte	0x8d, 0x40, 0x01	/* lea 1(%eax), %eax */
+.Lprobe_before_target:
 	cmc
-.Lnext_before_entered:
 	cmc
-END before_entered
+.Ltarget_before_target:
+	BYTES before_target
+DONE before_target
 
-/*
- * The last byte of the displacement cannot be a breakpoint. With a lead of 4 it would have
- * to be one, so the lead is 5.
- */
-LEAD before_entered_return, 5, 5
-	jc	.Lprobe_before_entered_return
-	BYTES before_entered_return
-.Lprobe_before_entered_return:
-END before_entered_return
-
-LEAD before_not_covered, 6, 5
+LEAD before_not_covered, 6
 	BYTES before_not_covered
 	lea	0x12345678(%_ASM_AX), %ecx
 .Lprobe_before_not_covered:
 END before_not_covered
 
-LEAD before_ud2, 4, 5
+LEAD before_ud2, 4
 	BYTES before_ud2
 .Lprobe_before_ud2:
 	cmc
 	.byte	0x0f, 0x0b	/* ud2 */
 END before_ud2
 
-LEAD before_faulting, 3, 5, AT(1)|AT(3)
+NO_JUMP before_faulting, "too short at +2"
 	cmc
 .Lfault_before_faulting:
 	incl	(%_ASM_CX)
@@ -634,12 +609,12 @@ LEAD before_faulting, 3, 5, AT(1)|AT(3)
 	_ASM_EXTABLE(.Lfault_before_faulting, .Lprobe_before_faulting)
 END before_faulting
 
-LEAD before_into_1_4, 2, 5, AT(3)
-	jc	.Lat_before_into_1_4_1
-	jc	.Lat_before_into_1_4_4
-.Lprobe_before_into_1_4:
-	BYTES before_into_1_4
-DONE before_into_1_4
+/* The jump would cost code that does not come to the probe. */
+NO_JUMP behind_jcc, "too short at +1"
+	BYTES behind_jcc
+	jc	opt_behind_jcc
+.Lprobe_behind_jcc:
+END behind_jcc
 
 /* Each hit would come by the return. */
 NO_JUMP behind_call, "too short at +1"
@@ -682,10 +657,7 @@ SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
 
 /* -- functions that are run, and offsets in them -- */
 
-/*
- * int opt_branch(int in): returns 5 if opt_branch_in is reached from above, 4 if it is
- * reached by a branch.
- */
+/* int opt_branch(int in): returns 5, or 4 if a branch skips the probe and its region. */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_branch)
 	ANNOTATE_NOENDBR
@@ -695,6 +667,8 @@ SYM_FUNC_START(opt_branch)
 .Lbranch_probe:
 	.byte	0xff, 0xc0	/* inc %eax, in two bytes */
 .Lbranch_second:
+	cmc
+	cmc
 	cmc
 .Lbranch_in:
 	cmc
@@ -708,13 +682,9 @@ STACK_FRAME_NON_STANDARD opt_branch
 .balign 4
 SYM_DATA(opt_branch_probe, .long .Lbranch_probe - opt_branch)
 SYM_DATA(opt_branch_second, .long .Lbranch_second - opt_branch)
-SYM_DATA(opt_branch_in, .long .Lbranch_in - opt_branch)
 .popsection
 
-/*
- * long opt_tail(long n, int in): returns n + 2. opt_tail_probe is reached from above or,
- * if @in is true, by a branch. Another symbol follows its last byte.
- */
+/* long opt_tail(long n): returns n + 2. Another symbol follows its last byte. */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_tail)
 	ANNOTATE_NOENDBR
@@ -722,8 +692,8 @@ SYM_FUNC_START(opt_tail)
 	add	$2, %_ASM_AX
 	push	%_ASM_AX
 	xor	%eax, %eax
-	test	%_ASM_ARG2L, %_ASM_ARG2L
-	jnz	.Ltail_probe
+	test	%eax, %eax
+	test	%eax, %eax
 .Ltail_start:
 	cmc
 	cmc
@@ -747,8 +717,8 @@ SYM_DATA(opt_tail_end, .long .Ltail_end - opt_tail)
 .popsection
 
 /*
- * long opt_chain(long n, int in): returns n + 3. Consecutive instructions of one and two
- * bytes; if @in is true it is entered by a branch to the third of them.
+ * long opt_chain(long n, int in): returns n + 2. Consecutive instructions of one and two
+ * bytes; if @in is true it is entered by a branch to the fourth of them.
  */
 .balign	16, 0xcc
 SYM_FUNC_START(opt_chain)
@@ -759,8 +729,8 @@ SYM_FUNC_START(opt_chain)
 .Lchain_start:
 	test	%al, %al
 	cmc
+	test	%al, %al
 .Lchain_in:
-	add	$1, %al
 	cmc
 	add	$1, %al
 	push	%_ASM_AX

@@ -17,8 +17,6 @@
  * @name: name of the rule
  * @why: why there is no jump, NULL where there is one
  * @lead: by how many bytes the jump begins before the probe
- * @jump: bytes of it
- * @traps: bit N: it has a breakpoint at offset N
  */
 struct rule {
 	u8 *start;
@@ -26,18 +24,16 @@ struct rule {
 	const char *name;
 	const char *why;
 	unsigned long lead;
-	u32 jump;
-	u32 traps;
 };
 
 extern struct rule opt_rules[], opt_rules_end[];
-extern const u32 opt_branch_probe, opt_branch_second, opt_branch_in;
+extern const u32 opt_branch_probe, opt_branch_second;
 extern const u32 opt_tail_start, opt_tail_probe, opt_tail_end;
 
 extern const u32 opt_chain_start;
 
 int opt_branch(int in);
-long opt_tail(long n, int in);
+long opt_tail(long n);
 long opt_chain(long n, int in);
 long opt_stack(long n);
 long opt_stack_inner(long n);

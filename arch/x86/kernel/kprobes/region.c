@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * May a jump cover the text behind a probe? It takes five bytes or more, so it mostly
- * covers several instructions, and the claim to prove is this: a task that comes to one
- * of them has it executed as if it were still there.
+ * May a jump cover the text after a probe? It takes five bytes, so it mostly covers several
+ * instructions, its region, and the claim to prove is this: a task that comes to one of
+ * them has it executed as if it were still there. That is so because nothing leads into
+ * the region but its first instruction, and so a probe costs nothing where code does not
+ * pass it.
  *
  * These are the ways to come to an instruction, and how each is dealt with:
  *
@@ -13,30 +15,28 @@
  *   between, or in a copy that jumps back. From the moment a jump is planned, the
  *   probe's hits continue in the detour. An RCU-tasks grace period later every task
  *   has left the region: a task can sleep in it only in the ways listed below, and no
- *   task is preempted in it for which the grace period does not wait, see
- *   is_preempted_anywhere().
+ *   task is preempted in it for which the grace period does not wait, with the exceptions
+ *   of is_preempted_anywhere().
  * - By a branch in the same function, or in the part of it that the compiler has
  *   moved to the section of cold code: all of these are decoded, see branches.c.
  *   Compiled code has no others; a jump table may lead anywhere. A static key has its
  *   branch in a table, whether it is one at the moment or not. The code that
  *   static_cpu_has() branches through is not run any more. In a module without local
  *   symbols a function may end earlier than its symbol: what follows an instruction that
- *   does not continue with the next one, and padding behind it, counts as entered by a
+ *   does not continue with the next one, and padding after it, counts as entered by a
  *   branch.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
  * - By having a fault in it resolved and returning to it. Only a fault on user memory
  *   may sleep, and every access to that has an exception table entry.
  *
- * At an offset where one of the last four is possible, a breakpoint is written before
- * the grace period and stays: the jump's displacement has to contain it. Its trap
- * continues at the copy. The place of the detour decides the lower three bytes of the
- * displacement, and a prefix moves it behind an offset that falls on the fourth.
- * Offsets that are reached only by running on need nothing.
+ * Where one of the last four is possible there is no jump. A breakpoint inside the jump
+ * could lead such tasks to the copies, but it would trap code that does not pass the probe:
+ * if the target is that of a loop, once in each iteration.
  *
- * If there is no room behind a probe, the jump may begin before it, at an instruction
- * from which the code runs straight to the probe. Then the probed instruction is one of
- * those covered, and the probe's breakpoint is one of those that have to be there.
+ * If there can be no jump at a probe, it may begin before it, at an instruction from which
+ * the code runs straight to the probe. Then the probed instruction is one of the region,
+ * and nothing leads to it but what comes before it.
  *
  * Text that others rewrite in place must stay where they expect it: the sites of
  * static keys, static calls, ftrace and lock prefixes, and the instructions that
@@ -252,19 +252,19 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 		region->calls |= BIT(ri->at);
 }
 
-/* For a jump of @size bytes, the region has all instructions that start before this offset. */
-static unsigned int region_reach(const struct region *region, unsigned int size)
+/* The region has all instructions that start before this offset. */
+static unsigned int region_reach(const struct region *region)
 {
-	return max(size, region->lead + 1U);
+	return max(JMP32_INSN_SIZE, region->lead + 1U);
 }
 
-/* Add instructions until there are enough for a jump of @size bytes, and the probed one. */
-static enum detour_obstacle extend_region(struct region *region, unsigned int size)
+/* Add instructions until there are enough for a jump, and the probed one. */
+static enum detour_obstacle fill_region(struct region *region)
 {
 	struct insn insn;
 	int kind;
 
-	while (region->len < region_reach(region, size)) {
+	while (region->len < region_reach(region)) {
 		region->why_at = region->len;
 		if (region->addr + region->len >= region->end)
 			return DETOUR_TOO_SHORT;
@@ -313,7 +313,7 @@ static bool others_rewrite(const struct kprobe_function *fn, unsigned long start
 static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 {
 	unsigned long start = region->addr + !region->lead;
-	unsigned long end = region->addr + region_reach(region, region->size);
+	unsigned long end = region->addr + region_reach(region);
 	const struct region_insn *ri;
 
 	if (!others_rewrite(fn, start, end))
@@ -331,10 +331,10 @@ static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 }
 
 /* Offsets to which calls inside the region return. */
-static u8 call_returns(const struct region *region)
+static u32 call_returns(const struct region *region)
 {
 	const struct region_insn *ri;
-	u8 returns = 0;
+	u32 returns = 0;
 
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		if (region->calls & BIT(ri->at))
@@ -344,43 +344,18 @@ static u8 call_returns(const struct region *region)
 	return returns;
 }
 
-/* Offsets below the size of the jump that are reached in other ways than by the jump. */
-static u8 entered_at(const struct region *region)
+/* Is the region entered other than by its first instruction? Note where. */
+static enum detour_obstacle find_entry(struct region *region)
 {
-	u8 entered = region->branched | region->extable | call_returns(region);
+	u32 after_first = GENMASK(region_reach(region) - 1, 1);
+	u32 entered = region->branched | region->extable | call_returns(region);
 
 	if (region->indirect)
 		entered |= region->heads;
-
-	return entered & GENMASK(region->size - 1, 1);
-}
-
-/* Offsets of the displacement's bytes that the place of the detour can choose. */
-static u8 trap_offsets(const struct region *region)
-{
-	unsigned int disp = region->size - sizeof(s32);
-
-	return GENMASK(disp + 2, disp);
-}
-
-/* Find the shortest jump that can have a breakpoint wherever there must be one. */
-static enum detour_obstacle choose_jump(struct region *region)
-{
-	enum detour_obstacle obstacle;
-	u8 missing = 0;
-
-	for (region->size = JMP32_INSN_SIZE; region->size <= MAX_OPTIMIZED_LENGTH;
-	     region->size++) {
-		obstacle = extend_region(region, region->size);
-		if (obstacle)
-			return obstacle;
-
-		region->traps = entered_at(region);
-		missing = region->traps & ~(trap_offsets(region) & region->heads);
-		if (!missing)
-			return DETOUR_POSSIBLE;
-	}
-	region->why_at = __ffs(missing);
+	entered &= after_first;
+	if (!entered)
+		return DETOUR_POSSIBLE;
+	region->why_at = __ffs(entered);
 
 	return region->indirect ? DETOUR_INDIRECT_JUMP : DETOUR_JUMP_INTO;
 }
@@ -397,13 +372,13 @@ static bool is_preempted_anywhere(const char *name)
 	       (strstarts(name, "privcmd_") || strstarts(name, "irqfd_"));
 }
 
-/* Does the code run from the first instruction straight to the probed one? */
+/* Does whatever comes to the first instruction run straight to the probed one? */
 static bool runs_to_probe(struct region *region)
 {
 	const struct region_insn *ri;
 
 	for (ri = region->insns; ri->at + ri->len <= region->lead; ri++) {
-		if (ends_flow(ri->kind) || region->calls & BIT(ri->at))
+		if (ri->kind != REGION_PLAIN && ri->kind != REGION_REBASED)
 			return false;
 	}
 	region->probed = ri - region->insns;
@@ -424,10 +399,12 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 		.lead = lead,
 		.end = fn->end,
 		.indirect = map->indirect,
-		.branched = bitmap_read(map->targets, start - fn->start, MAX_OPTIMIZED_LENGTH) & ~1,
+		.branched = bitmap_read(map->targets, start - fn->start, REGION_REACH),
 	};
 
-	obstacle = choose_jump(region);
+	obstacle = fill_region(region);
+	if (!obstacle)
+		obstacle = find_entry(region);
 	if (!obstacle && !runs_to_probe(region))
 		obstacle = DETOUR_TOO_SHORT;
 	if (!obstacle && is_reserved(region, fn))
@@ -440,7 +417,7 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 static bool plan_earlier(struct region *region, const struct kprobe_function *fn,
 			 const struct function_map *map, unsigned long addr)
 {
-	unsigned int lead, max = min(addr - fn->start, MAX_OPTIMIZED_LENGTH - 1UL);
+	unsigned int lead, max = min(addr - fn->start, MAX_LEAD);
 
 	for (lead = 1; lead <= max; lead++) {
 		if (test_bit(addr - fn->start - lead, map->heads) &&

@@ -35,6 +35,9 @@ struct region_insn {
 	u8 kind;
 };
 
+/* All instructions of a region start before this offset. */
+#define REGION_REACH	(MAX_LEAD + 1)
+
 /**
  * struct region - the instructions that a jump covers, and the ways into them; bit N of a
  * mask is for offset N from @addr
@@ -42,7 +45,7 @@ struct region_insn {
  * @lead: offset of the probe
  * @end: where its function ends
  * @insns: the instructions, up to the probed one and to the end of the jump
- * @text: their original bytes, and some behind the last
+ * @text: their original bytes, and some after the last
  * @nr: how many there are
  * @probed: index of the probed one
  * @len: bytes of all of them
@@ -52,27 +55,23 @@ struct region_insn {
  * @calls: which are calls
  * @indirect: a branch may come in anywhere
  * @ended: the last one, apart from padding, does not continue with the next
- * @size: bytes of the jump
- * @traps: where it has to have a breakpoint
  * @why_at: the offset of the obstacle, if it has one
  */
 struct region {
 	unsigned long addr;
 	unsigned long end;
-	struct region_insn insns[MAX_OPTIMIZED_LENGTH];
-	u8 text[MAX_OPTIMIZED_LENGTH - 1 + MAX_INSN_SIZE];
+	struct region_insn insns[REGION_REACH];
+	u8 text[REGION_REACH - 1 + MAX_INSN_SIZE];
 	u8 nr;
 	u8 probed;
 	u8 lead;
 	u8 len;
-	u8 heads;
-	u8 branched;
-	u8 extable;
-	u8 calls;
+	u16 heads;
+	u16 branched;
+	u16 extable;
+	u16 calls;
 	bool indirect;
 	bool ended;
-	u8 size;
-	u8 traps;
 	u8 why_at;
 };
 

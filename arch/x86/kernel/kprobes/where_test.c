@@ -226,7 +226,7 @@ static void where_armed_in_fault(struct kunit *test)
 	unregister_kprobe(&read_probe);
 }
 
-/* The same without user space: the fixup leads into the region of a jump. */
+/* The same without user space. The fixup leads to the end of the region of a jump. */
 static noinline notrace int where_load(const int *from)
 {
 	int value = 0, err = 0;
@@ -235,7 +235,8 @@ static noinline notrace int where_load(const int *from)
 		     ".globl where_load_at\n"
 		     "where_load_at:\n"
 		     "1:	movl	%[from], %[value]\n"
-		     "2:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+		     "	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+		     "2:\n"
 		     _ASM_EXTABLE_TYPE_REG(1b, 2b, EX_TYPE_EFAULT_REG, %[err])
 		     : [err] "+r" (err), [value] "=r" (value)
 		     : [from] "m" (*from));
@@ -254,7 +255,7 @@ static void note_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 }
 
 /* No hit is left over, whether or not the instruction has faulted. */
-static void expect_load(struct kunit *test, const int *from, int result)
+static void expect_load(struct kunit *test, const int *from, int result, unsigned int len)
 {
 	unsigned int preempted = preempt_count();
 
@@ -266,7 +267,7 @@ static void expect_load(struct kunit *test, const int *from, int result)
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, posts, 1);
-	KUNIT_EXPECT_EQ(test, behind_ip, (unsigned long)kp.addr + 2);
+	KUNIT_EXPECT_EQ(test, behind_ip, (unsigned long)kp.addr + len);
 	KUNIT_EXPECT_FALSE(test, behind_preemptible && IS_ENABLED(CONFIG_PREEMPT_COUNT));
 	scoped_guard(preempt)
 		KUNIT_EXPECT_NULL(test, kprobe_running());
@@ -285,9 +286,9 @@ static void where_faulted_in_detour(struct kunit *test)
 	add_kprobe(test, &kp);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
-	expect_load(test, &there, there);
-	expect_load(test, (const int *)-sizeof(long), -EFAULT);
-	expect_load(test, &there, there);
+	expect_load(test, &there, there, 2);
+	expect_load(test, (const int *)-sizeof(long), -EFAULT, 2 + 5);
+	expect_load(test, &there, there, 2);
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
 }
 
@@ -308,7 +309,7 @@ static void where_left_detour(struct kunit *test)
 	const struct rule *rule = opt_rules;
 	unsigned long addr;
 
-	while (rule < opt_rules_end && strcmp(rule->name, "call_by_memory"))
+	while (rule < opt_rules_end && strcmp(rule->name, "call_back_at_5"))
 		rule++;
 	KUNIT_ASSERT_PTR_NE(test, rule, (const struct rule *)opt_rules_end);
 	kp = (struct kprobe){ .addr = rule->start + rule->offset, .pre_handler = count_hit };
@@ -318,15 +319,15 @@ static void where_left_detour(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, detour_copy(get_kprobe(kp.addr), 0));
 
 	addr = (unsigned long)kp.addr;
-	KUNIT_ASSERT_EQ(test, optinsn->calls, BIT(1));
+	KUNIT_ASSERT_EQ(test, optinsn->calls, BIT(2));
 	expect_left(test, optinsn->copy_at[0], false, 0, 0);
-	expect_left(test, optinsn->copy_at[1], false, 0, 0);
+	expect_left(test, optinsn->copy_at[2], false, 0, 0);
 	expect_left(test, optinsn->copy_at[0], true, addr, 0);
-	expect_left(test, optinsn->copy_at[1], true, addr + 1, 0);
+	expect_left(test, optinsn->copy_at[2], true, addr + 2, 0);
 	/* The call has pushed its return address, but not loaded its target. */
-	expect_left(test, optinsn->copy_at[1] + 5, false, 0, 0);
-	expect_left(test, optinsn->copy_at[1] + 5, true, addr + 1, sizeof(long));
-	expect_left(test, optinsn->copy_at[1] + 1, true, 0, 0);
+	expect_left(test, optinsn->copy_at[2] + 5, false, 0, 0);
+	expect_left(test, optinsn->copy_at[2] + 5, true, addr + 2, sizeof(long));
+	expect_left(test, optinsn->copy_at[2] + 1, true, 0, 0);
 	expect_left(test, optinsn->back, true, 0, 0);
 	/* To its start a detour is left by a fault in the copy for a post_handler. */
 	expect_left(test, offsetof(struct detour, code), false, 0, 0);
