@@ -344,13 +344,13 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
  * arch_jump_lead() - how far before its probe does a jump begin?
  * @op: a probe with a prepared detour
  *
- * Without room for a jump at the probe, an architecture may write it at an earlier
+ * If there can be no jump at the probe, an architecture may write it at an earlier
  * instruction, from which the code runs straight to the probe. Then it defines this and
  * arch_jump_lead_max() in its <asm/kprobes.h>. arch_within_optimized_kprobe() is true
  * from that instruction on.
  *
  * Context: Any.
- * Return: bytes, fewer than %MAX_OPTIMIZED_LENGTH.
+ * Return: bytes.
  */
 #ifndef arch_jump_lead
 static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
@@ -365,24 +365,6 @@ static inline unsigned int arch_jump_lead_max(void)
 }
 #endif
 
-/**
- * struct optinsn_place - where a detour may be, for a jump that has to contain
- *	certain bytes
- * @origin: address from which distances are measured
- * @mask: the bits of the distance that matter
- * @value: the value that these bits must have
- */
-struct optinsn_place {
-	unsigned long origin;
-	u32 mask;
-	u32 value;
-};
-
-static inline bool optinsn_place_suits(const struct optinsn_place *place, const void *slot)
-{
-	return (((unsigned long)slot - place->origin) & place->mask) == place->value;
-}
-
 /* kernel/kprobes/neighbours.c */
 bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other);
 
@@ -391,10 +373,8 @@ bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *own
 		       struct optimized_kprobe *next, bool post, bool unused);
 
 /* kernel/kprobes/slot.c */
-kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place);
 void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot);
 kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr);
-void *alloc_optinsn_page_at(const struct optinsn_place *place, size_t size);
 #endif
 
 #endif /* CONFIG_KPROBES */

@@ -20,7 +20,7 @@
 static unsigned int slot_index(const struct slot_kind *kind, const struct slot_page *page,
 			       const void *slot)
 {
-	return (slot - page->text - page->first) / kind->size;
+	return (slot - page->text) / kind->size;
 }
 
 /*
@@ -232,62 +232,6 @@ kprobe_opcode_t *get_optinsn_slot(void)
 		return NULL;
 
 	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
-}
-
-/**
- * alloc_optinsn_page_at() - get a page with a slot in a certain place
- * @place: which addresses are suitable
- * @size: bytes of the slot
- *
- * For architectures whose jumps can reach only certain addresses.
- *
- * Context: Process context, may sleep; text_mutex may be held.
- * Return: the address of the slot, or NULL. The slot may extend into a second page;
- * free_optinsn_page() frees the page or both.
- */
-void * __weak alloc_optinsn_page_at(const struct optinsn_place *place, size_t size)
-{
-	return NULL;
-}
-
-static void *slot_get_placed(struct slot_kind *kind, const struct optinsn_place *place)
-{
-	struct slot_page *page;
-	unsigned int i, offset;
-	void *slot;
-
-	list_for_each_entry(page, &kind->roomy, roomy) {
-		for (i = 0; i < page->nr; i++) {
-			slot = slot_at(kind, page, i);
-			if (page->use[i] == SLOT_FREE && optinsn_place_suits(place, slot))
-				return kprobe_slot_use(kind, page, i);
-		}
-	}
-
-	slot = alloc_optinsn_page_at(place, kind->size);
-	offset = offset_in_page(slot);
-	page = kprobe_slot_page_add(kind, slot - offset, PAGE_ALIGN(offset + kind->size),
-				    offset % kind->size);
-
-	return page ? kprobe_slot_use(kind, page, offset / kind->size) : NULL;
-}
-
-/**
- * get_optinsn_slot_at() - get a slot for a detour in a certain place
- * @place: which addresses are suitable
- *
- * Context: Process context, may sleep; text_mutex may be held.
- * Return: the slot, or NULL when there is no memory or no such place is free.
- */
-kprobe_opcode_t *get_optinsn_slot_at(const struct optinsn_place *place)
-{
-	if (READ_ONCE(kprobe_optinsn_slots_withheld))
-		return NULL;
-
-	guard(mutex)(&kprobe_slot_mutex);
-	slot_kind_set_size(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
-
-	return slot_get_placed(&optinsn_slots, place);
 }
 
 /**

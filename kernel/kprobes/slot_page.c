@@ -20,7 +20,7 @@
 #include "slot_page.h"
 
 /* The pages of all kinds by page number. 100,000 slots take some 3,000 pages. */
-static DEFINE_HASHTABLE(slot_spans, 10);
+static DEFINE_HASHTABLE(slot_pages, 10);
 
 /* Serializes changes of kinds, of their pages and of the slots in them. */
 DEFINE_MUTEX(kprobe_slot_mutex);
@@ -28,7 +28,7 @@ DEFINE_MUTEX(kprobe_slot_mutex);
 static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
 			       bool gone)
 {
-	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, page->len,
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, PAGE_SIZE,
 			   gone, kind->name);
 }
 
@@ -37,32 +37,11 @@ static unsigned long slot_page_number(unsigned long addr)
 	return addr >> PAGE_SHIFT;
 }
 
-static void slot_page_hash(struct slot_page *page)
-{
-	unsigned long number = slot_page_number((unsigned long)page->text);
-	struct slot_span *span;
-
-	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++) {
-		span->page = page;
-		span->number = number++;
-		hash_add_rcu(slot_spans, &span->node, span->number);
-	}
-}
-
-static void slot_page_unhash(struct slot_page *page)
-{
-	struct slot_span *span;
-
-	for (span = page->spans; span < page->spans + page->len / PAGE_SIZE; span++)
-		hash_del_rcu(&span->node);
-}
-
-/* @text is memory from the architecture, or NULL if it had none. */
-struct slot_page *kprobe_slot_page_add(struct slot_kind *kind, void *text, unsigned int len,
-				       unsigned int first)
+/* @text is a page from the architecture, or NULL if it had none. */
+static struct slot_page *slot_page_add(struct slot_kind *kind, void *text)
 {
 	unsigned long start = (unsigned long)text;
-	unsigned int nr = (len - first) / kind->size;
+	unsigned int nr = PAGE_SIZE / kind->size;
 	struct slot_page *page;
 
 	if (!text)
@@ -75,16 +54,14 @@ struct slot_page *kprobe_slot_page_add(struct slot_kind *kind, void *text, unsig
 	}
 	page->kind = kind;
 	page->text = text;
-	page->len = len;
-	page->first = first;
 	page->nr = nr;
 	page->nr_free = nr;
 	INIT_LIST_HEAD(&page->unclean);
 	list_add(&page->roomy, &kind->roomy);
 	WRITE_ONCE(kind->low, min(kind->low, start));
-	WRITE_ONCE(kind->high, max(kind->high, start + len));
+	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
 	list_add_rcu(&page->link, &kind->pages);
-	slot_page_hash(page);
+	hash_add_rcu(slot_pages, &page->node, slot_page_number(start));
 	kind->nr_pages++;
 	slot_page_announce(kind, page, false);
 
@@ -106,7 +83,7 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	list_del_rcu(&page->link);
 	list_del(&page->roomy);
 	list_del(&page->unclean);
-	slot_page_unhash(page);
+	hash_del_rcu(&page->node);
 	kind->nr_pages--;
 
 	INIT_RCU_WORK(&page->release, slot_page_release);
@@ -124,7 +101,7 @@ struct slot_page *kprobe_slot_page_with_room(struct slot_kind *kind)
 {
 	struct slot_page *page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
 
-	return page ?: kprobe_slot_page_add(kind, kind->alloc(), PAGE_SIZE, 0);
+	return page ?: slot_page_add(kind, kind->alloc());
 }
 
 void *kprobe_slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
@@ -149,12 +126,12 @@ void kprobe_slot_vacate(struct slot_page *page, unsigned int i)
 struct slot_page *kprobe_slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
 	unsigned long number = slot_page_number(addr);
-	struct slot_span *span;
+	struct slot_page *page;
 
-	hash_for_each_possible_rcu(slot_spans, span, node, number,
+	hash_for_each_possible_rcu(slot_pages, page, node, number,
 				   lockdep_is_held(&kprobe_slot_mutex)) {
-		if (span->number == number && span->page->kind == kind)
-			return span->page;
+		if (slot_page_number((unsigned long)page->text) == number && page->kind == kind)
+			return page;
 	}
 
 	return NULL;
@@ -173,16 +150,13 @@ bool kprobe_slot_page_holds(struct slot_kind *kind, unsigned long addr)
 void *kprobe_slot_used_at(struct slot_kind *kind, unsigned long addr)
 {
 	struct slot_page *page;
-	unsigned int offset, i;
+	unsigned int i;
 
 	guard(rcu)();
 	page = kprobe_slot_page_of(kind, addr);
 	if (!page)
 		return NULL;
-	offset = addr - (unsigned long)page->text;
-	if (offset < page->first)
-		return NULL;
-	i = (offset - page->first) / kind->size;
+	i = (addr - (unsigned long)page->text) / kind->size;
 	/* Pairs with the release in kprobe_publish_optinsn_slot(). */
 	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
 		return NULL;

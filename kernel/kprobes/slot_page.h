@@ -14,32 +14,15 @@
 
 extern struct mutex kprobe_slot_mutex;
 
-/* A placed slot may extend into a second page. */
-#define SLOT_PAGE_SPANS	2
-
 /**
- * struct slot_span - one page of memory that contains slots
- * @node: in slot_spans
- * @page: the slots in it
- * @number: page number of the memory
- */
-struct slot_span {
-	struct hlist_node node;
-	struct slot_page *page;
-	unsigned long number;
-};
-
-/**
- * struct slot_page - one page of slots, or two when a slot has to cross into the second
+ * struct slot_page - one page of slots
  * @link: in slot_kind::pages
  * @roomy: in slot_kind::roomy, while a slot is free
  * @unclean: in slot_kind::unclean, while a slot is dirty
- * @spans: one for each page of @text
+ * @node: in the table of all pages
  * @release: delays the freeing of this struct and of @text
  * @kind: the kind of its slots
- * @text: the memory
- * @len: bytes of @text
- * @first: offset of the first slot, less than the size of one
+ * @text: the page
  * @nr: slots in the page
  * @nr_free: slots in state %SLOT_FREE
  * @next: no slot before this one is free
@@ -50,12 +33,10 @@ struct slot_page {
 	struct list_head link;
 	struct list_head roomy;
 	struct list_head unclean;
-	struct slot_span spans[SLOT_PAGE_SPANS];
+	struct hlist_node node;
 	struct rcu_work release;
 	struct slot_kind *kind;
 	void *text;
-	unsigned int len;
-	unsigned int first;
 	unsigned int nr;
 	unsigned int nr_free;
 	unsigned int next;
@@ -66,11 +47,9 @@ struct slot_page {
 static inline void *slot_at(const struct slot_kind *kind, const struct slot_page *page,
 			    unsigned int i)
 {
-	return page->text + page->first + i * kind->size;
+	return page->text + i * kind->size;
 }
 
-struct slot_page *kprobe_slot_page_add(struct slot_kind *kind, void *text, unsigned int len,
-				       unsigned int first);
 struct slot_page *kprobe_slot_page_with_room(struct slot_kind *kind);
 void kprobe_slot_page_tidy(struct slot_kind *kind, struct slot_page *page);
 void *kprobe_slot_use(const struct slot_kind *kind, struct slot_page *page, unsigned int i);

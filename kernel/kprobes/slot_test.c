@@ -234,37 +234,6 @@ static void slot_page_forgotten(struct kunit *test)
 	KUNIT_EXPECT_LT(test, known, NR_SLOTS);
 }
 
-#ifdef CONFIG_OPTPROBES
-/* A slot across two pages is found by addresses in both. */
-static void slot_across_pages(struct kunit *test)
-{
-	const size_t size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
-	const struct optinsn_place place = {
-		.origin = PAGE_ALIGN_DOWN((unsigned long)slot_dirty),
-		.mask = PAGE_SIZE - 1,
-		.value = PAGE_SIZE - size / 2,
-	};
-	kprobe_opcode_t *slot = get_optinsn_slot_at(&place);
-	unsigned long addr = (unsigned long)slot;
-
-	if (!slot)
-		kunit_skip(test, "this architecture places no slots");
-
-	KUNIT_EXPECT_EQ(test, offset_in_page(slot), PAGE_SIZE - size / 2);
-	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(addr));
-	kprobe_publish_optinsn_slot(slot);
-	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr), slot);
-	KUNIT_EXPECT_TRUE(test, kprobe_slots_span(addr));
-	KUNIT_EXPECT_PTR_EQ(test, kprobe_optinsn_slot_of(addr + size - 1), slot);
-	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr - 1), slot);
-	KUNIT_EXPECT_PTR_NE(test, kprobe_optinsn_slot_of(addr + size), slot);
-	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(addr + size - 1));
-	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot(addr));
-	free_optinsn_slot(slot, 0);
-	KUNIT_EXPECT_NULL(test, kprobe_optinsn_slot_of(addr));
-}
-#endif
-
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_get_many),
 	KUNIT_CASE(slot_dirty),
@@ -272,9 +241,6 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE_SLOW(slot_text_outlives_readers),
 	KUNIT_CASE(slot_kallsyms),
 	KUNIT_CASE_SLOW(slot_page_forgotten),
-#ifdef CONFIG_OPTPROBES
-	KUNIT_CASE(slot_across_pages),
-#endif
 	{}
 };
 
