@@ -96,7 +96,7 @@ OURS = [("breakpoint", "hit-b", "hit-r", "hit-kr"), ("ftrace site", "hit-f", "hi
         ("jump", "hit-o", "hit-ro", "hit-kro")]
 
 # For gnuplot.
-NAMES = [("theirs", "Linux 6.12"), ("ours", "this one")]
+NAMES = [("theirs", "the kernel's own"), ("ours", "this one")]
 PLOT = """\
 set terminal svg size 800,330 font 'sans,12' background 'white'
 set output '{path}'

@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import tree, ui
+from . import packages, tree, ui
 from .paths import CACHE, HARNESS, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.
@@ -148,5 +148,5 @@ def rivals(config):
     # Tests differ between the two kernels.
     fragment.write_text("".join(line for line in lines if not line.endswith("_TEST=y\n")))
     return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
-                         patterns=FOR_BOTH, base=config.base, config=config))
+                         patterns=FOR_BOTH, base=config.distribution and packages.config(), config=config))
             for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

@@ -2,6 +2,7 @@
 """The commands of ./kp."""
 import argparse
 import errno
+import os
 import re
 import signal
 import sys
@@ -68,7 +69,8 @@ kp - build, boot and test this kprobes subsystem
         all              everything, as CI does it
 
 Trees, objects and logs are in {cache}  (KP_CACHE=DIR)
-The kernel is Debian's linux-source-6.12  (KP_KERNEL=tree or tarball, any 6.12)
+The kernel is Debian's Linux 6.12; --kernel 7.3, or KP_KERNEL=7.3, takes the one of its
+backports, KP_KERNEL=PATH a tree or tarball, for which the nearest folder of base/ is taken
 Missing Debian packages are installed, which needs root; without it kp names them."""
 
 
@@ -181,7 +183,7 @@ def cmd_bench(args):
 
 def cmd_deb(args):
     packages.need([*packages.tree_packages(), *packages.BUILD, *deb.PACKAGES,
-                   *([] if args.config else ["linux-config-6.12"])])
+                   *([] if args.config else packages.config_packages())])
     return deb.run(args.config)
 
 
@@ -294,6 +296,7 @@ def parse(argv):
     for name, (action, *options) in VERBS.items():
         sub = verbs.add_parser(name)
         sub.set_defaults(action=action)
+        sub.add_argument("--kernel", metavar="VERSION or PATH")
         for names, more in options:
             sub.add_argument(*names, **more)
     return parser.parse_args(argv)
@@ -314,6 +317,8 @@ def main(argv):
     end_orderly()
     try:
         args = parse(argv)
+        if args.kernel:
+            os.environ["KP_KERNEL"] = args.kernel
         return args.action(args)
     except ui.Failure as failure:
         print(f"kp: {failure}", file=sys.stderr)

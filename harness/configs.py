@@ -2,14 +2,12 @@
 """The kernels we boot: fragments of harness/kconfig/, and the purpose of each."""
 from dataclasses import dataclass
 
+from . import packages
 from .paths import HARNESS
 
 
 LLVM = ("clang-19", "lld-19", "llvm-19")
 
-DEBIAN = "/usr/src/linux-config-6.12/config.amd64_none_amd64.xz"
-# Its modules are signed.
-DEBIAN_PACKAGES = ("linux-config-6.12", "openssl")
 # BTF, and the root of what uses it; see packages.root().
 CLIENTS_PACKAGES = ("mmdebstrap", "pahole")
 
@@ -66,13 +64,14 @@ class Config:
     without: tuple = ()     # of the architecture's suites
     mitigations: tuple = () # for the command line of another KUnit boot
     cpu: str = ""           # of QEMU, for that boot
-    base: str = ""          # a distribution's configuration under the fragments
+    distribution: bool = False      # its configuration under the fragments
 
     @property
     def packages(self):
         """The packages that building and booting it needs."""
         return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
-                (DEBIAN_PACKAGES if self.base else ()) + (CLIENTS_PACKAGES if "clients" in self.parts else ()))
+                # The modules of a distribution are signed.
+                ((*packages.config_packages(), "openssl") if self.distribution else ()) + (CLIENTS_PACKAGES if "clients" in self.parts else ()))
 
     @property
     def label(self):
@@ -202,7 +201,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
-                  base=DEBIAN, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
+                  distribution=True, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
 
 # Kernels for comparing costs with the kernel's own kprobes, see bench.py.
 BENCH = [

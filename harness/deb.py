@@ -5,7 +5,7 @@ import re
 import time
 from pathlib import Path
 
-from . import configs, tree, ui
+from . import packages, tree, ui
 from .build import Build
 
 SPACE = 15      # GB, for all modules of a distribution
@@ -53,7 +53,7 @@ def configure(made, text):
 
 def run(config=None):
     made, start = builder(tree.cached()), time.time()
-    text = read(Path(config or configs.DEBIAN))
+    text = read(Path(config or packages.config()))
     ui.need_space(made.folder, SPACE, "a kernel with all its modules")
     configure(made, text)
     with ui.Step("build deb") as step:

@@ -33,6 +33,9 @@ PROBES = {
     "linux-source-6.12": "/usr/src/linux-source-6.12.tar.xz",
     "python3-yaml": "/usr/lib/python3/dist-packages/yaml/__init__.py",
 }
+KERNEL = "6.12"     # of the release
+# The release that has another kernel, which is taken from there without installing it.
+ELSEWHERE = {"7.3": "trixie-backports"}
 BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-dev", "libssl-dev", "make", "perl"]
 BOOT = ["busybox-static"]
 # Well-known users of probes that are run in a guest.
@@ -50,8 +53,22 @@ def here(package):
     return RENAMED.get(release, {}).get(package, package)
 
 
+def kernel_wanted():
+    """A version, or the path of a tree or tarball."""
+    return os.environ.get("KP_KERNEL") or KERNEL
+
+
+def is_version(wanted):
+    return bool(re.fullmatch(r"\d+\.\d+", wanted))
+
+
 def tree_packages():
-    return ["patch", "xz-utils"] + ([] if os.environ.get("KP_KERNEL") else ["linux-source-6.12"])
+    return ["patch", "xz-utils"] + ([f"linux-source-{KERNEL}"] if kernel_wanted() == KERNEL else [])
+
+
+def config_packages():
+    """What has the distribution's configuration, if it can be installed."""
+    return [f"linux-config-{KERNEL}"] if version_of_debian() == KERNEL else []
 
 
 def probe(package):
@@ -177,6 +194,36 @@ def fetch(package, arch, releases, folder):
         with contextlib.suppress(ui.Failure):
             return fetch_from(release, package, arch, folder)
     return fetch_from(releases[-1], package, arch, folder)
+
+
+def from_kernel(version, package, file):
+    """A file of Debian's package of this kernel: installed, or unpacked in the cache."""
+    there = Path("/") / file
+    if there.exists() or version == KERNEL:
+        return there
+    folder = CACHE / f"linux-{version}"
+    if not (folder / file).exists():
+        if version not in ELSEWHERE:
+            raise ui.Failure(f"no Debian that kp knows has {package}: KP_KERNEL=PATH takes a tree or tarball")
+        host = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+        ui.need_space(CACHE, 1, package)
+        fetch_from(ELSEWHERE[version], package, host, folder)
+    return folder / file
+
+
+def source(version):
+    return from_kernel(version, f"linux-source-{version}", f"usr/src/linux-source-{version}.tar.xz")
+
+
+def version_of_debian():
+    """The kernel whose configuration to take: for a tree or tarball that of the release."""
+    return kernel_wanted() if is_version(kernel_wanted()) else KERNEL
+
+
+def config():
+    """Debian's configuration for amd64."""
+    version = version_of_debian()
+    return from_kernel(version, f"linux-config-{version}", f"usr/src/linux-config-{version}/config.amd64_none_amd64.xz")
 
 
 def busybox(arch):

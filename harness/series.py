@@ -7,7 +7,8 @@ or a patch of patches/ that has its own.  Indented lines below have the contents
   PATTERN               our files that match the fnmatch pattern
   FOLDER: PATTERN...    the same for several of a folder
   PATTERN less NAME...  a Kconfig file without these entries, which a later patch adds
-  patches/NAME          edits of the kernel's files
+  patches/NAME          edits of the kernel's files, by a patch there or in a folder of base/;
+                        one that only other bases have is left out
   - PATTERN             deletes files of the kernel
 
 A Makefile grows by itself with later patches: lines about objects whose files are missing yet
@@ -55,15 +56,29 @@ def patterns(line):
     return [f"{folder}/{name}" for name in names.split()] if colon else [line]
 
 
+def paths_of_patches():
+    return {f"patches/{path.name}": path for path in tree.patches()}
+
+
+def elsewhere():
+    """The names of the files, as in the list, that only other bases have."""
+    names = {str(path.relative_to(base)) for base in (REPO / "base").glob("[0-9]*")
+             for path in base.rglob("*") if path.is_file()}
+    return names - {*tree.our_files(), *paths_of_patches()}
+
+
 def entries():
-    found = []
+    """Those of the list that the kernel of this base needs."""
+    found, others, here = [], elsewhere(), paths_of_patches()
     for line in message(FOLDER / "list").splitlines():
         if line.startswith("\t- "):
             found[-1].deletes.append(line.removeprefix("\t- "))
         elif line.startswith("\t"):
-            found[-1].takes += patterns(line.strip())
+            found[-1].takes += [name for name in patterns(line.strip()) if name not in others]
+        elif line in others:
+            continue
         elif line.startswith("patches/"):
-            found.append(Entry(line, message(REPO / line), [line]))
+            found.append(Entry(line, message(here[line]), [line]))
         else:
             found.append(Entry(line, message(FOLDER / line)))
     return found
@@ -71,7 +86,7 @@ def entries():
 
 def candidates():
     """All files that must be in some patch."""
-    return [*tree.our_files(), "MAINTAINERS", *(f"patches/{p.name}" for p in tree.patches())]
+    return [*tree.our_files(), "MAINTAINERS", *paths_of_patches()]
 
 
 def taken(pattern):
@@ -142,7 +157,7 @@ class Worktree:
         self.git("init", "-q", "-b", "series")
         for name in changed_files(pristine):
             tree.write(folder / name, (pristine / name).read_bytes())
-        self.commit("Linux 6.12\n")
+        self.commit("Linux {}.{}\n".format(*tree.version()))
 
     def git(self, *argv, **more):
         return git(self.folder, *argv, **more)
@@ -166,7 +181,7 @@ class Worktree:
 
     def take(self, name, less):
         if name.startswith("patches/"):
-            argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", REPO / name]
+            argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", paths_of_patches()[name]]
             ui.run(argv, log_file("series-patch"), cwd=self.folder)
         elif name == "MAINTAINERS":
             path = self.folder / name

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The overlaid source tree: a 6.12 kernel without the files we replace, with ours.
+"""The overlaid source tree: a kernel without the files we replace, with ours.
 
 The folder .kp/ of a tree records the overlay: the original of each file that we patched
 (.kp/kernel/), and each file that we wrote with a digest of it.  An update computes every such
 file again and writes only those that differ, so that unchanged files are not rebuilt.  A file
 that somebody has edited in the tree is not overwritten: ./kp pull takes the edit.
+
+What differs between the versions of Linux is in a folder of base/ for each that we know.
 """
 import fcntl
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -17,10 +20,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import ui
+from . import packages, ui
 from .paths import CACHE, REPO, log_file
 
-DEBIAN = "/usr/src/linux-source-6.12.tar.xz"
 UNPACKED = 2    # GB, size of a source tree
 LOCK = []       # the open lock file, while we hold the lock
 FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation"]
@@ -50,7 +52,8 @@ def replaced(path):
 # --- the kernel ---
 
 def kernel():
-    return Path(os.environ.get("KP_KERNEL") or DEBIAN).resolve()
+    wanted = packages.kernel_wanted()
+    return packages.source(wanted) if packages.is_version(wanted) else Path(wanted).resolve()
 
 
 def kernel_key():
@@ -61,6 +64,42 @@ def kernel_key():
     stat = path.stat()
     fact = f"{path} {stat.st_size} {stat.st_mtime_ns}" if path.is_file() else str(path)
     return hashlib.sha256(fact.encode()).hexdigest()[:8]
+
+
+@functools.cache
+def makefile(path):
+    """The kernel's top one."""
+    if path.is_dir():
+        return (path / "Makefile").read_text()
+    argv = ["tar", "-xOf", path, "--wildcards", "--no-wildcards-match-slash", "--occurrence=1", "*/Makefile"]
+    return subprocess.run(argv, stdout=subprocess.PIPE, text=True).stdout
+
+
+def version():
+    """That of the kernel, as a list of its numbers."""
+    wanted = packages.kernel_wanted()
+    if packages.is_version(wanted):
+        return list(map(int, wanted.split(".")))
+    found = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", makefile(kernel()), re.M)[:3]
+    if len(found) < 3:
+        raise ui.Failure(f"{kernel()} is no Linux")
+    return list(map(int, found))
+
+
+def order(numbers):
+    """After 6.19 came 7.0."""
+    return 20 * numbers[0] + numbers[1]
+
+
+def our_base():
+    """The folder of the version in base/ that is nearest to the kernel's."""
+    wanted = order(version())
+    return min((REPO / "base").glob("[0-9]*"),
+               key=lambda folder: abs(order(list(map(int, folder.name.split(".")))) - wanted))
+
+
+def is_known():
+    return our_base().name == "{}.{}".format(*version())
 
 
 def delete_replaced(tree):
@@ -87,10 +126,6 @@ def unpack(tree, step, whole=False):
         ui.run(["tar", "-xf", source, "-C", tree, "--strip-components=1"], log_file("unpack"), step)
     if not whole:
         delete_replaced(tree)
-    makefile = (tree / "Makefile").read_text()
-    version = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", makefile, re.M)[:3]
-    if version[:2] != ["6", "12"]:
-        raise ui.Failure(f"{source} is Linux {'.'.join(version)}, not 6.12")
 
 
 def ensure_kernel(tree, whole=False):
@@ -121,15 +156,18 @@ def ensure_kernel(tree, whole=False):
 def our_files():
     """Path in the tree -> file in the repository."""
     files = {"Kconfig.kprobes": REPO / "Kconfig.kprobes"}
-    for folder in FOLDERS:
-        for path in (REPO / folder).rglob("*"):
-            if path.is_file():
-                files[str(path.relative_to(REPO))] = path
+    for top in (REPO, our_base()):
+        for folder in FOLDERS:
+            for path in (top / folder).rglob("*"):
+                if path.is_file():
+                    files[str(path.relative_to(top))] = path
     return {name: path for name, path in sorted(files.items()) if path.exists()}
 
 
 def patches():
-    return sorted((REPO / "patches").glob("*.patch"))
+    """The edits that all versions have in common, and those of this one."""
+    found = [path for top in (REPO, our_base()) for path in (top / "patches").glob("*.patch")]
+    return sorted(found, key=lambda path: path.name)
 
 
 def patched_files():
@@ -177,6 +215,13 @@ def write(path, data):
     path.write_bytes(data)
 
 
+def rejected(patch, output):
+    """The files that a patch does not apply to, by what patch says; all if it says nothing of them."""
+    parts = re.split(r"^patching file ", output, flags=re.M)[1:]
+    return [part.split("\n", 1)[0] for part in parts if re.search("FAILED|ignored", part)] or \
+        re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.M)
+
+
 class Overlay:
     """Makes one tree match the repository."""
 
@@ -197,7 +242,7 @@ class Overlay:
 
     def patched(self):
         """Applies the patches to copies of the originals; returns path -> (content, mode)."""
-        result = {}
+        result, wrong = {}, []
         with tempfile.TemporaryDirectory() as folder:
             names = patched_files()
             for name in names:
@@ -210,7 +255,9 @@ class Overlay:
                 argv = ["patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(patch)]
                 done = subprocess.run(argv, cwd=folder, capture_output=True, text=True)
                 if done.returncode:
-                    raise ui.Failure(f"{patch.relative_to(REPO)} does not apply:\n{done.stdout}{done.stderr}")
+                    wrong.append(f"{patch.relative_to(REPO)} does not apply to {' '.join(rejected(patch, done.stdout))}")
+            if wrong:
+                raise ui.Failure("\n  ".join([f"Linux {'.'.join(map(str, version()))} differs:", *wrong]))
             for name in names:
                 path = Path(folder, name)
                 result[name] = (path.read_bytes(), path.stat().st_mode) if path.exists() else None
@@ -225,7 +272,7 @@ class Overlay:
             files["MAINTAINERS"] = (splice_maintainers(text, entry).encode(), 0o644)
         for name, path in our_files().items():
             if self.original(name) is not None:
-                raise ui.Failure(f"{name} is a file of the kernel's: change it by a patch in patches/")
+                raise ui.Failure(f"{name} is a file of the kernel's: change it by a patch")
             files[name] = (path.read_bytes(), path.stat().st_mode)
         return files
 
@@ -300,6 +347,8 @@ def pull(tree):
 
 def update(tree):
     ensure_kernel(tree)
+    if not is_known():
+        ui.say(f"Linux {'.'.join(map(str, version()))} has no folder in base/: trying that of {our_base().name}")
     with ui.Step(f"overlay {tree}"):
         changed = Overlay(tree).update()
     if changed and len(changed) < 10:

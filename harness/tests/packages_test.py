@@ -99,3 +99,27 @@ class PackagesTest(Case):
         self.release(VERSION_CODENAME="bookworm")
         packages.sources("sid", self.folder / "list")
         self.assertEqual((self.folder / "list").read_text(), "deb http://mirror.invalid/debian sid main\n")
+
+    def test_a_kernel_of_another_release(self):
+        self.apt("""case "$*" in
+        indextargets*) echo http://mirror.invalid/debian ;;
+        *download*) touch linux-source-7.3_1_all.deb ;; esac""")
+        dpkg = self.folder / "dpkg"
+        dpkg.write_text("""#!/bin/sh
+        [ "$1" = -x ] || exec echo amd64
+        mkdir -p $3/usr/src && touch $3/usr/src/linux-source-7.3.tar.xz\n""")
+        dpkg.chmod(0o755)
+        self.swap(packages, CACHE=self.folder)
+        self.release(VERSION_CODENAME="bookworm")
+        for _ in range(2):
+            self.assertTrue(packages.source("7.3").exists())
+        self.assertEqual((self.folder / "apt-amd64/sources.list").read_text(),
+                         "deb http://mirror.invalid/debian trixie-backports main\n")
+        self.assertEqual(len(self.calls()), 3)
+        with self.assertRaisesRegex(ui.Failure, "no Debian that kp knows has linux-source-7.2"):
+            packages.source("7.2")
+
+    def test_the_kernel_of_the_release_is_installed(self):
+        for wanted, names in (("", ["linux-source-6.12"]), ("6.12", ["linux-source-6.12"]), ("7.3", []), ("/tree", [])):
+            with mock.patch.dict(os.environ, KP_KERNEL=wanted):
+                self.assertEqual(packages.tree_packages(), ["patch", "xz-utils", *names])

@@ -20,6 +20,9 @@ OURS = {
     "Kconfig.kprobes": "config KPROBES\n",
     "kernel/kprobes.c": "ours\n",
     "kernel/kprobes/point.c": "point\n",
+    "base/6.12/include/linux/base.h": "6.12\n",
+    "base/7.3/include/linux/base.h": "7.3\n",
+    "base/7.3/patches/fork.patch": "--- a/kernel/fork.c\n+++ b/kernel/fork.c\n@@ -1 +1 @@\n-fork\n+spoon\n",
     "patches/arch.patch": "--- a/arch/Kconfig\n+++ b/arch/Kconfig\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
 }
 
@@ -45,7 +48,8 @@ class TreeTest(Case):
         write(self.repo, OURS)
         self.swap(tree, REPO=self.repo)
         self.enter(mock.patch.dict(os.environ, KP_KERNEL=str(self.kernel)))
-        self.said()
+        self.out = self.said()
+        tree.makefile.cache_clear()
 
     def update(self):
         tree.update(self.tree)
@@ -153,7 +157,9 @@ class TreeTest(Case):
         before = self.update()
         patch = self.repo / "patches/arch.patch"
         patch.write_text(patch.read_text().replace("-two", "-zwei"))
-        with self.assertRaisesRegex(ui.Failure, "arch.patch does not apply"):
+        write(self.repo, {"base/6.12/patches/new.patch": "--- a/lib/new.c\n+++ b/lib/new.c\n@@ -1 +1 @@\n-new\n+old\n"})
+        with self.assertRaisesRegex(ui.Failure, "(?s)patches/arch.patch does not apply to arch/Kconfig\n"
+                                                ".*base/6.12/patches/new.patch does not apply to lib/new.c"):
             self.update()
         self.assertEqual(snapshot(self.tree), before)
 
@@ -174,9 +180,29 @@ class TreeTest(Case):
         with self.assertRaisesRegex(ui.Failure, "not empty"):
             self.update()
 
-    def test_another_version(self):
-        write(self.kernel, {"Makefile": "VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\n"})
-        with self.assertRaisesRegex(ui.Failure, "Linux 6.13.0, not 6.12"):
+    def version(self, number):
+        first, second, third = number.split(".")
+        write(self.kernel, {"Makefile": f"VERSION = {first}\nPATCHLEVEL = {second}\nSUBLEVEL = {third}\n"})
+        tree.makefile.cache_clear()
+
+    def test_each_version_has_its_base(self):
+        for number, base, fork in (("6.12.5", "6.12", "fork"), ("7.3.0", "7.3", "spoon")):
+            self.version(number)
+            tree.update(self.tree.with_name(number))
+            self.assertEqual((self.tree.with_name(number) / "include/linux/base.h").read_text(), f"{base}\n")
+            self.assertEqual((self.tree.with_name(number) / "kernel/fork.c").read_text(), f"{fork}\n")
+        self.assertNotIn("has no folder", self.out.getvalue())
+
+    def test_another_version_takes_the_nearest_base(self):
+        for number, base in (("6.6.1", "6.12"), ("6.13.0", "6.12"), ("6.19.2", "7.3"), ("7.2.13", "7.3"), ("7.9.0", "7.3")):
+            self.version(number)
+            self.assertEqual(tree.our_base().name, base)
+        self.update()
+        self.assertIn("Linux 7.9.0 has no folder in base/: trying that of 7.3", self.out.getvalue())
+
+    def test_no_kernel(self):
+        write(self.kernel, {"Makefile": "all:\n"})
+        with self.assertRaisesRegex(ui.Failure, "is no Linux"):
             self.update()
 
     def test_a_tree_of_ours_is_no_kernel(self):
