@@ -71,13 +71,18 @@ static __always_inline void kprobe_reopen_user_memory(bool was_open)
 }
 
 /*
- * May the probed code be using vector registers? A softirq does not record that it does. Then
- * handlers run with interrupts off, as in a trap: may_use_simd() tells them not to use any.
+ * May the probed code be using vector registers, or changing what is known of their contents?
+ * A softirq does not record that it uses them, and for the rest get_cpu_fpsimd_context() keeps
+ * softirqs or preemption off. Then handlers run with interrupts off, as in a trap:
+ * may_use_simd() tells them not to use any.
+ *
+ * To be asked while preempt_count() is that of the probed code.
  */
 static __always_inline bool kprobe_vectors_in_use(void)
 {
 	return IS_ENABLED(CONFIG_KERNEL_MODE_NEON) &&
-	       (test_thread_flag(TIF_KERNEL_FPSTATE) || in_serving_softirq());
+	       (test_thread_flag(TIF_KERNEL_FPSTATE) ||
+		(IS_ENABLED(CONFIG_PREEMPT_RT) ? preempt_count() : softirq_count()));
 }
 
 /* return.c */

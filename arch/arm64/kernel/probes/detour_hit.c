@@ -305,14 +305,14 @@ NOKPROBE_SYMBOL(detour_in_vectors);
  */
 asmlinkage unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs)
 {
-	bool open = kprobe_close_user_memory(regs);
+	bool in_vectors = kprobe_vectors_in_use(), open = kprobe_close_user_memory(regs);
 	unsigned long place;
 
 	save_pmr(regs);
 	preempt_disable_notrace();
 	if (unlikely(!rcu_is_watching_curr_cpu()))
 		place = detour_of_idle(detour, regs);
-	else if (unlikely(kprobe_vectors_in_use()))
+	else if (unlikely(in_vectors))
 		place = detour_in_vectors(detour, regs);
 	else
 		place = any_detour(detour, regs);

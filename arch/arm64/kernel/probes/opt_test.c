@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) "kprobes_arm64_opt: " fmt
 
 #include <kunit/test.h>
+#include <linux/bottom_half.h>
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
@@ -262,6 +263,7 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 	seen.pstate = regs->pstate;
 	seen.watching = rcu_is_watching();
 	seen.interrupts = !irqs_disabled();
+	seen.vectors = IS_ENABLED(CONFIG_KERNEL_MODE_NEON) && may_use_simd();
 	seen.nr_entries = stack_trace_save(seen.entries, ARRAY_SIZE(seen.entries), 0);
 
 	return 0;
@@ -645,6 +647,32 @@ static void opt_return_to_vectors(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 }
 
+/*
+ * Nor may one whose hit is in get_cpu_fpsimd_context(), where what is known of the registers
+ * may not be true, or in a softirq that uses them.
+ */
+static void opt_vectors_in_use(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_KERNEL_MODE_NEON))
+		kunit_skip(test, "the kernel does not use vector registers");
+
+	add_jump(test, opt_add_at, on_pre, on_post);
+	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
+	KUNIT_EXPECT_TRUE(test, seen.vectors);
+
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
+	local_bh_enable();
+	KUNIT_EXPECT_FALSE(test, seen.vectors);
+
+	kernel_neon_begin();
+	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
+	kernel_neon_end();
+	KUNIT_EXPECT_FALSE(test, seen.vectors);
+	KUNIT_EXPECT_EQ(test, seen.hits, 3);
+	KUNIT_EXPECT_EQ(test, seen.posts, 3);
+}
+
 static struct kunit_case opt_cases[] = {
 	KUNIT_CASE_PARAM(opt_relocated, next_place),
 	KUNIT_CASE(opt_far_away),
@@ -660,6 +688,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_user_memory_stays_open),
 	KUNIT_CASE(opt_return_closes_user_memory),
 	KUNIT_CASE(opt_return_to_vectors),
+	KUNIT_CASE(opt_vectors_in_use),
 	{}
 };
 
