@@ -9,7 +9,7 @@ CASES = [f"{which}:{way}" for way in ("break", "jump", "ftrace")
          for which in ("pre", "post", "entry", "return", "jprobe", "second", "declined")
          if (which, way) != ("post", "jump")]
 # In these cases the faulting function is the one that the others only call.
-IN_CODE = ("code", "wild", "declined_load")
+IN_CODE = ("code", "wild", "declined_load", "undefined")
 CASES += [f"{which}:{way}" for way in ("break", "jump") for which in IN_CODE]
 CASES += ["lost:break"]
 # The function that faults, if it is not named like the case.

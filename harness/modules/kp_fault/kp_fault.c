@@ -47,24 +47,40 @@ static noinline notrace int kp_fault_in_code(unsigned long address)
 #define LOAD	"lw %0, 0(%1); nop; nop"
 #endif
 
-/* Address of the load in the next function: the probe is on the faulting instruction itself. */
-extern kprobe_opcode_t *kp_fault_load_at;
+/* Code of a function that is probed at @insn, whose address is then in the variable @at. */
+#define PROBED(insn, at)			\
+	"1:	" insn "\n"			\
+	"	.pushsection .data, \"aw\"\n"	\
+	"	.balign	%c[size]\n"		\
+	"	.globl	" #at "\n"		\
+	#at ":\n"				\
+	"	.dc.a	1b\n"			\
+	"	.popsection"
 
-static noinline notrace int kp_fault_in_load(unsigned long address)
+extern kprobe_opcode_t *kp_fault_load_at, *kp_fault_undefined_at;
+
+static noinline notrace __maybe_unused int kp_fault_in_load(unsigned long address)
 {
 	int n;
 
-	asm volatile("1:	" LOAD "\n"
-		     "	.pushsection .data, \"aw\"\n"
-		     "	.balign	%c[size]\n"
-		     "	.globl	kp_fault_load_at\n"
-		     "kp_fault_load_at:\n"
-		     "	.dc.a	1b\n"
-		     "	.popsection"
+	asm volatile(PROBED(LOAD, kp_fault_load_at)
 		     : "=r" (n) : "r" (address), [size] "i" (sizeof(long)) : "memory");
 
 	return n;
 }
+
+#ifdef CONFIG_ARM64
+/* No processor has a system register of this number. */
+static noinline notrace int kp_fault_in_undefined(unsigned long unused)
+{
+	unsigned long n;
+
+	asm volatile(PROBED("mrs %0, s3_7_c15_c15_7", kp_fault_undefined_at)
+		     : "=r" (n) : [size] "i" (sizeof(long)));
+
+	return n;
+}
+#endif
 
 /* Enters the trampoline from another frame than the one whose return is diverted. */
 static noinline notrace int kp_fault_lost(unsigned long n)
@@ -146,6 +162,7 @@ static struct fault {
 	unsigned long arg;
 	bool is_jprobe;			/* the first of two */
 	bool is_second;			/* another probe comes first */
+	kprobe_opcode_t **at;		/* the address to probe, if not the function's entry */
 } faults[] = {
 	{ "pre", { .kp.pre_handler = kp_fault_in_pre } },
 	{ "second", { .kp.pre_handler = kp_fault_in_pre }, .is_second = true },
@@ -159,7 +176,11 @@ static struct fault {
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 	{ "declined", { .kp = { .pre_handler = kp_fault_in_pre, .fault_handler = on_fault } } },
 	{ "declined_load", { .kp = { .pre_handler = on_other, .fault_handler = on_fault } },
-	  kp_fault_in_load, BAD },
+	  kp_fault_in_load, BAD, .at = &kp_fault_load_at },
+#endif
+#ifdef CONFIG_ARM64
+	{ "undefined", { .kp.pre_handler = on_other }, kp_fault_in_undefined,
+	  .at = &kp_fault_undefined_at },
 #endif
 };
 
@@ -201,8 +222,7 @@ static int register_faulty(void)
 	if (!fault->function)
 		fault->function = way_is("ftrace") ? kp_fault_traced : kp_fault_plain;
 	kps[1] = fault->is_jprobe ? &faulty_jprobe.kp : &fault->probe.kp;
-	kps[1]->addr = fault->function == kp_fault_in_load ?
-		       kp_fault_load_at : (kprobe_opcode_t *)fault->function;
+	kps[1]->addr = fault->at ? *fault->at : (kprobe_opcode_t *)fault->function;
 	first.addr = kps[1]->addr;
 	healthy_jprobe.kp.addr = kps[1]->addr;
 	is_return = fault->probe.entry_handler || fault->probe.handler;

@@ -5,29 +5,23 @@
 
 #include "detour.h"
 
-/**
- * kprobe_detour_leave_copy() - move a fault in a detour's copy to the probed instruction
- * @regs: registers at the fault, in the kernel
- *
- * Context: An exception, before anything is done about it.
- * Return: whether it was the copy behind which a post_handler waits.
- */
-bool kprobe_detour_leave_copy(struct pt_regs *regs)
+/* As part_at(), when @pc is in no copy's slot. */
+enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
 {
-	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(regs->pc);
-	unsigned long pc = regs->pc;
+	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(pc);
 
 	if (likely(!d))
-		return false;
+		return PART_NONE;
 
-	if (pc >= (unsigned long)(d->copy + UNFRAME) && pc < (unsigned long)d->post) {
-		regs->pc = op_addr(d->op);
-	} else if (pc == (unsigned long)(d->post + UNFRAME)) {
-		regs->pc = op_addr(d->op);
-		return true;
-	}
+	*addr = op_addr(d->op);
+	if (pc < (unsigned long)(d->copy + UNFRAME))
+		return PART_BEFORE;
+	if (pc < (unsigned long)d->post)
+		return PART_COPY;
+	if (pc < (unsigned long)(d->post + UNFRAME))
+		return PART_BEFORE;
 
-	return false;
+	return pc == (unsigned long)(d->post + UNFRAME) ? PART_POST_COPY : PART_BEHIND;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
+NOKPROBE_SYMBOL(kprobe_part_of_detour);

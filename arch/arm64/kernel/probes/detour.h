@@ -6,7 +6,15 @@
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/types.h>
-#include <asm/ptrace.h>
+
+/* Where in a slot, a copy's or a detour's, an address is. */
+enum kprobe_part {
+	PART_NONE,		/* in no slot */
+	PART_BEFORE,		/* before the probed instruction */
+	PART_COPY,		/* the instruction itself */
+	PART_POST_COPY,		/* its copy with which the hit goes on, to call post_handlers */
+	PART_BEHIND,		/* after it */
+};
 
 #ifdef CONFIG_OPTPROBES
 
@@ -36,13 +44,13 @@ static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
 	return (unsigned long)op->kp.addr;
 }
 
-bool kprobe_detour_leave_copy(struct pt_regs *regs);
+enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr);
 
 #else
 
-static inline bool kprobe_detour_leave_copy(struct pt_regs *regs)
+static inline enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
 {
-	return false;
+	return PART_NONE;
 }
 
 #endif /* CONFIG_OPTPROBES */

@@ -222,7 +222,10 @@ static __always_inline struct detour_exit *detour_exit_at(unsigned int i)
 	return raw_cpu_ptr(detour_exits) + min(i, ARRAY_SIZE(detour_exits) - 1U);
 }
 
-/* Interrupts stay off until the trap, which has to be on the same CPU. */
+/*
+ * Interrupts stay off until the trap, which has to be on the same CPU: the return from an
+ * exception does not load sp, so by then the room with the registers has been released.
+ */
 static noinline unsigned long leave_detour(const struct pt_regs *regs)
 {
 	struct detour_exit *exit;

@@ -30,8 +30,10 @@
 #include <asm/uaccess.h>
 
 #include "common.h"
+#include "copy.h"
 #include "decode-insn.h"
 #include "decode.h"
+#include "detour.h"
 #include "opt_test.h"
 #include "relocate.h"
 #include "../../../../lib/test_kprobes/handlers.h"
@@ -511,6 +513,40 @@ static void opt_unwinds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_traced(opt_unwinds, 512));
 }
 
+static void expect_named(struct kunit *test, const __le32 *place, unsigned int from,
+			 unsigned int to, unsigned long addr)
+{
+	for (; from < to; from++)
+		KUNIT_EXPECT_EQ_MSG(test, arch_kprobe_insn_pc((unsigned long)(place + from)), addr,
+				    "instruction %u", from);
+}
+
+/* Each place of a slot must be named like the instruction before, in or after which it is. */
+static void opt_names_originals(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)opt_add_at, behind = addr + AARCH64_INSN_SIZE;
+	const struct detour *d;
+	const struct slot *slot;
+	struct kprobe *p;
+
+	add_jump(test, opt_add_at, count_only, on_post);
+	p = get_kprobe(opt_add_at);
+	d = (struct detour *)container_of(p, struct optimized_kprobe, kp)->optinsn.insn;
+	expect_named(test, d->entry, 0, ARRAY_SIZE(d->entry), addr);
+	expect_named(test, d->copy, 0, UNFRAME + 1, addr);
+	expect_named(test, d->post, 0, UNFRAME + 1, addr);
+	expect_named(test, d->post, UNFRAME + 1, ARRAY_SIZE(d->post), behind);
+	expect_named(test, d->behind, 0, ARRAY_SIZE(d->behind), behind);
+
+	slot = slot_of(p);
+	expect_named(test, slot->back, 0, 1, addr);
+	expect_named(test, slot->back, 1, 2, behind);
+	expect_named(test, slot->post, 0, 1, addr);
+	expect_named(test, slot->post, 1, 2, behind);
+	expect_named(test, slot->behind, 0, ARRAY_SIZE(slot->behind), behind);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(addr), addr);
+}
+
 /* preempt_count is changed by a load and a store: a hit between them must not lose a count. */
 static void opt_stores_preempt_count(struct kunit *test)
 {
@@ -683,6 +719,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_turns_flags),
 	KUNIT_CASE(opt_same_pstate),
 	KUNIT_CASE(opt_unwinds),
+	KUNIT_CASE(opt_names_originals),
 	KUNIT_CASE(opt_stores_preempt_count),
 	KUNIT_CASE(opt_rcu_watches),
 	KUNIT_CASE(opt_user_memory_stays_open),

@@ -11,9 +11,65 @@
 #include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <asm/daifflags.h>
+#include <asm/insn.h>
 
+#include "common.h"
 #include "copy.h"
 #include "detour.h"
+
+static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
+{
+	if (pc == (unsigned long)slot->back)
+		return PART_COPY;
+
+	return pc == (unsigned long)slot->post ? PART_POST_COPY : PART_BEHIND;
+}
+
+NOKPROBE_SYMBOL(part_of_slot);
+
+/* Return what is at @pc, and in @addr the address of the probe that it belongs to. */
+static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
+{
+	struct slot *slot = kprobe_insn_slot_at(pc);
+
+	if (!is_kprobe_insn_slot(pc))
+		return kprobe_part_of_detour(pc, addr);
+	*addr = slot->addr;
+
+	return part_of_slot(slot, pc);
+}
+
+NOKPROBE_SYMBOL(part_at);
+
+/**
+ * arch_kprobe_insn_pc() - translate an address in a copy or a detour to the original
+ * @pc: an address, which may be stale
+ *
+ * Context: Any.
+ * Return: the address of the instruction that is executed at @pc, or before or after which
+ * what is there is; @pc itself elsewhere.
+ */
+unsigned long arch_kprobe_insn_pc(unsigned long pc)
+{
+	unsigned long addr;
+
+	/* An unwinder asks about each frame. */
+	if (likely(!kprobe_slots_span(pc)))
+		return pc;
+
+	/* Slots that a stale @pc is in may be freed concurrently. */
+	guard(preempt_notrace)();
+	switch (part_at(pc, &addr)) {
+	case PART_NONE:
+		return pc;
+	case PART_BEHIND:
+		return addr + AARCH64_INSN_SIZE;
+	default:
+		return addr;
+	}
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
 
 /* Mark for orig_x0, unused in kernel exceptions: this fault ended a hit at @pc. */
 static unsigned long fault_mark(const struct pt_regs *regs, unsigned long pc)
@@ -47,21 +103,20 @@ NOKPROBE_SYMBOL(leave_post_copy);
  */
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
-	struct slot *slot = kprobe_insn_slot_at(regs->pc);
-	unsigned long pc = regs->pc;
+	unsigned long addr;
 
-	if (kprobe_detour_leave_copy(regs))
+	switch (part_at(regs->pc, &addr)) {
+	case PART_COPY:
+		regs->pc = addr;
+		break;
+	case PART_POST_COPY:
+		regs->pc = addr;
 		leave_post_copy(regs);
-	if (likely(!is_kprobe_insn_slot(pc)))
-		return;
-
-	/* The branch and the breakpoints behind a copy do not fault. */
-	if (pc != (unsigned long)slot->back && pc != (unsigned long)slot->post)
-		return;
-
-	regs->pc = slot->addr;
-	if (pc == (unsigned long)slot->post)
-		leave_post_copy(regs);
+		break;
+	default:
+		/* Nothing else there has a fixup. */
+		break;
+	}
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
