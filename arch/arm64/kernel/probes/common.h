@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of the arm64 port, and what all of them share. Each has its declarations in a
- * header of its name.
+ * The files of the arm64 port, and their declarations.
  *
  *	text.c		writing breakpoints
  *	trap.c		handling their hits
@@ -14,7 +13,6 @@
  *	relocate.c	re-encoding an instruction for a detour
  *	emit.c		generating the code of a detour
  *	opt.c		preparing, writing and removing jumps
- *	detour.c	maps between the probed code and a detour
  *	detour_hit.c	handling the hits of detours, and the end of copies in slots
  *	return.c	return probes
  *	jprobe.S	calling the handler of a jprobe
@@ -31,9 +29,12 @@
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H
 
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/linkage.h>
 #include <linux/percpu.h>
+#include <linux/types.h>
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
 #include <asm/insn.h>
@@ -43,8 +44,44 @@
 #include <asm/sysreg.h>
 #include <asm/uaccess.h>
 
+/* -- decode.c -- */
+
+const char *kprobe_refusal_reason(u32 insn);
+bool kprobe_insn_is_exclusive(u32 insn);
+bool kprobe_insn_is_load_exclusive(u32 insn);
+probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
+bool kprobe_insn_is_simd_literal(u32 insn);
+
+/* -- emulate.c -- */
+
+probes_handler_t kprobe_emulate_nop;
+probes_handler_t kprobe_emulate_b_bl;
+probes_handler_t kprobe_emulate_b_cond;
+probes_handler_t kprobe_emulate_cbz_cbnz;
+probes_handler_t kprobe_emulate_tbz_tbnz;
+probes_handler_t kprobe_emulate_adr_adrp;
+probes_handler_t kprobe_emulate_br_blr_ret;
+probes_handler_t kprobe_emulate_br_blr_ret_auth;
+probes_handler_t kprobe_emulate_ldr_literal;
+probes_handler_t kprobe_emulate_ldrsw_literal;
+probes_handler_t kprobe_emulate_mrs_daif;
+probes_handler_t kprobe_emulate_msr_daif;
+probes_handler_t kprobe_emulate_msr_daif_imm;
+
+/* The next instruction is not the target of an indirect branch, as BTI understands it. */
+static __always_inline void clear_btype(struct pt_regs *regs)
+{
+	regs->pstate &= ~PSR_BTYPE_MASK;
+}
+
 /* Uprobes need nothing below. */
 #ifdef CONFIG_KPROBES
+
+/* Return the address of the instruction behind the probed one. */
+static __always_inline unsigned long pc_behind(const struct kprobe *p)
+{
+	return (unsigned long)p->addr + AARCH64_INSN_SIZE;
+}
 
 /*
  * Where TTBR0 emulates PAN, the entry of an exception closes user memory to handlers, and
@@ -85,14 +122,171 @@ static __always_inline bool kprobe_vectors_in_use(void)
 		(IS_ENABLED(CONFIG_PREEMPT_RT) ? preempt_count() : softirq_count()));
 }
 
-/* return.c */
+/* -- return.c -- */
+
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 
-/* Return the address of the instruction behind the probed one. */
-static __always_inline unsigned long pc_behind(const struct kprobe *p)
+/* -- text.c, prepare.c -- */
+
+bool kprobe_text_is_brk(unsigned long addr);
+bool kprobe_is_before_function(unsigned long addr);
+
+/* -- copy.c -- */
+
+/* Instructions that restore the link register and release the room for a struct pt_regs. */
+#define UNFRAME		2
+
+/**
+ * struct slot - contents of an instruction slot
+ * @addr: address of the original instruction
+ * @back: the copy, and the branch behind the original or a breakpoint
+ * @post: the copy, and the branch to kprobe_slot_post_entry() or a breakpoint
+ * @literal: the literal of an instruction that loads one into a SIMD register
+ * @behind: where kprobe_slot_post_entry() returns to: restores the link register, releases
+ *	the struct pt_regs on the stack, and branches to back[1]; the same in all slots, so
+ *	written once per page
+ */
+struct slot {
+	unsigned long addr;
+	__le32 back[2];
+	__le32 post[2];
+	u8 literal[16];
+	__le32 behind[UNFRAME + 1];
+};
+
+static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
+
+static __always_inline struct slot *slot_of(struct kprobe *p)
 {
-	return (unsigned long)p->addr + AARCH64_INSN_SIZE;
+	return (struct slot *)p->ainsn.api.insn;
 }
+
+/*
+ * The second copy runs with interrupts off, so that the hit stays on its CPU. preempt_count
+ * cannot serve for that: the probed instruction may store it.
+ */
+static __always_inline void mask_daif(struct pt_regs *regs)
+{
+	__this_cpu_write(kprobe_ctlblk.saved_daif, regs->pstate & DAIF_MASK);
+	regs->pstate |= PSR_I_BIT | PSR_F_BIT;
+}
+
+static __always_inline void restore_daif(struct pt_regs *regs)
+{
+	regs->pstate &= ~DAIF_MASK;
+	regs->pstate |= __this_cpu_read(kprobe_ctlblk.saved_daif);
+}
+
+extern long kprobe_copy_reach;
+
+/* entry.S */
+asmlinkage void kprobe_slot_post_entry(void);
+
+int kprobe_prepare_copy(struct kprobe *p);
+void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+
+/* Continue at the first copy. */
+static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->pc = (unsigned long)slot_of(p)->back;
+}
+
+/* -- where.c -- */
+
+/* Where in a slot, a copy's or a detour's, an address is. */
+enum kprobe_part {
+	PART_NONE,		/* in no slot */
+	PART_BEFORE,		/* before the probed instruction */
+	PART_COPY,		/* the instruction itself */
+	PART_POST_COPY,		/* its copy with which the hit goes on, to call post_handlers */
+	PART_BEHIND,		/* after it */
+};
+
+#ifdef CONFIG_OPTPROBES
+
+enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr);
+
+/* -- relocate.c -- */
+
+#define MAX_RELOCATED	4
+
+/**
+ * struct relocation - an instruction that is re-encoded for another address
+ * @addr: address of the original
+ * @at: address that it is encoded for
+ * @insns: instructions that do the same at @at
+ * @nr: number of @insns
+ */
+struct relocation {
+	unsigned long addr;
+	unsigned long at;
+	u32 insns[MAX_RELOCATED];
+	unsigned int nr;
+};
+
+extern long kprobe_detour_reach;
+
+bool kprobe_branch_reaches(unsigned long from, unsigned long to);
+enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
+					  probes_handler_t *emulate);
+
+/* -- emit.c -- */
+
+/**
+ * struct detour - contents of a detour's slot
+ * @op: the probe that it belongs to
+ * @entry: makes room for the registers and calls kprobe_detour_entry()
+ * @copy: restores the link register, releases the room, and executes the instruction
+ * @post: like @copy, then calls kprobe_detour_post_entry()
+ * @behind: restores and releases as @copy, then branches behind the original
+ */
+struct detour {
+	struct optimized_kprobe *op;
+	__le32 entry[3];
+	__le32 copy[UNFRAME + MAX_RELOCATED];
+	__le32 post[UNFRAME + 1 + 3];
+	__le32 behind[UNFRAME + 1];
+};
+
+static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+
+static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
+{
+	return (unsigned long)op->kp.addr;
+}
+
+void kprobe_fill_unframe(__le32 *image);
+enum detour_obstacle kprobe_detour_write(struct detour *d, struct optimized_kprobe *op);
+
+/* -- detour_hit.c -- */
+
+/* entry.S */
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_post_entry(void);
+asmlinkage void kprobe_detour_leave(void);
+
+unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs);
+unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs);
+unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_detour_elsewhere(struct pt_regs *regs);
+
+#else /* !CONFIG_OPTPROBES */
+
+static inline enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
+{
+	return PART_NONE;
+}
+
+static inline void kprobe_fill_unframe(__le32 *image)
+{
+}
+
+static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
+{
+	return false;
+}
+
+#endif /* CONFIG_OPTPROBES */
 
 #endif /* CONFIG_KPROBES */
 #endif /* _ARM64_KERNEL_PROBES_COMMON_H */

@@ -33,10 +33,6 @@
 #include <asm/patching.h>
 
 #include "common.h"
-#include "copy.h"
-#include "decode.h"
-#include "detour_hit.h"
-#include "emit.h"
 #include "operands.h"
 
 /* detour_hit.c relies on it. */

@@ -15,8 +15,6 @@
 
 #include "common.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "emulate.h"
 
 /* An instruction matches if it has @value under @mask. */
 struct insn_pattern {

@@ -22,9 +22,6 @@
 #include <asm/sysreg.h>
 
 #include "common.h"
-#include "copy.h"
-#include "detour.h"
-#include "detour_hit.h"
 
 /* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);

@@ -17,11 +17,7 @@
 #include <asm/patching.h>
 
 #include "common.h"
-#include "detour.h"
-#include "detour_hit.h"
-#include "emit.h"
 #include "operands.h"
-#include "relocate.h"
 
 #define INSN_BL		BIT(31)		/* turns a B into a BL */
 

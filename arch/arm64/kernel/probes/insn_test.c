@@ -26,14 +26,9 @@
 #include <asm/simd.h>
 
 #include "common.h"
-#include "copy.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "emulate.h"
 #include "insn_test.h"
 #include "operands.h"
-#include "prepare.h"
-#include "relocate.h"
 #include "../../../../lib/test_kprobes/insn_engine.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */

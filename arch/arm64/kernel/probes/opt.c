@@ -19,8 +19,6 @@
 #include <asm/patching.h>
 
 #include "common.h"
-#include "detour.h"
-#include "emit.h"
 #include "operands.h"
 
 static struct detour *detour_of(const struct optimized_kprobe *op)

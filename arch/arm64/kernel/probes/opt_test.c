@@ -30,12 +30,8 @@
 #include <asm/uaccess.h>
 
 #include "common.h"
-#include "copy.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "detour.h"
 #include "opt_test.h"
-#include "relocate.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- instructions encoded for another address -- */

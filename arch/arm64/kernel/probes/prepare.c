@@ -20,12 +20,8 @@
 #include <asm/patching.h>
 
 #include "common.h"
-#include "copy.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "emulate.h"
 #include "operands.h"
-#include "prepare.h"
 
 /* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
 static int kprobe_read_original(u32 *insn, unsigned long addr)

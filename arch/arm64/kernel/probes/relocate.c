@@ -15,10 +15,8 @@
 #include <asm/cpufeature.h>
 #include <asm/insn.h>
 
-#include "decode.h"
-#include "emulate.h"
+#include "common.h"
 #include "operands.h"
-#include "relocate.h"
 
 #define LINK_REGISTER	30
 #define NO_REGISTER	31	/* reads as zero, and is not written */

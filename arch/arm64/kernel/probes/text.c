@@ -17,7 +17,7 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "text.h"
+#include "common.h"
 
 /* @addr is kernel text, but its module may be unloaded concurrently. */
 static bool text_is(unsigned long addr, u32 expected)

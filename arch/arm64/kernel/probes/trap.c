@@ -16,9 +16,6 @@
 #include <asm/traps.h>
 
 #include "common.h"
-#include "copy.h"
-#include "emulate.h"
-#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);

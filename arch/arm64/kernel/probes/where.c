@@ -14,8 +14,6 @@
 #include <asm/insn.h>
 
 #include "common.h"
-#include "copy.h"
-#include "detour.h"
 
 static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
 {
@@ -26,6 +24,29 @@ static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
 }
 
 NOKPROBE_SYMBOL(part_of_slot);
+
+#ifdef CONFIG_OPTPROBES
+/* As part_at(), when @pc is in no slot of a copy. */
+enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
+{
+	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(pc);
+
+	if (likely(!d))
+		return PART_NONE;
+
+	*addr = op_addr(d->op);
+	if (pc < (unsigned long)(d->copy + UNFRAME))
+		return PART_BEFORE;
+	if (pc < (unsigned long)d->post)
+		return PART_COPY;
+	if (pc < (unsigned long)(d->post + UNFRAME))
+		return PART_BEFORE;
+
+	return pc == (unsigned long)(d->post + UNFRAME) ? PART_POST_COPY : PART_BEHIND;
+}
+
+NOKPROBE_SYMBOL(kprobe_part_of_detour);
+#endif
 
 /* Return what is at @pc, and in @addr the address of the probe that it belongs to. */
 static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
