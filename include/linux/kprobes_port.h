@@ -302,7 +302,7 @@ void arch_unfence_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 
 /**
- * arch_jump_is_single() - does the jump to a detour replace its instructions at once?
+ * arch_jump_is_single() - is a jump written, and removed, without a fence?
  * @optinsn: a prepared detour
  *
  * An architecture answers true in its <asm/kprobes.h> if no task can be inside what the

@@ -148,7 +148,10 @@ static unsigned long ftrace_site_of(unsigned long addr)
 #endif
 }
 
-/* Only the first byte of an ftrace site is an instruction boundary. */
+/*
+ * Only at the first byte of an ftrace site can there be a probe: ftrace writes the whole site at
+ * once, on RISC-V two instructions.
+ */
 static bool inside_ftrace_site(struct probe_request *req)
 {
 	unsigned long site = ftrace_site_of(req->addr);
