@@ -10,8 +10,8 @@
  * undefined; a return leaves undefined all registers but the result and those
  * preserved for the caller. Where the path is not known, every register is taken
  * to be read. A compiler that let callers rely on registers that a callee happens
- * not to change would break this, as it would break ftrace; GCC's -fipa-ra does
- * not do that on this architecture.
+ * not to change would break this, as it would break ftrace: kernels with jumps are
+ * compiled with -fno-ipa-ra.
  */
 #include <linux/bitmap.h>
 #include <linux/bits.h>
