@@ -61,12 +61,14 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @offset: bytes to add to @addr or to the address of @symbol_name
  * @symbol_name: symbol to look the address up by, or NULL
  * @nmissed: hits since registration that could not run the handlers
+ * @hit_pre: private, the pre_handler that hits call: the one that was registered, whatever its
+ *	owner does to @pre_handler meanwhile
  * @handler_probe: in the probe that get_kprobe() finds: the probe whose handlers a hit calls
+ * @registration: private, in a user's probe as long as it is registered
  * @hlist: links the probes at an address whose pre_handlers a hit calls
  * @opcode: the instruction's first opcode unit, as it was before the probe; 0 on an ftrace
  *	site
  * @ainsn: architecture's preparation of the instruction
- * @registration: private, as long as the probe is registered
  * @fault_handler: with CONFIG_KPROBES_FAULT_HANDLER, asked when a handler of the probe or
  *	the probed instruction faults and there is no fixup, with the registers of the fault
  *	and the architecture's number for it; a result of 1 says that the fault has been
@@ -77,7 +79,11 @@ struct kprobe {
 	kprobe_opcode_t *addr;
 	kprobe_pre_handler_t pre_handler;
 	kprobe_post_handler_t post_handler;
-	struct kprobe *handler_probe;
+	kprobe_pre_handler_t hit_pre;
+	union {
+		struct kprobe *handler_probe;
+		unsigned long registration;
+	};
 	struct list_head list;
 	u32 flags;
 	unsigned int offset;
@@ -85,7 +91,6 @@ struct kprobe {
 	unsigned long nmissed;
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
-	unsigned long registration;
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 	kprobe_fault_handler_t fault_handler;
 #endif
@@ -96,6 +101,7 @@ struct kprobe {
 #define KPROBE_FLAG_OPTIMIZED	4	/* reached by a jump, or queued for one */
 #define KPROBE_FLAG_FTRACE	8	/* reached through an ftrace site */
 #define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* addr is the entry of a function */
+#define KPROBE_FLAG_POST	32	/* private, registered with a post_handler */
 
 static inline bool kprobe_ftrace(struct kprobe *p)
 {

@@ -75,7 +75,7 @@ static __always_inline int kprobe_call_pre_handler(struct kprobe *p, struct pt_r
 	/* Address dependency: pairs with the release in point_update_handler_probe(). */
 	struct kprobe *handler_probe = READ_ONCE(p->handler_probe);
 
-	return handler_probe->pre_handler(handler_probe, regs);
+	return handler_probe->hit_pre(handler_probe, regs);
 }
 
 /**

@@ -23,15 +23,16 @@ DEFINE_PER_CPU(struct kprobe *, kprobe_fault_member);
 
 static bool fault_ask(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
+	kprobe_fault_handler_t handler = kp ? READ_ONCE(kp->fault_handler) : NULL;
 	struct kprobe *before;
 	bool dealt_with;
 
-	if (!kp || !kp->fault_handler)
+	if (!handler)
 		return false;
 
 	/* No fault handler is asked about a fault of a fault handler. */
 	before = fault_watch(NULL);
-	dealt_with = kp->fault_handler(kp, regs, trapnr);
+	dealt_with = handler(kp, regs, trapnr);
 	fault_unwatch(before);
 
 	return dealt_with;

@@ -223,8 +223,8 @@ static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(end_pre_handler);
 
-/* Sentinel behind the last called member of every point: its pre_handler ends the walk. */
-struct kprobe kprobe_called_end = { .pre_handler = end_pre_handler };
+/* Sentinel behind the last called member of every point: its hit_pre ends the walk. */
+struct kprobe kprobe_called_end = { .hit_pre = end_pre_handler };
 
 static __always_inline struct kprobe *next_called(struct hlist_node *node)
 {
@@ -234,19 +234,19 @@ static __always_inline struct kprobe *next_called(struct hlist_node *node)
 static __always_inline int call_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *before = fault_watch(kp);
-	int ret = kp->pre_handler(kp, regs);
+	int ret = kp->hit_pre(kp, regs);
 
 	fault_unwatch(before);
 
 	return ret;
 }
 
-static __always_inline void call_post_handler(struct kprobe *kp, struct pt_regs *regs,
-					      unsigned long flags)
+static __always_inline void call_post_handler(struct kprobe *kp, kprobe_post_handler_t post,
+					      struct pt_regs *regs, unsigned long flags)
 {
 	struct kprobe *before = fault_watch(kp);
 
-	kp->post_handler(kp, regs, flags);
+	post(kp, regs, flags);
 	fault_unwatch(before);
 }
 
@@ -280,19 +280,22 @@ static __always_inline bool member_is_called(struct kprobe *kp)
 	 * compiler from comparing in memory.
 	 */
 	return likely(!data_race(hlist_unhashed(&kp->hlist))) ||
-	       (!kp->pre_handler && !kprobe_disabled(kp));
+	       (!kp->hit_pre && !kprobe_disabled(kp));
 }
 
 /* Walk from node to node, which saves computing each member's address twice. */
 void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	struct list_head *members = &point_of(p)->members, *node;
+	kprobe_post_handler_t post;
 	struct kprobe *kp;
 
 	for (node = READ_ONCE(members->next); node != members; node = READ_ONCE(node->next)) {
 		kp = list_entry(node, struct kprobe, list);
-		if (kp->post_handler && member_is_called(kp))
-			call_post_handler(kp, regs, flags);
+		/* Its owner may clear it at any time. */
+		post = READ_ONCE(kp->post_handler);
+		if (post && member_is_called(kp))
+			call_post_handler(kp, post, regs, flags);
 	}
 }
 
@@ -316,7 +319,7 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kprobe *kp;
 
 	hlist_for_each_entry_rcu(kp, &point_of(p)->called, hlist, true)
-		kp->pre_handler(kp, regs);
+		kp->hit_pre(kp, regs);
 }
 
 NOKPROBE_SYMBOL(opt_pre_handler);

@@ -46,10 +46,14 @@ end_of_stack:
 
 int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
+	void *entry = READ_ONCE(container_of(kp, struct jprobe, kp)->entry);
 	unsigned long stack[JPROBE_STACK_WORDS];
 
+	/* Its owner may have cleared it. */
+	if (!entry)
+		return 0;
 	copy_stack(stack, regs);
-	arch_call_jprobe(container_of(kp, struct jprobe, kp)->entry, regs, stack);
+	arch_call_jprobe(entry, regs, stack);
 
 	return 0;
 }

@@ -10,7 +10,7 @@ int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
 static inline bool jprobe_is_probe(const struct kprobe *kp)
 {
-	return kp->pre_handler == jprobe_pre_handler;
+	return kp->hit_pre == jprobe_pre_handler;
 }
 #else
 static inline bool jprobe_is_probe(const struct kprobe *kp)

@@ -85,6 +85,7 @@ void kprobe_has_left(struct kprobe *kp)
 {
 	INIT_LIST_HEAD(&kp->list);
 	INIT_HLIST_NODE(&kp->hlist);
+	kp->hit_pre = NULL;
 	kp->registration = 0;
 }
 
@@ -112,7 +113,7 @@ static void point_update_handler_probe(struct kprobe_point *point)
 
 	if (!FAULTS_WATCHED && first != end && first->next == end) {
 		single = hlist_entry(first, struct kprobe, hlist);
-		if (point->post == !!single->post_handler)
+		if (point->post == !!(single->flags & KPROBE_FLAG_POST))
 			handler_probe = single;
 	}
 
@@ -127,7 +128,7 @@ static void point_update_handler_probe(struct kprobe_point *point)
 static void point_count_member(struct kprobe_point *point, const struct kprobe *kp, int delta)
 {
 	point->enabled += delta;
-	if (kp->post_handler)
+	if (kp->flags & KPROBE_FLAG_POST)
 		point->post += delta;
 
 	if (point->post)
@@ -173,10 +174,10 @@ static bool point_may_miss_post(const struct kprobe_point *point)
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
 	point_count_member(point, kp, 1);
-	if (!kp->pre_handler)
+	if (!kp->hit_pre)
 		return;
 
-	if (kp->post_handler && point_may_miss_post(point))
+	if ((kp->flags & KPROBE_FLAG_POST) && point_may_miss_post(point))
 		return;
 	point_start_calling(point, kp);
 }
@@ -184,7 +185,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 /* Is @kp counted by its point, but kept from being called until no task is in the detour? */
 bool kprobe_member_is_postponed(const struct kprobe *kp)
 {
-	return kp->pre_handler && !(kp->flags & KPROBE_FLAG_DISABLED) &&
+	return kp->hit_pre && !(kp->flags & KPROBE_FLAG_DISABLED) &&
 	       hlist_unhashed(&kp->hlist);
 }
 
@@ -222,7 +223,9 @@ void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp)
 	kp->addr = point->op.kp.addr;
 	kp->opcode = point->op.kp.opcode;
 	kp->nmissed = 0;
-	kp->flags = (kp->flags & KPROBE_FLAG_DISABLED) | (point->op.kp.flags & shared);
+	kp->flags = (kp->flags & KPROBE_FLAG_DISABLED) | (point->op.kp.flags & shared) |
+		    (kp->post_handler ? KPROBE_FLAG_POST : 0);
+	kp->hit_pre = kp->pre_handler;
 	INIT_HLIST_NODE(&kp->hlist);
 	kp->registration = registration_of(point, kp);
 

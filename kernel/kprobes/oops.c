@@ -162,7 +162,7 @@ static bool oops_is_of(const struct oops_trace *trace, struct kprobe *kp)
 	if (jprobe_is_probe(kp))
 		return oops_trace_has(trace, container_of(kp, struct jprobe, kp)->entry);
 
-	return oops_trace_has(trace, kp->pre_handler) || oops_trace_has(trace, kp->post_handler);
+	return oops_trace_has(trace, kp->hit_pre) || oops_trace_has(trace, kp->post_handler);
 }
 
 NOKPROBE_SYMBOL(oops_is_of);
@@ -207,7 +207,7 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 		return NOTIFY_DONE;
 
 	/* When a function returns, the return probe itself is current, not its point. */
-	if (kp->pre_handler == kprobe_dispatch_pre)
+	if (kp->hit_pre == kprobe_dispatch_pre)
 		culprits_note(point_of(kp), args->regs);
 	else if (return_is_probe(kp))
 		culprit_note(kp);

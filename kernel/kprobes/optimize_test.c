@@ -145,15 +145,21 @@ static void watch_unregister(struct kunit *test, struct watch *w)
 	kunit_release_action(test, watch_leave, w);
 }
 
-static struct watch *watch_add(struct kunit *test, unsigned int n)
+static struct watch *watch_add_with(struct kunit *test, unsigned int n, kprobe_pre_handler_t pre)
 {
 	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	watch_init(w, n);
+	w->kp.pre_handler = pre;
 	watch_register(test, w);
 
 	return w;
+}
+
+static struct watch *watch_add(struct kunit *test, unsigned int n)
+{
+	return watch_add_with(test, n, count_hit);
 }
 
 /* Add a probe that joins @w; with a post_handler it may keep @w from jumping. */
@@ -290,6 +296,9 @@ static void optimize_comes_and_goes(struct kunit *test)
 	expect_on_its_way(test, w);
 	expect_hits(test, w, 0, CALLS);
 	expect_jump(test, w);
+	expect_hits(test, w, 0, CALLS);
+	/* The owner does not mean to be called any more, but hits must not call NULL. */
+	WRITE_ONCE(w->kp.pre_handler, NULL);
 	expect_hits(test, w, 0, CALLS);
 	watch_unregister(test, w);
 	expect_hits(test, w, 0, 0);
@@ -856,13 +865,14 @@ static void optimize_handler_goes_elsewhere(struct kunit *test)
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_PPC))
 		kunit_skip(test, "this port's jumps go on behind the probe in any case");
 
-	w = watch_add(test, 0);
+	w = watch_add_with(test, 0, go_elsewhere);
 	expect_jump(test, w);
-	w->kp.pre_handler = go_elsewhere;
 	KUNIT_EXPECT_EQ(test, call_target(0, 5), 1005);
 	KUNIT_EXPECT_EQ(test, w->hits, 1);
+	watch_unregister(test, w);
 
-	w->kp.pre_handler = count_hit;
+	w = watch_add(test, 0);
+	expect_jump(test, w);
 	expect_hits(test, w, 0, CALLS);
 	expect_settled(test, w, POINT_OPTIMIZED);
 }
@@ -1176,7 +1186,7 @@ KUNIT_ARRAY_PARAM(drop, drops, drop_describe);
 static void optimize_post_handler_joins_late(struct kunit *test)
 {
 	const struct drop *drop = test->param_value;
-	struct watch *w = watch_add(test, 0), *fellow, *inner;
+	struct watch *w = watch_add_with(test, 0, hold_hit), *fellow, *inner;
 	struct caller *c;
 	unsigned int i;
 
@@ -1184,7 +1194,6 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	fellow = watch_join(test, w, count_hit, NULL);
-	w->kp.pre_handler = hold_hit;
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
 	expect_jump(test, w);

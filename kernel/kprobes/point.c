@@ -86,6 +86,7 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	point_init_detour(point);
 	point->op.kp.addr = (kprobe_opcode_t *)addr;
 	point->op.kp.pre_handler = kprobe_dispatch_pre;
+	point->op.kp.hit_pre = kprobe_dispatch_pre;
 	point->op.kp.handler_probe = &point->op.kp;
 	point->op.kp.flags = kprobe_point_state_flags(POINT_NEW) |
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |

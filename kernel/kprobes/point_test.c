@@ -109,7 +109,8 @@ static void point_life(struct kunit *test)
 }
 
 /* Without fault handlers struct kprobe has no field for one. */
-static_assert((offsetofend(struct kprobe, registration) < sizeof(struct kprobe)) == FAULTS_WATCHED);
+static_assert((offsetofend(struct kprobe, ainsn) + sizeof(long) <= sizeof(struct kprobe)) ==
+	      FAULTS_WATCHED);
 
 /* A single member is called directly, several by a walk, and none twice. */
 static void point_members(struct kunit *test)

@@ -160,7 +160,7 @@ static int request_settle(struct probe_request *req, struct list_head *work)
 		return -EINVAL;
 	ret = kprobe_resolve_place(req);
 	/* Another module may have been loaded here since register_kretprobe() checked this. */
-	if (!ret && return_is_probe(req->kp) && !req->on_entry)
+	if (!ret && return_is_request(req->kp) && !req->on_entry)
 		ret = -EINVAL;
 
 	return ret ?: request_find_point(req, work);

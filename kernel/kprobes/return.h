@@ -20,14 +20,25 @@ static inline size_t return_each_cpu(int nr, size_t data_size)
 			size_mul(nr, 2 * sizeof(void *)));
 }
 
-static inline bool return_is_probe(const struct kprobe *kp)
+/* Before @kp joins a point its hit_pre is not set. */
+static inline bool return_is_request(const struct kprobe *kp)
 {
 	return kp->pre_handler == kretprobe_entry_handler;
+}
+
+static inline bool return_is_probe(const struct kprobe *kp)
+{
+	return kp->hit_pre == kretprobe_entry_handler;
 }
 #else
 static inline int kretprobe_init(void)
 {
 	return 0;
+}
+
+static inline bool return_is_request(const struct kprobe *kp)
+{
+	return false;
 }
 
 static inline bool return_is_probe(const struct kprobe *kp)

@@ -25,6 +25,8 @@ NOKPROBE_SYMBOL(return_count_miss);
 static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
 				      struct pt_regs *regs)
 {
+	kretprobe_handler_t handler = READ_ONCE(rp->entry_handler);
+
 	/* The return probe may be retired while its breakpoint still stands. */
 	if (!ri && return_is_retired(rp))
 		return 0;
@@ -32,7 +34,7 @@ static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_ins
 	if (!ri)
 		return return_count_miss(rp);
 
-	if (rp->entry_handler && return_call_entry_handler(rp, ri, regs))
+	if (handler && return_call_entry_handler(rp, handler, ri, regs))
 		kretprobe_pool_keep(ri);
 	else
 		kretprobe_divert(ri, regs, kprobe_ftrace(&rp->kp));

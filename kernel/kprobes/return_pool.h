@@ -61,6 +61,7 @@ static inline bool return_is_retired(const struct kretprobe *rp)
 
 /* get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. */
 static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     kretprobe_handler_t handler,
 						     struct kretprobe_instance *ri,
 						     struct pt_regs *regs)
 {
@@ -71,7 +72,7 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	/* KMSAN does not see the stores of this file's users. */
 	kmsan_unpoison_memory(&holder, sizeof(holder));
 	ri->rph = &holder;
-	ret = rp->entry_handler(ri, regs);
+	ret = handler(ri, regs);
 	ri->rph = own;
 
 	return ret;

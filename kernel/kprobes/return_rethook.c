@@ -12,11 +12,12 @@ static void return_rethook_handler(struct rethook_node *node, void *data,
 				   unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
+	kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 	struct kprobe_ctlblk *kcb;
 	struct kprobe *outer;
 	unsigned long status;
 
-	if (!rp || !rp->handler)
+	if (!handler)
 		return;
 
 	guard(preempt_notrace)();
@@ -26,7 +27,7 @@ static void return_rethook_handler(struct rethook_node *node, void *data,
 
 	__this_cpu_write(current_kprobe, &rp->kp);
 	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
-	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+	handler(container_of(node, struct kretprobe_instance, node), regs);
 	kcb->kprobe_status = status;
 	__this_cpu_write(current_kprobe, outer);
 }

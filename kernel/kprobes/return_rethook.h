@@ -20,10 +20,11 @@ static inline bool return_is_retired(const struct kretprobe *rp)
 }
 
 static __always_inline int return_call_entry_handler(struct kretprobe *rp,
+						     kretprobe_handler_t handler,
 						     struct kretprobe_instance *ri,
 						     struct pt_regs *regs)
 {
-	return rp->entry_handler(ri, regs);
+	return handler(ri, regs);
 }
 
 void kretprobe_pool_keep(struct kretprobe_instance *ri);

@@ -139,36 +139,39 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *c
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
-static __always_inline void return_call_watched(struct kretprobe *rp, struct kretprobe_instance *ri,
+static __always_inline void return_call_watched(struct kretprobe *rp, kretprobe_handler_t handler,
+						struct kretprobe_instance *ri,
 						struct pt_regs *regs)
 {
 	struct kprobe *before = fault_watch(&rp->kp);
 
-	rp->handler(ri, regs);
+	handler(ri, regs);
 	fault_unwatch(before);
 }
 
 /* Make the return probe current: bpf_get_func_ip() reads kprobe_running(). */
-static __always_inline void return_run_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+static __always_inline void return_run_handler(struct kretprobe *rp, kretprobe_handler_t handler,
+					       struct kretprobe_instance *ri,
 					       struct pt_regs *regs)
 {
 	kprobe_hit_begin(&rp->kp);
-	return_call_watched(rp, ri, regs);
+	return_call_watched(rp, handler, ri, regs);
 }
 
 /* The function that returned was called by a handler, or by code that interrupted one. */
-static noinline void return_run_nested_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
+static noinline void return_run_nested_handler(struct kretprobe *rp, kretprobe_handler_t handler,
+					       struct kretprobe_instance *ri,
 					       struct pt_regs *regs)
 {
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
 	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_push(&rp->kp)) {
-		return_call_watched(rp, ri, regs);
+		return_call_watched(rp, handler, ri, regs);
 		kprobe_hit_pop();
 		return;
 	}
-	return_run_handler(rp, ri, regs);
+	return_run_handler(rp, handler, ri, regs);
 	*get_kprobe_ctlblk() = ctlblk;
 	/* As in kprobe_hit_pop(): an interrupt that finds @outer current finds its state, too. */
 	barrier();
@@ -180,15 +183,18 @@ NOKPROBE_SYMBOL(return_run_nested_handler);
 static __always_inline void return_call_handler(struct kretprobe *rp, struct kretprobe_instance *ri,
 						struct pt_regs *regs)
 {
-	if (!rp->handler)
+	/* Its owner may clear it at any time. */
+	kretprobe_handler_t handler = READ_ONCE(rp->handler);
+
+	if (!handler)
 		return;
 
 	if (unlikely(kprobe_running())) {
-		return_run_nested_handler(rp, ri, regs);
+		return_run_nested_handler(rp, handler, ri, regs);
 		return;
 	}
 
-	return_run_handler(rp, ri, regs);
+	return_run_handler(rp, handler, ri, regs);
 	reset_current_kprobe();
 }
 

@@ -112,6 +112,34 @@ static void kprobe_without_handlers(struct kunit *test)
 	expect_call(test, t, post, 0, 1);
 }
 
+/* Modules have been seen to clear the handlers of a probe before they unregister it. */
+static void kprobe_owner_clears_handlers(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *w = added_watch(test, t, true), *fellow;
+
+	WRITE_ONCE(w->kp.pre_handler, NULL);
+	WRITE_ONCE(w->kp.post_handler, NULL);
+	expect_call(test, t, w, 1, 0);
+
+	fellow = added_watch(test, t, true);
+	expect_call(test, t, w, 1, 0);
+	expect_call(test, t, fellow, 1, 1);
+	drop(test, fellow);
+	expect_call(test, t, w, 1, 0);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	expect_call(test, t, w, 0, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	expect_call(test, t, w, 1, 0);
+	drop(test, w);
+	expect_call(test, t, w, 0, 0);
+
+	w->kp.post_handler = watch_post;
+	must_add(test, w);
+	expect_call(test, t, w, 0, 1);
+}
+
 static void kprobe_registered_again(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -619,6 +647,7 @@ static struct kunit_case hits_cases[] = {
 	KUNIT_CASE_PARAM(kprobe_handler_context, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_counts_each_hit, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_without_handlers, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kprobe_owner_clears_handlers, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_registered_again, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_caller_flags, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_changes_way, kprobes_test_next_subject),

@@ -71,6 +71,26 @@ static void kretprobe_counts_each_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->rp.nmissed, 0);
 }
 
+/* As kprobe_owner_clears_handlers(). */
+static void kretprobe_owner_clears_handlers(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct return_watch *w = added_return_watch(test, t);
+
+	WRITE_ONCE(w->rp.kp.pre_handler, NULL);
+	expect_returns(test, t, w, 1);
+	WRITE_ONCE(w->rp.entry_handler, NULL);
+	call(test, t, 3);
+	KUNIT_EXPECT_EQ(test, w->entered, 1);
+	KUNIT_EXPECT_EQ(test, w->returned, 4);
+	WRITE_ONCE(w->rp.handler, NULL);
+	call(test, t, 3);
+	KUNIT_EXPECT_EQ(test, w->returned, 4);
+	drop_return(test, w);
+	call(test, t, 3);
+	KUNIT_EXPECT_EQ(test, w->returned, 4);
+}
+
 static void kretprobe_entry_refuses(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -720,6 +740,7 @@ static struct kunit_case returns_cases[] = {
 	KUNIT_CASE_PARAM(kretprobe_sees_value, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_by_symbol, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_counts_each_call, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kretprobe_owner_clears_handlers, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_entry_refuses, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_few_handlers, kprobes_test_next_subject),
 	KUNIT_CASE(kretprobe_default_maxactive),

@@ -45,7 +45,13 @@ static int count_on_all_cpus(struct kprobe *kp, struct pt_regs *regs)
 struct pair {
 	struct kprobe kp;
 	struct kprobe keeper;
+	kprobe_pre_handler_t handler;
 };
+
+static int call_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	return container_of(kp, struct pair, kp)->handler(kp, regs);
+}
 
 static void keep_jump_away(struct kunit *test, struct pair *pair)
 {
@@ -67,7 +73,8 @@ static struct pair *probe_add(struct kunit *test, unsigned long addr)
 
 	KUNIT_ASSERT_NOT_NULL(test, pair);
 	pair->kp.addr = (kprobe_opcode_t *)addr;
-	pair->kp.pre_handler = count_on_all_cpus;
+	pair->kp.pre_handler = call_handler;
+	pair->handler = count_on_all_cpus;
 	atomic_long_set(&nr_hits, 0);
 	add_kprobe(test, &pair->kp);
 
@@ -352,9 +359,9 @@ static void expect_hits_go(struct kunit *test, struct pair *pair, unsigned long 
 	kprobe_busy_end();
 	KUNIT_EXPECT_EQ(test, nested, next);
 	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, missed + 1);
-	pair->kp.pre_handler = go_inside;
+	pair->handler = go_inside;
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE), second);
-	pair->kp.pre_handler = count_on_all_cpus;
+	pair->handler = count_on_all_cpus;
 	atomic_long_set(&nr_hits, 0);
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
@@ -566,7 +573,7 @@ static void preempt_vectors(struct kunit *test)
 	struct pair *pair = probe_add(test, ONCE);
 
 	spoiler_begin(test);
-	pair->kp.pre_handler = hit_and_wake;
+	pair->handler = hit_and_wake;
 	expect_jump(test, ONCE);
 	nr_nmis = 0;
 	expect_unspoilt(test, false);

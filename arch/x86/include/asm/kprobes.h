@@ -10,9 +10,9 @@
 
 /* Offsets in struct kprobe, struct kprobe_ctlblk and pcpu_hot, for entry.S. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
-#define KPROBE_PRE_HANDLER	(3 * __SIZEOF_POINTER__)
 #define KPROBE_POST_HANDLER	(4 * __SIZEOF_POINTER__)
-#define KPROBE_HANDLER_PROBE		(5 * __SIZEOF_POINTER__)
+#define KPROBE_HIT_PRE		(5 * __SIZEOF_POINTER__)
+#define KPROBE_HANDLER_PROBE	(6 * __SIZEOF_POINTER__)
 #define KPROBE_CONTEXT		0
 #define KPROBE_SAVED_FLAGS	4
 #define KPROBE_CALLED		8

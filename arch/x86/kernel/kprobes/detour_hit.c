@@ -13,7 +13,7 @@
 
 /* entry.S relies on these offsets. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
-static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
+static_assert(offsetof(struct kprobe, hit_pre) == KPROBE_HIT_PRE);
 static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
 static_assert(offsetof(struct kprobe, handler_probe) == KPROBE_HANDLER_PROBE);
 static_assert(offsetof(struct kprobe_ctlblk, context) == KPROBE_CONTEXT);
@@ -52,7 +52,7 @@ static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *re
 
 	__this_cpu_write(kprobe_ctlblk.called, called);
 
-	return called->pre_handler(called, regs) ? 1 : 2;
+	return called->hit_pre(called, regs) ? 1 : 2;
 }
 
 /*
@@ -73,7 +73,7 @@ NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
 /* Called by kprobe_detour_entry(), which cannot call by pointer itself. */
 __visible int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs)
 {
-	return called->pre_handler(called, regs);
+	return called->hit_pre(called, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_call);

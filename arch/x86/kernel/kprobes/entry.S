@@ -85,10 +85,10 @@ SYM_CODE_END(kprobe_post_entry)
 	/* Only C code is compiled to call functions by pointer with CFI. */
 	call	kprobe_detour_call
 #elif defined(CONFIG_MITIGATION_RETPOLINE)
-	movq	KPROBE_PRE_HANDLER(%rdi), %rax
+	movq	KPROBE_HIT_PRE(%rdi), %rax
 	CALL_NOSPEC rax
 #else
-	call	*KPROBE_PRE_HANDLER(%rdi)
+	call	*KPROBE_HIT_PRE(%rdi)
 #endif
 .endm
 

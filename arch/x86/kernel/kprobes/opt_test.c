@@ -66,17 +66,24 @@ static void subject_init(struct subject *s, u8 *addr, unsigned int lead)
 	memcpy(s->text, s->jump, WINDOW);
 }
 
-static struct subject *subject_add_with(struct kunit *test, u8 *addr, unsigned int lead,
-					kprobe_post_handler_t post)
+static struct subject *subject_add_handlers(struct kunit *test, u8 *addr, unsigned int lead,
+					    kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
 	struct subject *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	subject_init(s, addr, lead);
+	s->kp.pre_handler = pre;
 	s->kp.post_handler = post;
 	add_kprobe(test, &s->kp);
 
 	return s;
+}
+
+static struct subject *subject_add_with(struct kunit *test, u8 *addr, unsigned int lead,
+					kprobe_post_handler_t post)
+{
+	return subject_add_handlers(test, addr, lead, count_hit, post);
 }
 
 static struct subject *subject_add(struct kunit *test, u8 *addr)
@@ -642,8 +649,7 @@ static void expect_sent(struct kunit *test, u32 from, u32 to)
 	struct subject *sender;
 
 	sent_to = (unsigned long)in_opt_tail(to);
-	sender = subject_add(test, in_opt_tail(from));
-	sender->kp.pre_handler = send;
+	sender = subject_add_handlers(test, in_opt_tail(from), 0, send, NULL);
 	hits = 0;
 	KUNIT_EXPECT_EQ(test, opt_tail(5), 7);
 	KUNIT_EXPECT_EQ_MSG(test, hits, 1, "sent to +%u", to);
@@ -738,8 +744,7 @@ static void expect_result(struct kunit *test, kprobe_pre_handler_t handler, long
 	for (i = 0; i < 10 && !by_trap; i++) {
 		if (i)
 			subject_remove(test, s);
-		s = subject_add(test, behind_endbr(opt_stack_inner));
-		s->kp.pre_handler = handler;
+		s = subject_add_handlers(test, behind_endbr(opt_stack_inner), 0, handler, NULL);
 		hits = 0;
 		KUNIT_EXPECT_EQ(test, opt_stack(5), result);
 		/* Otherwise the jump came early. */
@@ -894,11 +899,10 @@ static void opt_handler_moves_stack(struct kunit *test)
 {
 	struct subject *s;
 
-	s = subject_add(test, behind_endbr(opt_stack_inner));
+	s = subject_add_handlers(test, behind_endbr(opt_stack_inner), 0, move_stack, NULL);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
 
-	s->kp.pre_handler = move_stack;
 	hits = 0;
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 5 - HIGHER);
 	KUNIT_EXPECT_EQ(test, hits, 1);
@@ -1155,8 +1159,7 @@ static void opt_unwound(struct kunit *test)
 {
 	struct subject *s;
 
-	s = subject_add(test, behind_endbr(unwound));
-	s->kp.pre_handler = take_trace;
+	s = subject_add_handlers(test, behind_endbr(unwound), 0, take_trace, NULL);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
 
