@@ -38,8 +38,7 @@
  *	  the locks of ftrace (never with text_mutex held)
  *	  chunks_mutex
  *
- * None of them is held across a grace period, except kprobe_mutex in the rare case that
- * an ftrace site moves.
+ * None of them is held across a grace period.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -11,8 +11,8 @@ struct list_head;
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int kprobe_ftrace_arm_points(struct list_head *kps);
 void kprobe_ftrace_disarm_points(struct list_head *kps);
-int kprobe_ftrace_move_points(struct list_head *kps);
-bool kprobe_ftrace_point_misplaced(struct kprobe_point *point);
+int kprobe_ftrace_change_reservations(struct list_head *kps);
+bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point);
 #else
 static inline int kprobe_ftrace_arm_points(struct list_head *kps)
 {
@@ -23,12 +23,12 @@ static inline void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
 }
 
-static inline int kprobe_ftrace_move_points(struct list_head *kps)
+static inline int kprobe_ftrace_change_reservations(struct list_head *kps)
 {
 	return 0;
 }
 
-static inline bool kprobe_ftrace_point_misplaced(struct kprobe_point *point)
+static inline bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point)
 {
 	return false;
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sites that move between the two ftrace_ops while two tasks hit them.
+ * Sites that are reserved with the second ftrace_ops, and given up again, while two tasks
+ * hit them, and that this does not wait for other tasks.
  */
 #include <kunit/test.h>
 #include <linux/array_size.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ftrace.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/processor.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "ftrace.h"
-#include "point.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 #define NR_CALLERS	2
-#define MOVES		8
+#define ROUNDS		8
 
 /**
- * struct caller - a task that keeps calling moving_target()
+ * struct caller - a task that keeps calling shared_target()
  * @task: the task
  * @hits: hits of the call under way
  * @calls: calls so far
@@ -36,24 +37,13 @@ struct caller {
 
 static struct caller callers[NR_CALLERS];
 
-static noinline void moving_target(void)
+static noinline void shared_target(void)
 {
 	barrier();
 }
 
-/* Called in a call of moving_target(), which ftrace lets through once. */
+/* Called in a call of shared_target(), which ftrace lets through once. */
 static noinline void nested_target(void)
-{
-	barrier();
-}
-
-/* Keep a site in each ftrace_ops, so that ftrace calls the two always in the same order. */
-static noinline void plain_anchor(void)
-{
-	barrier();
-}
-
-static noinline void post_anchor(void)
 {
 	barrier();
 }
@@ -71,7 +61,7 @@ static int count_own_hit(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Called between the two ftrace_ops: makes it likely that a site moves while a hit is here. */
+/* Makes it likely that a site is reserved or given up while a hit is here. */
 static void notrace take_time(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			      struct ftrace_regs *fregs)
 {
@@ -84,17 +74,8 @@ static void notrace take_time(unsigned long ip, unsigned long parent_ip, struct 
 
 static struct ftrace_ops slow_tracer = { .func = take_time };
 
-static struct kprobe plain_probe = {
-	.addr = (kprobe_opcode_t *)plain_anchor,
-};
-
-static struct kprobe post_probe = {
-	.addr = (kprobe_opcode_t *)post_anchor,
-	.post_handler = ignore_post,
-};
-
 static struct kprobe hit_probe = {
-	.addr = (kprobe_opcode_t *)moving_target,
+	.addr = (kprobe_opcode_t *)shared_target,
 	.pre_handler = count_own_hit,
 };
 
@@ -103,13 +84,13 @@ static struct kprobe nested_probe = {
 	.pre_handler = ignore_hit,
 };
 
-/* Makes the sites move. */
-static struct kprobe moving_probe = {
-	.addr = (kprobe_opcode_t *)moving_target,
+/* Makes the sites reserved. */
+static struct kprobe post_probe = {
+	.addr = (kprobe_opcode_t *)shared_target,
 	.post_handler = ignore_post,
 };
 
-static struct kprobe nested_moving_probe = {
+static struct kprobe nested_post_probe = {
 	.addr = (kprobe_opcode_t *)nested_target,
 	.post_handler = ignore_post,
 };
@@ -121,7 +102,7 @@ static int keep_calling(void *data)
 	WRITE_ONCE(c->task, current);
 	while (!kthread_should_stop()) {
 		c->hits = 0;
-		moving_target();
+		shared_target();
 		c->wrong += c->hits != 1;
 		c->calls++;
 		cond_resched_tasks_rcu_qs();
@@ -154,12 +135,12 @@ static void probe_add(struct kunit *test, struct kprobe *kp)
 static void tracer_remove(void *unused)
 {
 	unregister_ftrace_function(&slow_tracer);
-	ftrace_set_filter_ip(&slow_tracer, ftrace_location((unsigned long)moving_target), 1, 0);
+	ftrace_set_filter_ip(&slow_tracer, ftrace_location((unsigned long)shared_target), 1, 0);
 }
 
 static void tracer_add(struct kunit *test)
 {
-	unsigned long site = ftrace_location((unsigned long)moving_target);
+	unsigned long site = ftrace_location((unsigned long)shared_target);
 
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&slow_tracer, site, 0, 0), 0);
 	KUNIT_ASSERT_EQ(test, register_ftrace_function(&slow_tracer), 0);
@@ -180,12 +161,12 @@ static void callers_start(struct kunit *test)
 	}
 }
 
-static void keep_moving(struct kunit *test)
+static void keep_reserving(struct kunit *test)
 {
-	struct kprobe *kps[] = { &moving_probe, &nested_moving_probe };
+	struct kprobe *kps[] = { &post_probe, &nested_post_probe };
 	unsigned int i;
 
-	for (i = 0; i < MOVES; i++) {
+	for (i = 0; i < ROUNDS; i++) {
 		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
 		usleep_range(5000, 10000);
 		unregister_kprobes(kps, ARRAY_SIZE(kps));
@@ -193,47 +174,65 @@ static void keep_moving(struct kunit *test)
 	}
 }
 
-/* ftrace calls the ftrace_ops that was registered last first. */
-struct order {
-	const char *name;
-	struct kprobe *first;
-	struct kprobe *last;
-};
-
-static const struct order orders[] = {
-	{ "plain site first", &plain_probe, &post_probe },
-	{ "post_handler first", &post_probe, &plain_probe },
-};
-
-static void order_describe(const struct order *o, char *desc)
+static void ftrace_shared_site(struct kunit *test)
 {
-	strscpy(desc, o->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(order, orders, order_describe);
-
-static void ftrace_moving_site(struct kunit *test)
-{
-	const struct order *o = test->param_value;
 	struct caller *c;
 
-	probe_add(test, o->first);
 	tracer_add(test);
-	probe_add(test, o->last);
 	probe_add(test, &hit_probe);
 	probe_add(test, &nested_probe);
 
 	callers_start(test);
-	keep_moving(test);
+	keep_reserving(test);
 	for (c = callers; c < callers + NR_CALLERS; c++) {
 		kunit_release_action(test, caller_stop, c);
-		KUNIT_EXPECT_GT(test, c->calls, MOVES);
+		KUNIT_EXPECT_GT(test, c->calls, ROUNDS);
 		KUNIT_EXPECT_EQ(test, c->wrong, 0);
 	}
 }
 
+/* Grace periods of RCU-tasks wait for such a task, and without preemption those of RCU as well. */
+static int compute(void *data)
+{
+	unsigned long end = jiffies + 3 * HZ;
+
+	while (time_before(jiffies, end))
+		cpu_relax();
+	while (!kthread_should_stop())
+		usleep_range(1000, 2000);
+
+	return 0;
+}
+
+static void computer_stop(void *task)
+{
+	kthread_stop(task);
+}
+
+/* A post_handler that joins on a site must not keep kprobe_mutex for a grace period. */
+static void ftrace_waits_for_no_task(struct kunit *test)
+{
+	struct task_struct *task;
+	unsigned long start;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a CPU that keeps a grace period from ending");
+
+	probe_add(test, &hit_probe);
+	task = kthread_run_on_cpu(compute, NULL, cpumask_last(cpu_online_mask), "kprobes_compute");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, computer_stop, task), 0);
+	msleep(20);
+
+	start = jiffies;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post_probe), 0);
+	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 1000);
+	unregister_kprobe(&post_probe);
+}
+
 static struct kunit_case ftrace_cases[] = {
-	KUNIT_CASE_PARAM(ftrace_moving_site, order_gen_params),
+	KUNIT_CASE(ftrace_shared_site),
+	KUNIT_CASE(ftrace_waits_for_no_task),
 	{}
 };
 

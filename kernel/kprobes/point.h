@@ -28,8 +28,7 @@
  * @called: the members that are enabled, not postponed, and have a pre_handler, linked
  *	by their hlist in order of registration, and kprobe_called_end behind them
  * @members: the users' probes at this address, in order of registration
- * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does; ftrace.c marks it
- *	while the site moves
+ * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by kprobe_point_set_state() only
@@ -37,6 +36,7 @@
  * @owner: the point whose jump leads through this one's detour, NULL when this one has
  *	its own; see neighbours.c
  * @shared: other points have this one as their owner
+ * @reserved: another ftrace_ops has the site as well, to keep users of IPMODIFY away
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
  * @jumps: how often a jump was planned or written whose hits call no post_handlers
@@ -69,6 +69,7 @@ struct kprobe_point {
 	enum point_detour detour;
 	struct kprobe_point *owner;
 	bool shared;
+	bool reserved;
 	bool calls_post;
 	unsigned int quiet_after;
 	unsigned int jumps;

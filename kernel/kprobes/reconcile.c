@@ -43,11 +43,6 @@ bool kprobe_point_wants_detour(struct kprobe_point *point)
 	       point->detour == DETOUR_UNTRIED && kprobe_point_wants(&in) == POINT_JUMP;
 }
 
-static enum point_state point_next_state(struct kprobe_point *point)
-{
-	return kprobe_point_next(point->state, point_wanted(point));
-}
-
 static void points_set_state(struct list_head *kps, enum point_state state)
 {
 	struct kprobe *p;
@@ -96,9 +91,9 @@ static bool point_is_to_arm(struct kprobe_point *point)
 	return point->state == POINT_DISARMED && kprobe_point_wants_text(point);
 }
 
-static bool point_is_to_move(struct kprobe_point *point)
+static bool point_reservation_is_wrong(struct kprobe_point *point)
 {
-	return kprobe_ftrace_point_misplaced(point) && point_next_state(point) == POINT_ARMED;
+	return kprobe_ftrace_reservation_is_wrong(point) && kprobe_point_wants_text(point);
 }
 
 /* Move the points for which @is_one() is true from @work to @some. */
@@ -188,8 +183,8 @@ int kprobe_points_reconcile(struct list_head *work)
 	lockdep_assert_held(&kprobe_mutex);
 
 	again = kprobe_points_add_outer(work);
-	points_pick(work, point_is_to_move, &some);
-	ret = kprobe_ftrace_move_points(&some);
+	points_pick(work, point_reservation_is_wrong, &some);
+	ret = kprobe_ftrace_change_reservations(&some);
 	list_splice_tail_init(&some, work);
 
 	/* Remove a jump before a breakpoint is written into its region. */
