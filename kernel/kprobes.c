@@ -65,7 +65,7 @@ bool kprobes_available __read_mostly;
 
 static int requests_register(struct probe_request *reqs, unsigned int nr)
 {
-	bool postponed = false;
+	bool wait = false;
 	LIST_HEAD(work);
 	LIST_HEAD(dead);
 	int ret;
@@ -79,12 +79,12 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		if (ret)
 			kprobe_requests_remove(reqs, nr, &work);
 		else
-			postponed = kprobe_requests_any_postponed(reqs, nr);
+			wait = kprobe_requests_may_miss_post(reqs, nr);
 		kprobe_points_finish(&work, &dead);
 		kprobe_requests_release_modules(reqs, nr);
 	}
-	if (postponed)
-		kprobe_requests_include_postponed(reqs, nr);
+	if (wait)
+		synchronize_rcu_tasks();
 	if (!ret)
 		return 0;
 
@@ -287,7 +287,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 {
 	struct probe_request req = { .kp = kp };
 	LIST_HEAD(work);
-	bool changes, postponed;
+	bool changes, wait;
 	int ret;
 
 	if (!kp)
@@ -308,10 +308,11 @@ static int set_enabled(struct kprobe *kp, bool enable)
 			kprobe_points_reconcile_most(&work);
 		}
 		kprobe_points_finish(&work, NULL);
-		postponed = enable && kprobe_requests_any_postponed(&req, 1);
+		wait = enable && kprobe_requests_may_miss_post(&req, 1);
 	}
-	if (postponed)
-		kprobe_requests_include_postponed(&req, 1);
+	/* Only now, and without @kp: another task may unregister and free it meanwhile. */
+	if (wait)
+		synchronize_rcu_tasks();
 
 	return enable ? ret : 0;
 }

@@ -269,20 +269,6 @@ int kprobe_dispatch_pre(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_dispatch_pre);
 
-/*
- * Enabled members with a pre_handler are linked by their hlist unless they are postponed, so the
- * first test is mostly enough.
- */
-static __always_inline bool member_is_called(struct kprobe *kp)
-{
-	/*
-	 * A member that comes or goes meanwhile may be called or not. READ_ONCE() would keep the
-	 * compiler from comparing in memory.
-	 */
-	return likely(!data_race(hlist_unhashed(&kp->hlist))) ||
-	       (!kp->hit_pre && !kprobe_disabled(kp));
-}
-
 /* Walk from node to node, which saves computing each member's address twice. */
 void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
@@ -294,7 +280,7 @@ void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 		kp = list_entry(node, struct kprobe, list);
 		/* Its owner may clear it at any time. */
 		post = READ_ONCE(kp->post_handler);
-		if (post && member_is_called(kp))
+		if (post && !kprobe_disabled(kp))
 			call_post_handler(kp, post, regs, flags);
 	}
 }
@@ -347,7 +333,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 	struct kprobe *kp;
 
 	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
-		if (member_is_called(kp))
+		if (!kprobe_disabled(kp))
 			hit_count_miss(kp);
 	}
 }

@@ -166,7 +166,8 @@ static void detour_note_removal(struct kprobe_point *point)
 	point->quiet_after = grace_begun + 1;
 }
 
-static bool detour_is_idle(const struct kprobe_point *point)
+/* Is no task in the detour of @point, unless a jump leads there now? */
+bool kprobe_detour_is_idle(const struct kprobe_point *point)
 {
 	return (int)(grace_over - point->quiet_after) >= 0;
 }
@@ -246,7 +247,7 @@ static bool jumps_chain_sharing(struct kprobe_point *owner)
 	for (point = owner; point; point = next) {
 		next = kprobe_point_next_sharing(owner, point);
 		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
-				       point->calls_post, detour_is_idle(point)))
+				       point->calls_post, kprobe_detour_is_idle(point)))
 			done = false;
 	}
 

@@ -23,6 +23,7 @@ void kprobe_jumps_write_single(struct list_head *points);
 bool kprobe_jumps_fence(struct list_head *points);
 void kprobe_jumps_write_fenced(struct list_head *points);
 bool kprobe_jumps_idle(void);
+bool kprobe_detour_is_idle(const struct kprobe_point *point);
 #else
 static inline void kprobe_jump_queue(struct kprobe_point *point)
 {
@@ -34,6 +35,11 @@ static inline void kprobe_jump_forget(struct kprobe_point *point)
 
 static inline void kprobe_jumps_cancel(struct list_head *kps)
 {
+}
+
+static inline bool kprobe_detour_is_idle(const struct kprobe_point *point)
+{
+	return true;
 }
 #endif
 

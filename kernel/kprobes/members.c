@@ -161,47 +161,10 @@ static void point_start_calling(struct kprobe_point *point, struct kprobe *kp)
 	point_update_handler_probe(point);
 }
 
-/*
- * May a task be in a detour that ignores post_handlers? The state of @point does not answer
- * this: a task may be preempted in the detour for long after the jump was removed.
- */
-static bool point_may_miss_post(const struct kprobe_point *point)
-{
-	return point->jumps != point->left_jumps;
-}
-
-/* A hit that does not call a member's post_handler must not call its pre_handler either. */
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
 	point_count_member(point, kp, 1);
-	if (!kp->hit_pre)
-		return;
-
-	if ((kp->flags & KPROBE_FLAG_POST) && point_may_miss_post(point))
-		return;
-	point_start_calling(point, kp);
-}
-
-/* Is @kp counted by its point, but kept from being called until no task is in the detour? */
-bool kprobe_member_is_postponed(const struct kprobe *kp)
-{
-	return kp->hit_pre && !(kp->flags & KPROBE_FLAG_DISABLED) &&
-	       hlist_unhashed(&kp->hlist);
-}
-
-/*
- * Start calling @kp: an RCU-tasks grace period has passed since @jumps was read. If the
- * counter has changed since, @kp was disabled meanwhile, and the caller of enable_kprobe()
- * that enabled it again waits for a grace period of its own.
- */
-void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
-				    unsigned int jumps)
-{
-	if (point->jumps != jumps)
-		return;
-
-	point->left_jumps = jumps;
-	if (kprobe_member_is_postponed(kp))
+	if (kp->hit_pre)
 		point_start_calling(point, kp);
 }
 

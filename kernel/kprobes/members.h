@@ -26,8 +26,5 @@ void kprobe_has_left(struct kprobe *kp);
 void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
-bool kprobe_member_is_postponed(const struct kprobe *kp);
-void kprobe_point_include_postponed(struct kprobe_point *point, struct kprobe *kp,
-				    unsigned int jumps);
 
 #endif /* _KERNEL_KPROBES_MEMBERS_H */

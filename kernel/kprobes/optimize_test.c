@@ -1102,19 +1102,27 @@ static void end_pair(struct kprobe *kp, struct pt_regs *regs, unsigned long flag
 	pair_is_open = false;
 }
 
-/* If the pre_handler of a member is called, so is its post_handler, and no other. */
+/* In this order: a hit on another CPU may be between the two handlers. */
+static void expect_pairs_from_now_on(void)
+{
+	WRITE_ONCE(nr_ended, 0);
+	WRITE_ONCE(pair_is_open, false);
+	WRITE_ONCE(nr_begun, 0);
+}
+
+/*
+ * Once a member has been registered, its post_handler is called if its pre_handler is, and no
+ * other.
+ */
 static void optimize_post_handler_joins(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *fellow;
 	struct caller *c = caller_start(test);
-	unsigned int i, nr_bad = 0, most = 0;
+	unsigned int i, nr_bad = 0;
 
 	nr_pairs = 0;
-	nr_begun = 0;
 	for (i = 0; i < ROUNDS; i++) {
 		expect_jump(test, w);
-		pair_is_open = false;
-		nr_ended = 0;
 		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, fellow);
 		fellow->kp.addr = w->kp.addr;
@@ -1123,19 +1131,16 @@ static void optimize_post_handler_joins(struct kunit *test)
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;
 		watch_register(test, fellow);
+		expect_pairs_from_now_on();
 		caller_let_run(c);
+		nr_bad += nr_begun;
 		watch_unregister(test, fellow);
-		/*
-		 * A hit may be under way when the member joins, and registering it may be
-		 * delayed once.
-		 */
-		nr_bad += nr_ended > 5;
-		most = max(most, nr_ended);
+		/* A hit may be under way when the counters are reset. */
+		nr_bad += nr_ended > 1;
 	}
 	caller_stop(c);
 	KUNIT_EXPECT_GT(test, nr_pairs, 0);
-	KUNIT_EXPECT_LT_MSG(test, nr_bad, ROUNDS / 4, "up to %u calls", most);
-	KUNIT_EXPECT_EQ(test, nr_begun, 0);
+	KUNIT_EXPECT_EQ(test, nr_bad, 0);
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 }
 
@@ -1197,8 +1202,6 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
 	expect_jump(test, w);
-	nr_begun = 0;
-	pair_is_open = false;
 	held = false;
 	c = caller_start(test);
 	WRITE_ONCE(hold, true);
@@ -1213,6 +1216,7 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 	fellow->kp.pre_handler = begin_pair;
 	fellow->kp.post_handler = end_pair;
 	watch_register(test, fellow);
+	expect_pairs_from_now_on();
 	caller_let_run(c);
 	caller_stop(c);
 	KUNIT_EXPECT_EQ(test, nr_begun, 0);

@@ -46,9 +46,6 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 		point->calls_post = point_jump_is_to_call_post(point);
 	if (!point_in_jump_state(point))
 		point_disown(point);
-	if ((state == POINT_OPTIMIZING || state == POINT_OPTIMIZED) &&
-	    !point->calls_post)
-		point->jumps++;
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | kprobe_point_state_flags(state));
 
 	/* Mirror GONE to the members; users read it there. */

@@ -25,8 +25,8 @@
  * struct kprobe_point - one probed address
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
- * @called: the members that are enabled, not postponed, and have a pre_handler, linked
- *	by their hlist in order of registration, and kprobe_called_end behind them
+ * @called: the members that are enabled and have a pre_handler, linked by their hlist in
+ *	order of registration, and kprobe_called_end behind them
  * @members: the users' probes at this address, in order of registration
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
  * @enabled: members not disabled
@@ -39,8 +39,6 @@
  * @reserved: another ftrace_ops has the site as well, to keep users of IPMODIFY away
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
- * @jumps: how often a jump was planned or written whose hits call no post_handlers
- * @left_jumps: @jumps when the detour was last known to be empty; if equal, no task is in it
  * @rcu: delays the freeing of a dead point that has had a detour
  * @left: links such a point when no task is in its detour any more
  */
@@ -72,8 +70,6 @@ struct kprobe_point {
 	bool reserved;
 	bool calls_post;
 	unsigned int quiet_after;
-	unsigned int jumps;
-	unsigned int left_jumps;
 };
 
 static __always_inline struct kprobe_point *point_of(struct kprobe *kp)

@@ -12,6 +12,7 @@
 #include <linux/sort.h>
 
 #include "check.h"
+#include "jumps.h"
 #include "lifetime.h"
 #include "members.h"
 #include "point.h"
@@ -274,37 +275,24 @@ void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr)
 	}
 }
 
-/* Has a member with a post_handler joined a point whose detour a task may be in? */
-bool kprobe_requests_any_postponed(struct probe_request *reqs, unsigned int nr)
-{
-	bool any = false;
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (!reqs[i].point || !kprobe_member_is_postponed(reqs[i].kp))
-			continue;
-		reqs[i].jumps = reqs[i].point->jumps;
-		any = true;
-	}
-
-	return any;
-}
-
 /*
- * Wait first: a task may have been preempted in a detour before the detour disabled
- * preemption.
+ * May a hit call the pre_handler of one of these but not its post_handler, because it is in a
+ * detour that calls none? That is over an RCU-tasks grace period later. The states of the points
+ * do not answer this: a task may be preempted in the detour for long after the jump was
+ * removed, and before it calls pre_handlers.
  */
-void kprobe_requests_include_postponed(struct probe_request *reqs, unsigned int nr)
+bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr)
 {
-	struct kprobe_point *point;
 	unsigned int i;
 
-	synchronize_rcu_tasks();
-
-	guard(mutex)(&kprobe_mutex);
 	for (i = 0; i < nr; i++) {
-		point = kprobe_point_find_member(reqs[i].kp);
-		if (point)
-			kprobe_point_include_postponed(point, reqs[i].kp, reqs[i].jumps);
+		struct kprobe_point *point = reqs[i].point;
+		struct kprobe *kp = reqs[i].kp;
+
+		if (point && kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
+		    !kprobe_disabled(kp) && !point->calls_post && !kprobe_detour_is_idle(point))
+			return true;
 	}
+
+	return false;
 }

@@ -20,7 +20,6 @@ struct module;
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed
  * @point: the point that @kp joins
- * @jumps: @jumps of @point when @kp was postponed
  * @saved: the caller's values of the fields of @kp that joining writes
  */
 struct probe_request {
@@ -32,7 +31,6 @@ struct probe_request {
 	bool on_ftrace;
 	struct module *module;
 	struct kprobe_point *point;
-	unsigned int jumps;
 	struct {
 		kprobe_opcode_t *addr;
 		kprobe_opcode_t opcode;
@@ -46,7 +44,6 @@ bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr);
 void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr, struct list_head *work);
 void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr);
 void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr);
-bool kprobe_requests_any_postponed(struct probe_request *reqs, unsigned int nr);
-void kprobe_requests_include_postponed(struct probe_request *reqs, unsigned int nr);
+bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr);
 
 #endif /* _KERNEL_KPROBES_REQUEST_H */
