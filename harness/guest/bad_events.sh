@@ -27,6 +27,8 @@ check "blacklisted function" refused "p:bad register_kprobe"
 check "what ftrace sites call" refused "p:bad ftrace_call"
 check "kprobes itself" refused "p:bad get_kprobe"
 check "return probe within a function" refused "r:bad vfs_read+5"
+COLD=$(awk '$2 == "t" && NF == 3 && $3 ~ /\.cold$/ { print $3; exit }' /proc/kallsyms)
+check "return probe on $COLD, which is jumped to" refused "r:bad ${COLD:-vfs_read+5}" "function entry"
 check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
 check "unknown argument" refused "p:bad vfs_read %nosuchreg"
 addr_refused()	{ ! prober addr x "$1" && no_probes; }	# ADDRESS

@@ -37,6 +37,12 @@ check "reason: two functions of that name" test -n "$place"
 check "the one that it tells is probed" grep -q " $twice+0x" $KPROBES/list
 prober del namesake
 check "reason: return within a function" says "add x vfs_read+64 ret" "vfs_read+0x40/.*: no entry of a function"
+# Functions jump to this code. Not every compiler makes such.
+COLD=$(awk '$2 == "t" && NF == 3 && $3 ~ /\.cold$/ { print $3; exit }' /proc/kallsyms)
+if [ -n "$COLD" ]; then
+	check "reason: return from code that is jumped to" says "add x $COLD ret" \
+		"$COLD.*: no entry of a function"
+fi
 if [ $ARCH = x86 ]; then
 	check "reason: returns elsewhere" says "add x __switch_to ret" "__switch_to+0x.*: no entry of a function"
 	check "reason: within an instruction" says "add x vfs_read+3" "vfs_read+0x3/.*: inside an"

@@ -129,6 +129,17 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr, unsigned lo
 }
 
 /*
+ * Compilers move code that hardly ever runs to a symbol FUNC.cold. Functions jump there from
+ * their middle: what lies where a call would have left its return address is something else.
+ */
+static bool symbol_is_called(const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+
+	return !cold || (cold[5] && cold[5] != '.');
+}
+
+/*
  * Resolve to an address. Entry and blacklist checks use the symbol that contains the
  * address, which need not be the one named.
  */
@@ -180,6 +191,7 @@ int kprobe_resolve_place(struct probe_request *req)
 		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
 		return -EINVAL;
 	}
+	req->on_entry = req->on_entry && symbol_is_called(fn->name);
 
 	return 0;
 }
@@ -191,7 +203,8 @@ int kprobe_resolve_place(struct probe_request *req)
  * @offset: bytes to add
  *
  * Where an architecture begins functions with a landing pad, the first
- * instruction behind it is the entry too.
+ * instruction behind it is the entry too. The start of code that functions jump to, FUNC.cold, is
+ * no entry.
  *
  * Context: Process context. Takes no lock of kprobes: perf calls this with a lock held
  * that CPU hotplug takes.
@@ -201,15 +214,20 @@ int kprobe_resolve_place(struct probe_request *req)
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset)
 {
-	unsigned long where;
+	char buffer[KSYM_NAME_LEN], *module;
+	unsigned long where, size;
+	const char *name;
 	bool on_entry;
 	int ret;
 
 	ret = resolve_probe_address(addr, sym, offset, kprobe_lookup_name, &where);
 	if (ret)
 		return ret;
-	if (!kallsyms_lookup_size_offset(where, NULL, &offset))
+	name = kallsyms_lookup(where, &size, &offset, &module, buffer);
+	if (!name)
 		return -ENOENT;
+	if (!arch_adjust_kprobe_addr(where - offset, offset, &on_entry) || !on_entry)
+		return -EINVAL;
 
-	return arch_adjust_kprobe_addr(where - offset, offset, &on_entry) && on_entry ? 0 : -EINVAL;
+	return symbol_is_called(name) ? 0 : -EINVAL;
 }
