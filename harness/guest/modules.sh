@@ -103,5 +103,21 @@ check "new probe is removed" prober del new
 check "new traced probe is removed" prober del new_traced
 check "functions work at the end" call 1
 check "victim unloads" rmmod kp_victim
+
+# An event that is written while the module is loaded must not be lost.
+event_on_coming()
+{
+	put 2000 $PROBER/coming_ms
+	load & sleep 1
+	put "p:kp/coming kp_victim:kp_victim_plain" $EVENTS
+	wait $!
+}
+check "event on a module that is being loaded" event_on_coming
+check "event is registered" listed kp_victim_plain "  kp_victim "
+put 1 $TRACE/events/kp/coming/enable
+check "functions work with the event" call 4
+check "event has fired" [ "$(grep -c ' coming: ' $TRACE/trace)" = 4 ]
+drop_events
+check "victim unloads again" rmmod kp_victim
 check "list is empty" no_probes
 rmmod kp_prober

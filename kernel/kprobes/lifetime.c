@@ -49,20 +49,19 @@ static int module_comes(struct module *mod)
 {
 	int ret;
 
-	ret = xa_reserve(&modules_coming, (unsigned long)mod, GFP_KERNEL);
+	/* This task may probe it from here on, for the notifier will report LIVE or GOING. */
+	ret = xa_err(xa_store(&modules_coming, (unsigned long)mod, current, GFP_KERNEL));
 	if (ret)
 		return ret;
 
 	ret = kprobe_blacklist_add_module(mod);
 	if (ret) {
-		xa_release(&modules_coming, (unsigned long)mod);
+		xa_erase(&modules_coming, (unsigned long)mod);
 		return ret;
 	}
 
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_function_forget();
-	/* Allow probes from here on: the notifier will report LIVE or GOING. */
-	xa_store(&modules_coming, (unsigned long)mod, current, GFP_KERNEL);
 
 	return 0;
 }
@@ -100,7 +99,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	return NOTIFY_DONE;
 }
 
-/* Run before trace_kprobe's notifier, priority 2, which registers probes. */
+/* Run before other notifiers, which may register probes. */
 static struct notifier_block module_nb = {
 	.notifier_call = module_event,
 	.priority = 3,
@@ -114,10 +113,10 @@ static int module_has_come(struct notifier_block *nb, unsigned long event, void 
 	return NOTIFY_DONE;
 }
 
-/* Run when all others have handled the notification. */
+/* Run after all others but trace_kprobe's, which registers the events that wait for the module. */
 static struct notifier_block last_module_nb = {
 	.notifier_call = module_has_come,
-	.priority = INT_MIN,
+	.priority = INT_MIN + 1,
 };
 
 int __init kprobe_lifetime_init(void)

@@ -13,6 +13,7 @@
  * calls of its post_handler, or of returns of the probed function. Reads and writes of a
  * module's parameters exclude each other.
  */
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/kstrtox.h>
 #include <linux/list.h>
@@ -214,9 +215,15 @@ static int try_first(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_DONE;
 }
 
+/* So long a module is being loaded. */
+static unsigned int coming_ms;
+module_param(coming_ms, uint, 0644);
+MODULE_PARM_DESC(coming_ms, "how long kp_victim is held up while other modules hear of it");
+
 static int try_later(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (victim_comes(event, data)) {
+		msleep(coming_ms);
 		by_loader = try_victim();
 		schedule_work(&other);
 		flush_work(&other);
