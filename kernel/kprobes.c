@@ -136,7 +136,6 @@ int register_kprobe(struct kprobe *p)
 	return requests_register(&req, 1);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
-NOKPROBE_SYMBOL(register_kprobe);
 
 /**
  * register_kprobes() - register an array of probes, all or none
@@ -169,7 +168,6 @@ int register_kprobes(struct kprobe **kps, int num)
 	return requests_register(reqs, num);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
-NOKPROBE_SYMBOL(register_kprobes);
 
 /* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
 static bool point_remove_members(struct kprobe *kp, struct list_head *work)
@@ -268,7 +266,6 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	kprobe_points_free(&dead);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
-NOKPROBE_SYMBOL(unregister_kprobes);
 
 /**
  * unregister_kprobe() - remove a probe
@@ -281,7 +278,6 @@ void unregister_kprobe(struct kprobe *p)
 	unregister_kprobes(&p, 1);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
-NOKPROBE_SYMBOL(unregister_kprobe);
 
 static int set_enabled(struct kprobe *kp, bool enable)
 {
@@ -332,7 +328,6 @@ int disable_kprobe(struct kprobe *kp)
 	return set_enabled(kp, false);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
-NOKPROBE_SYMBOL(disable_kprobe);
 
 /**
  * enable_kprobe() - let a disabled probe be called again
@@ -350,7 +345,6 @@ int enable_kprobe(struct kprobe *kp)
 	return set_enabled(kp, true);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
-NOKPROBE_SYMBOL(enable_kprobe);
 
 /**
  * kprobe_exceptions_notify() - the architecture's die notifier

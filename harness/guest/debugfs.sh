@@ -20,7 +20,7 @@ TAB=$(printf '\t')
 cat $KPROBES/blacklist >/tmp/blacklist
 check "blacklist has the format that perf reads" \
 	only_lines /tmp/blacklist "^0x$ADDR-0x$ADDR$TAB[^ ]+( \[[^ ]+\])?\$"
-check "blacklist has register_kprobe" grep -q "${TAB}register_kprobe\$" /tmp/blacklist
+check "blacklist has get_kprobe" grep -q "${TAB}get_kprobe\$" /tmp/blacklist
 check "blacklist ranges go forward" awk -F'[-\t]' '$1 > $2 { bad = 1 } END { exit bad }' /tmp/blacklist
 check "list is empty" no_probes
 check "enabled reads 1" [ "$(cat $KPROBES/enabled)" = 1 ]

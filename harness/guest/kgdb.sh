@@ -21,7 +21,7 @@ clear_break()	{ debug "bc *"; }
 stops()		{ type "bc *;go;" && calls 1 && has "Breakpoint @" && right; }
 right()		{ calls 3 && returns plain 200002 && returns traced 100001; }
 
-for name in register_kprobe get_kprobe; do
+for name in kprobe_exceptions_notify get_kprobe; do
 	check "breakpoint on $name is refused" refused "$(symbol $name)"
 done
 

@@ -128,7 +128,6 @@ int register_jprobes(struct jprobe **jps, int num)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
-NOKPROBE_SYMBOL(register_jprobes);
 
 /**
  * register_jprobe() - call a handler with the arguments of a function
@@ -154,7 +153,6 @@ int register_jprobe(struct jprobe *jp)
 	return register_jprobes(&jp, 1);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);
-NOKPROBE_SYMBOL(register_jprobe);
 
 /**
  * unregister_jprobes() - unregister an array of jprobes
@@ -178,7 +176,6 @@ void unregister_jprobes(struct jprobe **jps, int num)
 	}
 }
 EXPORT_SYMBOL_GPL(unregister_jprobes);
-NOKPROBE_SYMBOL(unregister_jprobes);
 
 /**
  * unregister_jprobe() - remove a jprobe
@@ -191,4 +188,3 @@ void unregister_jprobe(struct jprobe *jp)
 	unregister_jprobes(&jp, 1);
 }
 EXPORT_SYMBOL_GPL(unregister_jprobe);
-NOKPROBE_SYMBOL(unregister_jprobe);

@@ -228,7 +228,6 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
-NOKPROBE_SYMBOL(register_kretprobes);
 
 /**
  * register_kretprobe() - call a handler when a function returns
@@ -256,7 +255,6 @@ int register_kretprobe(struct kretprobe *rp)
 	return register_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
-NOKPROBE_SYMBOL(register_kretprobe);
 
 /**
  * unregister_kretprobes() - unregister an array of return probes
@@ -287,7 +285,6 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	}
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
-NOKPROBE_SYMBOL(unregister_kretprobes);
 
 /**
  * unregister_kretprobe() - remove a return probe
@@ -300,7 +297,6 @@ void unregister_kretprobe(struct kretprobe *rp)
 	unregister_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
-NOKPROBE_SYMBOL(unregister_kretprobe);
 
 int __init kretprobe_init(void)
 {

@@ -638,6 +638,98 @@ static void probes_come_and_go(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&round_hits), NR_ROUNDS);
 }
 
+/* -- probes on the functions that change probes -- */
+
+static unsigned int nr_entered;
+
+static int count_entered(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_entered++;
+	return 0;
+}
+
+static void change_kprobes(struct kunit *test)
+{
+	struct watch *w = new_watch(test, PLAIN, true);
+	struct kprobe *kps[] = { &w->kp };
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	expect_call(test, PLAIN, w, 1, 1);
+	unregister_kprobe(&w->kp);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), 0);
+	unregister_kprobes(kps, 1);
+	expect_call(test, PLAIN, w, 0, 0);
+}
+
+/* Failure M9: a probe in the code that has to remove it. */
+static void kprobe_on_kprobes(struct kunit *test)
+{
+	void *functions[] = {
+		register_kprobe, unregister_kprobe, register_kprobes, unregister_kprobes,
+		enable_kprobe, disable_kprobe,
+	};
+	unsigned int i;
+
+	nr_entered = 0;
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		struct watch *w = new_watch(test, PLAIN, i % 2);
+
+		w->kp.addr = dereference_function_descriptor(functions[i]);
+		w->kp.pre_handler = count_entered;
+		must_add(test, w);
+	}
+	nr_entered = 0;
+	change_kprobes(test);
+	KUNIT_EXPECT_GE(test, nr_entered, ARRAY_SIZE(functions));
+	/* They become jumps, too. */
+	msleep(200);
+	nr_entered = 0;
+	change_kprobes(test);
+	KUNIT_EXPECT_GE(test, nr_entered, ARRAY_SIZE(functions));
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int nr_returned;
+
+static int count_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	nr_returned++;
+	return 0;
+}
+
+static void kretprobe_on_kprobes(struct kunit *test)
+{
+	static struct kretprobe rps[10];
+	void *functions[] = {
+		register_kprobe, unregister_kprobe, register_kprobes, unregister_kprobes,
+		enable_kprobe, disable_kprobe, register_kretprobe, unregister_kretprobe,
+		register_kretprobes, unregister_kretprobes,
+	};
+	struct kretprobe *one[1], rp = { .kp.addr = text_of(PLAIN), .handler = count_returned };
+	unsigned int i;
+
+	static_assert(ARRAY_SIZE(rps) == ARRAY_SIZE(functions));
+	for (i = 0; i < ARRAY_SIZE(rps); i++) {
+		rps[i] = (struct kretprobe){
+			.kp.addr = dereference_function_descriptor(functions[i]),
+			.handler = count_returned,
+		};
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&rps[i]), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_kretprobe, &rps[i]), 0);
+	}
+	nr_returned = 0;
+	change_kprobes(test);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	unregister_kretprobe(&rp);
+	one[0] = &rp;
+	KUNIT_EXPECT_EQ(test, register_kretprobes(one, 1), 0);
+	unregister_kretprobes(one, 1);
+	KUNIT_EXPECT_GE(test, nr_returned, ARRAY_SIZE(rps));
+}
+#endif
+
 /* -- the suite -- */
 
 static struct kunit_case hits_cases[] = {
@@ -665,6 +757,10 @@ static struct kunit_case hits_cases[] = {
 	KUNIT_CASE(kprobe_batch_with_strangers),
 	KUNIT_CASE_PARAM(kprobe_missed, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kprobe_missed_in_post, kprobes_test_next_subject),
+	KUNIT_CASE(kprobe_on_kprobes),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(kretprobe_on_kprobes),
+#endif
 	KUNIT_CASE_SLOW(probes_come_and_go),
 	{}
 };

@@ -486,26 +486,6 @@ static void bad_input_unregistered_twice(struct kunit *test)
 	expect_call(test, t, w, 0, 0);
 }
 
-/* Failure M9: a probe in the code that would have to remove it. */
-static void bad_input_kprobes_itself(struct kunit *test)
-{
-	void *functions[] = {
-		register_kprobe, unregister_kprobe, register_kprobes, unregister_kprobes,
-		enable_kprobe, disable_kprobe,
-#ifdef CONFIG_KRETPROBES
-		register_kretprobe, unregister_kretprobe, register_kretprobes,
-		unregister_kretprobes,
-#endif
-	};
-	struct watch *w = new_watch(test, PLAIN, false);
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(functions); i++) {
-		w->kp.addr = dereference_function_descriptor(functions[i]);
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, add(test, w), "%pS", functions[i]);
-	}
-}
-
 /* -- the suite -- */
 
 static struct kunit_case refused_cases[] = {
@@ -520,7 +500,6 @@ static struct kunit_case refused_cases[] = {
 	KUNIT_CASE(bad_input_registered_elsewhere),
 	KUNIT_CASE_PARAM(bad_input_twice_in_batch, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(bad_input_unregistered_twice, kprobes_test_next_subject),
-	KUNIT_CASE(bad_input_kprobes_itself),
 	{}
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads that register, remove, enable and disable probes, each several at once. */
 #include <linux/delay.h>
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
@@ -283,6 +284,79 @@ static int flipper_thread(void *data)
 	return 0;
 }
 
+/* --- probes on the functions that change probes --- */
+
+/* A watched function is hit at its entry, at the next instruction on x86, and when it returns. */
+struct watcher {
+	struct kprobe entry, next;
+	struct kretprobe ret;
+	bool live;
+};
+
+static struct watcher watcher;
+
+static int on_watched(struct kprobe *kp, struct pt_regs *regs)
+{
+	count(WATCHED);
+	if (!READ_ONCE(watcher.live))
+		complain(BAD_LATE, "a hit of %pS, which is not watched", kp->addr);
+	return 0;
+}
+
+static void on_watched_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int on_watched_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return on_watched(&watcher.ret.kp, regs);
+}
+
+static void watch_some(struct rnd_state *rnd)
+{
+	static const char * const names[] = {
+		"register_kprobe", "register_kprobes", "unregister_kprobe", "unregister_kprobes",
+		"enable_kprobe", "disable_kprobe", "register_kretprobe", "register_kretprobes",
+		"unregister_kretprobe", "unregister_kretprobes",
+	};
+	const char *name = names[pick(rnd, ARRAY_SIZE(names))];
+	struct watcher *w = &watcher;
+	int err;
+
+	*w = (struct watcher){
+		.entry = { .symbol_name = name, .pre_handler = on_watched },
+		.next = { .pre_handler = on_watched },
+		.ret = { .kp.symbol_name = name, .handler = on_watched_return },
+		.live = true,
+	};
+	if (one_in(rnd, 2))
+		w->entry.post_handler = on_watched_post;
+	err = register_kprobe(&w->entry);
+	if (IS_ENABLED(CONFIG_X86) && !err && kprobe_ftrace(&w->entry)) {
+		w->next.addr = w->entry.addr + MCOUNT_INSN_SIZE;
+		err = register_kprobe(&w->next);
+	}
+	err = err ?: register_kretprobe(&w->ret);
+	if (err)
+		complain(BAD_ERROR, "%s is not watched: %d", name, err);
+	msleep(pick(rnd, 500));
+	unregister_kretprobe(&w->ret);
+	unregister_kprobe(&w->next);
+	unregister_kprobe(&w->entry);
+	WRITE_ONCE(w->live, false);
+}
+
+static int watcher_thread(void *data)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, seed + 3000);
+	while (!time_is_up())
+		watch_some(&rnd);
+	wait_for_stop();
+	return 0;
+}
+
 int start_disturbers(void)
 {
 	/* Each waits for grace periods most of the time. */
@@ -294,6 +368,7 @@ int start_disturbers(void)
 		err = add_thread(kthread_run(disturber_thread, &disturbers[i],
 					     "kp_disturber/%u", i));
 	}
+	err = err ?: add_thread(kthread_run(watcher_thread, NULL, "kp_watcher/0"));
 	if (err || dense)
 		return err;
 	return add_thread(kthread_run(flipper_thread, NULL, "kp_flipper/0"));

@@ -58,6 +58,7 @@ static const char * const count_names[NR_COUNTS] = {
 	"bad result", "bad lost", "bad late", "bad missed", "bad error", "bad text",
 	"calls", "checks", "jumps", "traps", "returns",
 	"registered", "batches", "refused", "switched", "flips", "prey",
+	"watched",
 };
 
 atomic_long_t counts[NR_COUNTS];

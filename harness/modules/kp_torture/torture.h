@@ -11,7 +11,7 @@
 
 #define MAX_CALLERS	8
 #define MAX_DISTURBERS	12
-#define MAX_THREADS	(MAX_CALLERS + MAX_DISTURBERS + 1)
+#define MAX_THREADS	(MAX_CALLERS + MAX_DISTURBERS + 2)
 #define MAX_SPOTS	64	/* in one function, the addresses that have probes */
 #define FEW_SPOTS	12	/* in one of many functions */
 #define NR_RETURNS	3	/* return probes of one function */
@@ -155,7 +155,7 @@ struct caller {
 enum count {
 	BAD_RESULT, BAD_COUNT, BAD_LATE, BAD_MISSED, BAD_ERROR, BAD_TEXT,
 	CALLS, CHECKS, JUMPS, TRAPS, RETURNS,
-	REGISTERED, BATCHES, REFUSED, SWITCHED, FLIPS, PREY, NR_COUNTS
+	REGISTERED, BATCHES, REFUSED, SWITCHED, FLIPS, PREY, WATCHED, NR_COUNTS
 };
 
 extern atomic_long_t counts[NR_COUNTS];
