@@ -29,11 +29,12 @@ CONDITION = re.compile(r"^#\s*(?:if|ifdef|ifndef)\b", re.M)
 
 @dataclass
 class Source:
-    """One of our C files, without its comments."""
+    """One of our C files, without its comments; a header's inlines belong to the C file of that name."""
     path: Path
     code: str
     functions: dict = field(default_factory=dict)       # name -> lines, signature included
     external: set = field(default_factory=set)
+    inlines: dict = field(default_factory=dict)         # those of its private header, name -> text
     twice: list = field(default_factory=list)
 
     @property
@@ -49,8 +50,18 @@ class Source:
         return len(CONDITION.findall(self.code))
 
 
+def inlines(path):
+    """The functions of the private header of a file: name -> text, with a stub if there is one."""
+    header = path.with_suffix(".h")
+    code = COMMENT.sub("", header.read_text()) if header.exists() else ""
+    result = {}
+    for found in DEFINITION.finditer(code):
+        result[found[2]] = result.get(found[2], "") + found[0]
+    return result
+
+
 def source(path):
-    result = Source(path, COMMENT.sub("", path.read_text()))
+    result = Source(path, COMMENT.sub("", path.read_text()), inlines=inlines(path))
     for found in DEFINITION.finditer(result.code):
         kind, name = found[1], found[2]
         if name in result.functions:
@@ -65,6 +76,12 @@ def sources(folder):
     return [source(path) for path in sorted((REPO / folder).glob("*.c")) if not path.stem.endswith("_test")]
 
 
+def headers(folder):
+    """Headers that have functions, but no C file: each stands for itself in the order of calls."""
+    alone = [path for path in sorted((REPO / folder).glob("*.h")) if not path.with_suffix(".c").exists()]
+    return [Source(path, "", inlines=inlines(path)) for path in alone if inlines(path)]
+
+
 def layers():
     """Name of a file -> its layer, 0 at the top, from the drawing in kernel/kprobes.c."""
     text = LAYERS.read_text()
@@ -75,12 +92,12 @@ def layers():
     return {name: number for number, row in enumerate(rows) for name in row}
 
 
-def calls(core):
-    """Pairs of files where the first uses a function of the second."""
-    owner = {name: s.name for s in core for name in s.external}
+def calls(files):
+    """Pairs of files where the first uses a function of the second, be it an inline of its header."""
+    owner = {name: s.name for s in files for name in s.external | set(s.inlines)}
     result = {}
-    for user in core:
-        for name in re.findall(r"\b(\w+)\b", user.code):
+    for user in files:
+        for name in re.findall(r"\b(\w+)\b", "\n".join([user.code, *user.inlines.values()])):
             if name not in user.functions and owner.get(name, user.name) != user.name:
                 result.setdefault((user.name, owner[name]), set()).add(name)
     return result
@@ -119,10 +136,10 @@ def rows(core):
     lengths = [n for s in ours for n in s.functions.values()]
     python = list(HARNESS.rglob("*.py"))
     rest = [p for p in HARNESS.rglob("*") if p.is_file() and p.suffix != ".pyc"]
-    pairs = calls(core)
+    pairs = calls(core + headers("kernel/kprobes"))
     most = max(ours, key=lambda s: s.lines)
     yield "files of the core in one circle of calls", len(circle(pairs))
-    yield "files of a port in one circle of calls", max(len(circle(calls(sources(folder)))) for folder in PORTS)
+    yield "files of a port in one circle of calls", max(len(circle(calls(sources(folder) + headers(folder)))) for folder in PORTS)
     yield "lines of code in a file, max", f"{most.lines} ({most.path.relative_to(REPO)})"
     yield "lines in a function, median and max", f"{statistics.median(lengths):g}, {longest(ours)[0]} ({longest(ours)[1]})"
     yield "external functions of the core without prefix", len(unprefixed(core))
@@ -141,7 +158,7 @@ def show():
     core = [source(LAYERS), *sources("kernel/kprobes")]
     for what, value in rows(core):
         ui.say(f"{what:50} {value}")
-    up = upward(calls(core), layers())
+    up = upward(calls(core + headers("kernel/kprobes")), layers())
     ui.say(f"\n{len(up)} pairs of files in which a call goes up:")
     for line in up:
         ui.say(f"  {line}")

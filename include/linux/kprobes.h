@@ -203,7 +203,8 @@ DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
  *
  * Context: Preemption disabled.
  * Return: the probe, or NULL. It carries the address and flags of the probed
- * instruction, but need not be a registered struct kprobe.
+ * instruction, but need not be a registered struct kprobe. Between kprobe_busy_begin() and
+ * kprobe_busy_end() it is a placeholder without an address.
  */
 static inline struct kprobe *kprobe_running(void)
 {

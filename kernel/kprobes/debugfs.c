@@ -120,7 +120,7 @@ static int point_list_add(struct kprobe_point *point, void *data)
 	return 0;
 }
 
-/* Allocate without the mutex: reclaim may depend on a task that waits for it. */
+/* Allocate without the mutex, which others want: there may be very many addresses. */
 static int point_list_fill(struct point_list *list)
 {
 	unsigned int max = 0;

@@ -167,7 +167,7 @@ static void optimize_work(struct work_struct *work)
 			return;
 	}
 
-	/* A task that the grace period waits for may be blocked on kprobe_mutex. */
+	/* It may take as long as a task computes, and others want the mutex. */
 	lockdep_assert_not_held(&kprobe_mutex);
 	synchronize_rcu_tasks();
 
