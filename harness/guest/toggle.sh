@@ -11,7 +11,7 @@ ours()		{ grep ' kp_torture:' $KPROBES/points | tee -a /tmp/looked_at; }
 switch_knob()
 {
 	echo 0 >$KNOB
-	ours | grep -E ' (optimizing|optimized|unoptimizing) ' >>/tmp/knob_bad
+	ours | grep -E ' (optimizing|optimized) ' >>/tmp/knob_bad
 	a_while 200
 	echo 1 >$KNOB
 	jump_or_not $1

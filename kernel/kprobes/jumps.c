@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Points on their way to a jump or back, and the text that is written there.
+ * Points on their way to a jump, and the text that is written there and back.
  *
  * A point is on at most one of the lists below, linked by its op.list. The worker keeps
  * no list of its own while it holds no lock, so taking a point off its list is enough to
@@ -32,9 +32,6 @@ static LIST_HEAD(chained);
 
 /* FENCED, while a grace period is under way. */
 static LIST_HEAD(fenced);
-
-/* UNOPTIMIZING. */
-static LIST_HEAD(reverting);
 
 /* Runs after a point has been queued. optimize.c sets it up before a point may want a jump. */
 struct delayed_work kprobe_optimizer;
@@ -119,16 +116,9 @@ struct kprobe_point *kprobe_jump_candidate(void)
 /* Put @point on the list of its state. */
 void kprobe_jump_queue(struct kprobe_point *point)
 {
-	struct list_head *head = &candidates;
-
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (point->state == POINT_OPTIMIZING)
-		head = &queued;
-	else if (point->state == POINT_UNOPTIMIZING)
-		head = &reverting;
-
-	list_move_tail(&point->op.list, head);
+	list_move_tail(&point->op.list, point->state == POINT_OPTIMIZING ? &queued : &candidates);
 	jumps_kick_worker();
 }
 
@@ -207,13 +197,6 @@ static void jumps_list_points(struct list_head *ops, struct list_head *points)
 
 	list_for_each_entry(op, ops, list)
 		point_queue(container_of(op, struct kprobe_point, op), points);
-}
-
-/* Write breakpoints for all points that are UNOPTIMIZING, and move them to @points. */
-void kprobe_jumps_revert(struct list_head *points)
-{
-	jumps_list_points(&reverting, points);
-	kprobe_jumps_cancel(points);
 }
 
 /* Replace the breakpoints of @ops by jumps, and move their points to @points. */
@@ -317,6 +300,5 @@ bool kprobe_jumps_idle(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced) &&
-	       list_empty(&reverting);
+	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Points on their way to a jump or back.
+ * Points on their way to a jump.
  */
 #ifndef _KERNEL_KPROBES_JUMPS_H
 #define _KERNEL_KPROBES_JUMPS_H
@@ -18,7 +18,6 @@ struct kprobe_point *kprobe_jump_candidate(void);
 void kprobe_jump_queue(struct kprobe_point *point);
 void kprobe_jump_forget(struct kprobe_point *point);
 void kprobe_jumps_cancel(struct list_head *kps);
-void kprobe_jumps_revert(struct list_head *points);
 void kprobe_jumps_write_single(struct list_head *points);
 bool kprobe_jumps_fence(struct list_head *points);
 void kprobe_jumps_write_fenced(struct list_head *points);

@@ -79,19 +79,12 @@ static struct kprobe_point *point_with_detour(unsigned long addr)
 	return point && point_has_detour(point) ? point : NULL;
 }
 
-static enum point_text wanted_if_free(struct kprobe_point *point)
-{
-	struct point_inputs in = kprobe_point_read_inputs(point);
-
-	return kprobe_point_wants(&in);
-}
-
 /* Would the point get or keep a jump, its own or a shared one, if nothing was in the way? */
 static bool wants_jump(struct kprobe_point *point)
 {
-	enum point_text wanted = wanted_if_free(point);
+	struct point_inputs in = kprobe_point_read_inputs(point);
 
-	return wanted == POINT_JUMP || wanted == POINT_BREAK_LAZY;
+	return kprobe_point_wants(&in) == POINT_JUMP;
 }
 
 /* Is there at most one point in [@first, @last]? Most points are alone. */
@@ -230,7 +223,7 @@ struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 bool kprobe_point_can_take_over(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && point_has_detour(point) &&
-	       wanted_if_free(point) == POINT_JUMP &&
+	       wants_jump(point) &&
 	       neighbour_find(point, neighbour_is_in_the_way) &&
 	       !neighbour_find(point, neighbour_is_obstacle);
 }

@@ -216,7 +216,7 @@ static bool optimize_is_idle(void)
 }
 
 /**
- * wait_for_kprobe_optimizer() - wait until no probe is on its way to a jump or back
+ * wait_for_kprobe_optimizer() - wait until no probe is on its way to a jump
  *
  * Context: Process context, may sleep for several RCU-tasks grace periods.
  */
@@ -228,7 +228,8 @@ void wait_for_kprobe_optimizer(void)
 	}
 }
 
-static void optimize_change_knob(bool on)
+/* Handle a write to the sysctl. A write of 0 returns when no jump is left. */
+void kprobe_optimize_set_knob(bool on)
 {
 	int ret;
 
@@ -243,16 +244,6 @@ static void optimize_change_knob(bool on)
 	/* This includes points that failed to arm before, which were tried again. */
 	if (ret)
 		pr_warn("not every probe could be armed: %d\n", ret);
-}
-
-/* Handle a write to the sysctl. */
-void kprobe_optimize_set_knob(bool on)
-{
-	optimize_change_knob(on);
-
-	/* A write of 0 returns only when no jump is left, even if another one came first. */
-	if (!on)
-		wait_for_kprobe_optimizer();
 }
 
 static int optimize_knob_handler(const struct ctl_table *table, int write, void *buffer,

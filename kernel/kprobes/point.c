@@ -76,7 +76,7 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	if (!point)
 		return ERR_PTR(-ENOMEM);
 
-	point->state = POINT_NEW;
+	point->state = POINT_DISARMED;
 	INIT_LIST_HEAD(&point->members);
 	point->called.first = &kprobe_called_end.hlist;
 	INIT_LIST_HEAD(&point->op.kp.list);
@@ -85,7 +85,7 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	point->op.kp.pre_handler = kprobe_dispatch_pre;
 	point->op.kp.hit_pre = kprobe_dispatch_pre;
 	point->op.kp.handler_probe = &point->op.kp;
-	point->op.kp.flags = kprobe_point_state_flags(POINT_NEW) |
+	point->op.kp.flags = kprobe_point_state_flags(POINT_DISARMED) |
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 
@@ -96,13 +96,6 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	}
 
 	return point;
-}
-
-/* The caller has made room in the table with kprobe_points_reserve(). */
-void kprobe_point_publish(struct kprobe_point *point)
-{
-	kprobe_table_add(point);
-	kprobe_point_set_state(point, POINT_DISARMED);
 }
 
 void kprobe_point_free(struct kprobe_point *point)

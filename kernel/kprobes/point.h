@@ -90,7 +90,7 @@ extern bool kprobes_available;
 /* Is a jump planned or written, whether at the point or at the owner of a shared one? */
 static inline bool point_in_jump_state(struct kprobe_point *point)
 {
-	return point->state >= POINT_OPTIMIZING && point->state <= POINT_UNOPTIMIZING;
+	return point->state >= POINT_OPTIMIZING && point->state <= POINT_OPTIMIZED;
 }
 
 /* The same, at the point itself. */
@@ -107,7 +107,6 @@ static inline void point_queue(struct kprobe_point *point, struct list_head *wor
 
 int kprobe_points_init(void);
 struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool on_ftrace);
-void kprobe_point_publish(struct kprobe_point *point);
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
 void kprobe_points_sort(struct list_head *work);
 void kprobe_point_free(struct kprobe_point *point);

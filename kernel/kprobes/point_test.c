@@ -383,7 +383,7 @@ static struct kprobe_point *publish_fake(struct kunit *test, kprobe_opcode_t *ad
 
 	guard(mutex)(&kprobe_mutex);
 	KUNIT_ASSERT_EQ(test, kprobe_points_reserve(1), 0);
-	kprobe_point_publish(point);
+	kprobe_table_add(point);
 
 	return point;
 }

@@ -24,7 +24,7 @@ static enum point_text point_wanted(struct kprobe_point *point)
 	enum point_text wanted = kprobe_point_wants(&in);
 
 	/* Search for a neighbour only if a jump depends on it. */
-	if (wanted == POINT_JUMP || wanted == POINT_BREAK_LAZY) {
+	if (wanted == POINT_JUMP) {
 		in.blocked = kprobe_point_is_blocked(point);
 		wanted = kprobe_point_wants(&in);
 	}
@@ -51,28 +51,11 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 		kprobe_point_set_state(point_of(p), state);
 }
 
-/* These steps are left to the optimizer's worker. */
-static bool step_is_deferred(enum point_state state, enum point_text wanted)
-{
-	return ((state == POINT_OPTIMIZING || state == POINT_FENCED) && wanted == POINT_JUMP) ||
-	       (state == POINT_UNOPTIMIZING && wanted == POINT_BREAK_LAZY);
-}
-
+/* Most points have no jump, and need no search for a neighbour. */
 static bool point_loses_jump(struct kprobe_point *point)
 {
-	enum point_text wanted;
-
-	/* Most points have no jump, and need no search for a neighbour. */
-	if (!point_in_jump_state(point))
-		return false;
-
-	wanted = point_wanted(point);
-
-	if (!step_is_deferred(point->state, wanted) &&
-	    kprobe_point_next(point->state, wanted) == POINT_ARMED)
-		return true;
-
-	return kprobe_point_is_taken_over(point);
+	return point_in_jump_state(point) &&
+	       (point_wanted(point) != POINT_JUMP || kprobe_point_is_taken_over(point));
 }
 
 static bool point_is_armed(struct kprobe_point *point)
@@ -142,27 +125,18 @@ static void point_share_jump(struct kprobe_point *owner)
 	}
 }
 
-/* The breakpoint or jump that the point needs is in place: queue a change to or from a jump. */
+/* The breakpoint that the point needs is in place: queue what the worker has to do. */
 static void point_reconsider(struct kprobe_point *point)
 {
-	enum point_text wanted = point_wanted(point);
-	enum point_state next = kprobe_point_next(point->state, wanted);
-
-	/* Only points_drop_jumps() removes a jump: it knows all points that share it. */
-	if (next == point->state || next == POINT_ARMED || step_is_deferred(point->state, wanted)) {
-		if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point))
-			kprobe_jump_queue(point);
+	if (point->state != POINT_ARMED)
 		return;
-	}
-
-	/* The next state is OPTIMIZING, UNOPTIMIZING, or OPTIMIZED again. */
-	kprobe_point_set_state(point, next);
-	if (next == POINT_OPTIMIZED)
-		kprobe_jump_forget(point);
-	else
+	if (point_wanted(point) == POINT_JUMP) {
+		kprobe_point_set_state(point, POINT_OPTIMIZING);
 		kprobe_jump_queue(point);
-	if (next == POINT_OPTIMIZING)
 		point_share_jump(point);
+	} else if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point)) {
+		kprobe_jump_queue(point);
+	}
 }
 
 /*
@@ -373,7 +347,7 @@ static void points_finish_step(struct list_head *points, enum point_state state)
 }
 
 /*
- * Take the deferred steps that need no grace period, and fence the regions of the other jumps.
+ * Write the queued jumps that need no grace period, and fence the regions of the others.
  * Return whether the caller has to wait for a grace period.
  */
 bool kprobe_points_begin_jumps(void)
@@ -383,8 +357,6 @@ bool kprobe_points_begin_jumps(void)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_jumps_revert(&points);
-	points_finish_step(&points, POINT_ARMED);
 	kprobe_jumps_write_single(&points);
 	points_finish_step(&points, POINT_OPTIMIZED);
 	wait = kprobe_jumps_fence(&points);

@@ -55,7 +55,8 @@ static int request_find_point(struct probe_request *req, struct list_head *work)
 	if (IS_ERR(point))
 		return kprobe_check_refused(req, PTR_ERR(point));
 
-	kprobe_point_publish(point);
+	/* kprobe_points_reserve() has made room. */
+	kprobe_table_add(point);
 	request_join(req, point, work);
 
 	return 0;

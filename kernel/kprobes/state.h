@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The states of a point and the steps between them. Nothing here has a side effect. See
- * point_edges[] in state.c for the legal steps.
+ * point_rows[] in state.c for the legal steps.
  */
 #ifndef _KERNEL_KPROBES_STATE_H
 #define _KERNEL_KPROBES_STATE_H
 
 #include <linux/types.h>
 
-/* OPTIMIZING to UNOPTIMIZING are those in which a jump is planned or written. */
+/* OPTIMIZING to OPTIMIZED are those in which a jump is planned or written. */
 enum point_state {
-	POINT_NEW,		/* prepared, not yet in the table */
-	POINT_DISARMED,		/* in the table, text untouched */
+	POINT_DISARMED,		/* text untouched */
 	POINT_ARMED,		/* breakpoint written, or ftrace site taken */
 	POINT_OPTIMIZING,	/* as ARMED, and queued for its jump */
 	POINT_FENCED,		/* as OPTIMIZING, its region fenced until a grace period ends */
 	POINT_OPTIMIZED,	/* jump written */
-	POINT_UNOPTIMIZING,	/* as OPTIMIZED, and queued to become ARMED */
 	POINT_GONE,		/* text freed, never to be written again */
 	POINT_DEAD,		/* no members; freed after a grace period */
 	NR_POINT_STATES,
@@ -26,9 +24,7 @@ enum point_state {
 enum point_text {
 	POINT_PLAIN,		/* the original instruction */
 	POINT_BREAK,		/* breakpoint or ftrace call */
-	POINT_BREAK_LAZY,	/* the same, but a jump may stay for a while */
 	POINT_JUMP,		/* jump to a detour */
-	NR_POINT_TEXTS,
 };
 
 /* Has the architecture been asked for a detour? From DETOUR_NO_MEMORY on it has. */
@@ -60,7 +56,6 @@ struct point_inputs {
 const char *kprobe_point_state_name(enum point_state state);
 bool kprobe_point_edge_legal(enum point_state from, enum point_state to);
 enum point_text kprobe_point_wants(const struct point_inputs *in);
-enum point_state kprobe_point_next(enum point_state state, enum point_text wanted);
 u32 kprobe_point_state_flags(enum point_state state);
 
 #endif /* _KERNEL_KPROBES_STATE_H */

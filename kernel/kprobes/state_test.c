@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every state of a point with every text that may be wanted, and every edge between two
- * states. The expectations are written out, not computed.
+ * Every edge between two states of a point, and the text that is wanted for all inputs. The expectations are written out, not computed.
  */
 #include <kunit/test.h>
 
@@ -11,16 +10,14 @@
 
 /* Row: from; column: to, in the order of enum point_state. 1 is a legal step. */
 static const bool legal[NR_POINT_STATES][NR_POINT_STATES] = {
-	/*                       NEW DIS ARM OPG FEN OPD UNO GON DEA */
-	[POINT_NEW]          = { 0,  1,  0,  0,  0,  0,  0,  0,  1 },
-	[POINT_DISARMED]     = { 0,  0,  1,  0,  0,  0,  0,  1,  1 },
-	[POINT_ARMED]        = { 0,  1,  0,  1,  0,  0,  0,  1,  0 },
-	[POINT_OPTIMIZING]   = { 0,  0,  1,  0,  1,  1,  0,  1,  0 },
-	[POINT_FENCED]       = { 0,  0,  1,  0,  0,  1,  0,  1,  0 },
-	[POINT_OPTIMIZED]    = { 0,  0,  1,  0,  0,  0,  1,  1,  0 },
-	[POINT_UNOPTIMIZING] = { 0,  0,  1,  0,  0,  1,  0,  1,  0 },
-	[POINT_GONE]         = { 0,  0,  0,  0,  0,  0,  0,  0,  1 },
-	[POINT_DEAD]         = { 0,  0,  0,  0,  0,  0,  0,  0,  0 },
+	/*                     DIS ARM OPG FEN OPD GON DEA */
+	[POINT_DISARMED]   = { 0,  1,  0,  0,  0,  1,  1 },
+	[POINT_ARMED]      = { 1,  0,  1,  0,  0,  0,  0 },
+	[POINT_OPTIMIZING] = { 0,  1,  0,  1,  1,  0,  0 },
+	[POINT_FENCED]     = { 0,  1,  0,  0,  1,  0,  0 },
+	[POINT_OPTIMIZED]  = { 0,  1,  0,  0,  0,  0,  0 },
+	[POINT_GONE]       = { 0,  0,  0,  0,  0,  0,  1 },
+	[POINT_DEAD]       = { 0,  0,  0,  0,  0,  0,  0 },
 };
 
 static void state_edges(struct kunit *test)
@@ -36,90 +33,6 @@ static void state_edges(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(from, NR_POINT_STATES));
 		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(NR_POINT_STATES, from));
 	}
-}
-
-struct step_case {
-	enum point_state state;
-	enum point_text wanted;
-	enum point_state next;
-	/* Number of states on the whole way, and its end. */
-	unsigned int steps;
-	enum point_state last;
-};
-
-static const struct step_case step_cases[] = {
-	{ POINT_NEW, POINT_PLAIN, POINT_DISARMED, 1, POINT_DISARMED },
-	{ POINT_NEW, POINT_BREAK, POINT_DISARMED, 2, POINT_ARMED },
-	{ POINT_NEW, POINT_BREAK_LAZY, POINT_DISARMED, 2, POINT_ARMED },
-	{ POINT_NEW, POINT_JUMP, POINT_DISARMED, 4, POINT_OPTIMIZED },
-	{ POINT_DISARMED, POINT_PLAIN, POINT_DISARMED, 0, POINT_DISARMED },
-	{ POINT_DISARMED, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_DISARMED, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_DISARMED, POINT_JUMP, POINT_ARMED, 3, POINT_OPTIMIZED },
-	{ POINT_ARMED, POINT_PLAIN, POINT_DISARMED, 1, POINT_DISARMED },
-	{ POINT_ARMED, POINT_BREAK, POINT_ARMED, 0, POINT_ARMED },
-	{ POINT_ARMED, POINT_BREAK_LAZY, POINT_ARMED, 0, POINT_ARMED },
-	{ POINT_ARMED, POINT_JUMP, POINT_OPTIMIZING, 2, POINT_OPTIMIZED },
-	{ POINT_OPTIMIZING, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
-	{ POINT_OPTIMIZING, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_OPTIMIZING, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_OPTIMIZING, POINT_JUMP, POINT_OPTIMIZED, 1, POINT_OPTIMIZED },
-	{ POINT_FENCED, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
-	{ POINT_FENCED, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_FENCED, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_FENCED, POINT_JUMP, POINT_OPTIMIZED, 1, POINT_OPTIMIZED },
-	{ POINT_OPTIMIZED, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
-	{ POINT_OPTIMIZED, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_OPTIMIZED, POINT_BREAK_LAZY, POINT_UNOPTIMIZING, 2, POINT_ARMED },
-	{ POINT_OPTIMIZED, POINT_JUMP, POINT_OPTIMIZED, 0, POINT_OPTIMIZED },
-	{ POINT_UNOPTIMIZING, POINT_PLAIN, POINT_ARMED, 2, POINT_DISARMED },
-	{ POINT_UNOPTIMIZING, POINT_BREAK, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_UNOPTIMIZING, POINT_BREAK_LAZY, POINT_ARMED, 1, POINT_ARMED },
-	{ POINT_UNOPTIMIZING, POINT_JUMP, POINT_OPTIMIZED, 1, POINT_OPTIMIZED },
-	{ POINT_GONE, POINT_PLAIN, POINT_GONE, 0, POINT_GONE },
-	{ POINT_GONE, POINT_BREAK, POINT_GONE, 0, POINT_GONE },
-	{ POINT_GONE, POINT_BREAK_LAZY, POINT_GONE, 0, POINT_GONE },
-	{ POINT_GONE, POINT_JUMP, POINT_GONE, 0, POINT_GONE },
-	{ POINT_DEAD, POINT_PLAIN, POINT_DEAD, 0, POINT_DEAD },
-	{ POINT_DEAD, POINT_BREAK, POINT_DEAD, 0, POINT_DEAD },
-	{ POINT_DEAD, POINT_BREAK_LAZY, POINT_DEAD, 0, POINT_DEAD },
-	{ POINT_DEAD, POINT_JUMP, POINT_DEAD, 0, POINT_DEAD },
-};
-
-static_assert(ARRAY_SIZE(step_cases) == NR_POINT_STATES * NR_POINT_TEXTS);
-
-static void step_case_describe(const struct step_case *c, char *desc)
-{
-	static const char * const texts[] = { "plain", "breakpoint", "breakpoint later",
-					    "jump" };
-
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s wants %s", kprobe_point_state_name(c->state),
-		 texts[c->wanted]);
-}
-
-KUNIT_ARRAY_PARAM(step, step_cases, step_case_describe);
-
-/* A single step is the expected one, and all steps are legal and come to an end. */
-static void state_steps(struct kunit *test)
-{
-	const struct step_case *c = test->param_value;
-	enum point_state state = c->state;
-	unsigned int steps;
-
-	KUNIT_EXPECT_EQ(test, kprobe_point_next(state, c->wanted), c->next);
-
-	for (steps = 0; steps <= NR_POINT_STATES; steps++) {
-		enum point_state next = kprobe_point_next(state, c->wanted);
-
-		if (next == state)
-			break;
-		KUNIT_EXPECT_TRUE_MSG(test, legal[state][next], "%s -> %s",
-				      kprobe_point_state_name(state),
-				      kprobe_point_state_name(next));
-		state = next;
-	}
-	KUNIT_EXPECT_EQ(test, steps, c->steps);
-	KUNIT_EXPECT_EQ(test, state, c->last);
 }
 
 /* All inputs: whether members can be called, and what prevents a jump. */
@@ -142,8 +55,6 @@ static void state_wants(struct kunit *test)
 			expected = POINT_PLAIN;
 		else if (i == (BIT(0) | BIT(3) | BIT(4)))
 			expected = POINT_JUMP;
-		else if (i == (BIT(0) | BIT(4)))
-			expected = POINT_BREAK_LAZY;
 
 		KUNIT_EXPECT_EQ_MSG(test, kprobe_point_wants(&in), expected, "inputs %#x", i);
 	}
@@ -152,13 +63,11 @@ static void state_wants(struct kunit *test)
 static void state_flags(struct kunit *test)
 {
 	static const u32 expected[] = {
-		[POINT_NEW] = KPROBE_FLAG_DISABLED,
 		[POINT_DISARMED] = KPROBE_FLAG_DISABLED,
 		[POINT_ARMED] = 0,
 		[POINT_OPTIMIZING] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_FENCED] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_OPTIMIZED] = KPROBE_FLAG_OPTIMIZED,
-		[POINT_UNOPTIMIZING] = KPROBE_FLAG_OPTIMIZED,
 		[POINT_GONE] = KPROBE_FLAG_GONE,
 		[POINT_DEAD] = KPROBE_FLAG_DISABLED,
 	};
@@ -183,7 +92,6 @@ static void state_names(struct kunit *test)
 
 static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_edges),
-	KUNIT_CASE_PARAM(state_steps, step_gen_params),
 	KUNIT_CASE(state_wants),
 	KUNIT_CASE(state_flags),
 	KUNIT_CASE(state_names),
