@@ -255,7 +255,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		any = probes_remove(kps, num, &work);
-		kprobe_points_reconcile_most(&work);
+		kprobe_points_reconcile(&work);
 		kprobe_points_finish(&work, &dead);
 	}
 	if (!any)
@@ -298,10 +298,9 @@ static int set_enabled(struct kprobe *kp, bool enable)
 		point_queue(req.point, &work);
 		ret = kprobe_points_reconcile(&work);
 		/* Disabling cannot fail, but arming the point for another member may. */
-		if (ret) {
-			if (enable && changes)
-				kprobe_point_enable_member(req.point, kp, false);
-			kprobe_points_reconcile_most(&work);
+		if (ret && enable && changes) {
+			kprobe_point_enable_member(req.point, kp, false);
+			kprobe_points_reconcile(&work);
 		}
 		kprobe_points_finish(&work, NULL);
 		wait = enable && kprobe_requests_may_miss_post(&req, 1);

@@ -107,8 +107,11 @@ static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
 	}
 }
 
-/* Arm all points, or none on failure. The list keeps its points, but not their order. */
-int kprobe_arm_points(struct list_head *kps)
+/*
+ * Arm the points, and move those that ftrace refuses to @refused. Return the first error. The
+ * list does not keep its order.
+ */
+int kprobe_arm_points(struct list_head *kps, struct list_head *refused)
 {
 	LIST_HEAD(on_ftrace);
 	int ret;
@@ -116,9 +119,8 @@ int kprobe_arm_points(struct list_head *kps)
 	lockdep_assert_held(&kprobe_mutex);
 
 	split_off_ftrace(kps, &on_ftrace);
-	ret = kprobe_ftrace_arm_points(&on_ftrace);
-	if (!ret)
-		kprobe_text_write_chunks(kps, arch_arm_kprobes);
+	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
+	kprobe_text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 
 	return ret;

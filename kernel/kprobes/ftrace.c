@@ -20,6 +20,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "ftrace.h"
@@ -111,7 +112,7 @@ static struct ftrace_user *ftrace_user_wanted(const struct kprobe_point *point)
 	return point->post ? &kprobe_ftrace_modify : &kprobe_ftrace_plain;
 }
 
-static int ftrace_user_try_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
+static int ftrace_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
 	int ret;
 
@@ -136,18 +137,6 @@ static int ftrace_user_try_add(struct ftrace_user *user, unsigned long *sites, u
 	user->nr += nr;
 
 	return 0;
-}
-
-/* ftrace does not tell which of several sites it refuses. */
-static int ftrace_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
-{
-	int ret = ftrace_user_try_add(user, sites, nr);
-
-	if (ret)
-		pr_debug("%pS: ftrace refuses it, or one of %u others: %d\n", (void *)sites[0],
-			 nr - 1, ret);
-
-	return ret;
 }
 
 static void ftrace_user_del(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
@@ -177,14 +166,11 @@ static void points_set_ops(struct list_head *kps, struct ftrace_ops *ops)
 		WRITE_ONCE(point_of(p)->ftrace_ops, ops);
 }
 
-static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *kps)
+static int ftrace_user_take_all(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
 	unsigned int nr = 0, max = list_count_nodes(kps);
 	struct kprobe *p;
-
-	if (!max)
-		return 0;
 
 	sites = kvmalloc_array(max, sizeof(*sites), GFP_KERNEL);
 	if (!sites)
@@ -193,6 +179,33 @@ static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *k
 		sites[nr++] = (unsigned long)p->addr;
 
 	return ftrace_user_add(user, sites, nr);
+}
+
+/*
+ * Add the sites that ftrace grants to the filter, and move the points of the others to @refused.
+ * Return the first error. ftrace does not tell which of several sites it refuses, so then try
+ * them one by one.
+ */
+static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *kps,
+				   struct list_head *refused)
+{
+	struct kprobe *p, *next;
+	int error, ret = 0;
+
+	if (list_empty(kps) || (!list_is_singular(kps) && !ftrace_user_take_all(user, kps)))
+		return 0;
+
+	list_for_each_entry_safe(p, next, kps, list) {
+		error = ftrace_user_add(user, (unsigned long *)&p->addr, 1);
+		if (error) {
+			pr_debug("%pS: ftrace refuses it: %d\n", p->addr, error);
+			list_move_tail(&p->list, refused);
+			ret = ret ?: error;
+		}
+		cond_resched();
+	}
+
+	return ret;
 }
 
 /* Call this after the points' ftrace_ops has changed, so that @user claims no more hits. */
@@ -227,38 +240,26 @@ static void points_split_off_modifying(struct list_head *kps, struct list_head *
 	}
 }
 
-static int ftrace_user_add_points(struct ftrace_user *user, struct list_head *kps)
-{
-	int ret = ftrace_user_take_points(user, kps);
-
-	if (!ret)
-		points_set_ops(kps, &user->ops);
-
-	return ret;
-}
-
 static void ftrace_user_del_points(struct ftrace_user *user, struct list_head *kps)
 {
 	points_set_ops(kps, NULL);
 	ftrace_user_forget_points(user, kps);
 }
 
-/* Take the sites of all points, or of none on failure. */
-int kprobe_ftrace_arm_points(struct list_head *kps)
+/* Take the sites that ftrace grants, and move the points of the others to @refused. */
+int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
 {
 	LIST_HEAD(modify);
-	int ret;
+	int ret, error;
 
 	points_split_off_modifying(kps, &modify);
-	ret = ftrace_user_add_points(&kprobe_ftrace_plain, kps);
-	if (!ret) {
-		ret = ftrace_user_add_points(&kprobe_ftrace_modify, &modify);
-		if (ret)
-			ftrace_user_del_points(&kprobe_ftrace_plain, kps);
-	}
+	ret = ftrace_user_take_points(&kprobe_ftrace_plain, kps, refused);
+	points_set_ops(kps, &kprobe_ftrace_plain.ops);
+	error = ftrace_user_take_points(&kprobe_ftrace_modify, &modify, refused);
+	points_set_ops(&modify, &kprobe_ftrace_modify.ops);
 	list_splice_tail(&modify, kps);
 
-	return ret;
+	return ret ?: error;
 }
 
 /* Move the points with a reservation from @kps to @reserved. */
@@ -307,21 +308,21 @@ bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point)
 	return point->ftrace_ops == &kprobe_ftrace_plain.ops && point->reserved != !!point->post;
 }
 
-/* Reserve the sites of those points in @kps that need it, all or none, and end the others'. */
+/* End the reservations that points in @kps have, and reserve the sites of the others. */
 int kprobe_ftrace_change_reservations(struct list_head *kps)
 {
 	LIST_HEAD(reserved);
+	LIST_HEAD(refused);
 	struct kprobe *p;
 	int ret;
 
 	points_split_off_reserved(kps, &reserved);
 	points_unreserve(&reserved);
-	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps);
-	if (!ret) {
-		list_for_each_entry(p, kps, list)
-			point_of(p)->reserved = true;
-	}
+	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps, &refused);
+	list_for_each_entry(p, kps, list)
+		point_of(p)->reserved = true;
 	list_splice_tail(&reserved, kps);
+	list_splice_tail(&refused, kps);
 
 	return ret;
 }

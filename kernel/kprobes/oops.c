@@ -68,7 +68,7 @@ static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
 		return;
 
 	point_queue(point, &work);
-	kprobe_points_reconcile_most(&work);
+	kprobe_points_reconcile(&work);
 	kprobe_points_finish(&work, NULL);
 	pr_warn("probe on %pS disabled: its handler has faulted\n", addr);
 }

@@ -144,15 +144,16 @@ static void point_reconsider(struct kprobe_point *point)
  * patching as possible. The points stay in @work, and points whose jump covers one of
  * them join it.
  *
- * Only taking an ftrace site can fail. Then no point has been armed; the caller restores
- * the inputs and calls again.
+ * Only ftrace can refuse. Then the other points have their text all the same, and the result is
+ * the first error; the next call for a point that is not armed tries again.
  */
 int kprobe_points_reconcile(struct list_head *work)
 {
+	LIST_HEAD(refused);
 	LIST_HEAD(some);
 	struct kprobe *p;
+	int ret, error;
 	bool again;
-	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -168,67 +169,15 @@ int kprobe_points_reconcile(struct list_head *work)
 	points_drop_breakpoints(work, point_is_to_disarm);
 
 	points_pick(work, point_is_to_arm, &some);
-	ret = ret ?: kprobe_arm_points(&some);
-	if (!ret)
-		points_set_state(&some, POINT_ARMED);
+	error = kprobe_arm_points(&some, &refused);
+	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
+	list_splice_tail(&refused, work);
 
-	if (!ret) {
-		list_for_each_entry(p, work, list)
-			point_reconsider(point_of(p));
-	}
+	list_for_each_entry(p, work, list)
+		point_reconsider(point_of(p));
 
-	return ret;
-}
-
-/* May ftrace refuse the site, because another user has IPMODIFY there? */
-static bool point_may_be_refused(struct kprobe_point *point)
-{
-	return kprobe_ftrace(&point->op.kp) && point->post;
-}
-
-/* Return the first error. */
-static int points_reconcile_each(struct list_head *work)
-{
-	struct kprobe *p, *next;
-	LIST_HEAD(done);
-	LIST_HEAD(one);
-	int error, ret = 0;
-
-	/* Points that share a jump have to lose it together. They get another one. */
-	points_drop_jumps(work, point_in_jump_state);
-	list_for_each_entry_safe(p, next, work, list) {
-		list_move(&p->list, &one);
-		error = kprobe_points_reconcile(&one);
-		ret = ret ?: error;
-		list_splice_tail_init(&one, &done);
-		cond_resched();
-	}
-	list_splice(&done, work);
-
-	return ret;
-}
-
-/*
- * As kprobe_points_reconcile(), for inputs that cannot be restored: a point that cannot
- * be armed does not hold up the others, and is retried the next time. Return the error of
- * one that is not armed.
- */
-int kprobe_points_reconcile_most(struct list_head *work)
-{
-	int ret = 0, refused;
-	LIST_HEAD(some);
-
-	if (!kprobe_points_reconcile(work))
-		return 0;
-
-	points_pick(work, point_may_be_refused, &some);
-	if (kprobe_points_reconcile(work))
-		ret = points_reconcile_each(work);
-	refused = points_reconcile_each(&some);
-	list_splice_tail(&some, work);
-
-	return ret ?: refused;
+	return ret ?: error;
 }
 
 /* Empty @work, and move the points without members to @dead, NULL if there are none. */
@@ -385,7 +334,7 @@ int kprobe_points_reconcile_all(void)
 
 	kprobe_points_for_each(queue_point, &work);
 	kprobe_points_sort(&work);
-	ret = kprobe_points_reconcile_most(&work);
+	ret = kprobe_points_reconcile(&work);
 	kprobe_points_finish(&work, NULL);
 
 	return ret;

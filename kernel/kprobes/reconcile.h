@@ -9,7 +9,6 @@
 struct kprobe_point;
 
 int kprobe_points_reconcile(struct list_head *work);
-int kprobe_points_reconcile_most(struct list_head *work);
 int kprobe_points_reconcile_all(void);
 void kprobe_points_finish(struct list_head *work, struct list_head *dead);
 void kprobe_points_free(struct list_head *dead);

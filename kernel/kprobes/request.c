@@ -242,7 +242,7 @@ void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr, struct 
 			kprobe_point_del_member(reqs[i].point, reqs[i].kp);
 	}
 
-	kprobe_points_reconcile_most(work);
+	kprobe_points_reconcile(work);
 }
 
 void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr)
