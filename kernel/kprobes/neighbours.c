@@ -13,6 +13,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 
 #include "detour.h"
 #include "neighbours.h"
@@ -82,9 +83,7 @@ static struct kprobe_point *point_with_detour(unsigned long addr)
 /* Would the point get or keep a jump, its own or a shared one, if nothing was in the way? */
 static bool wants_jump(struct kprobe_point *point)
 {
-	struct point_inputs in = kprobe_point_read_inputs(point);
-
-	return kprobe_point_wants(&in) == POINT_JUMP;
+	return point_has_detour(point) && kprobe_point_wants_jump(point);
 }
 
 /* Is there at most one point in [@first, @last]? Most points are alone. */
@@ -145,39 +144,31 @@ struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
 	return other;
 }
 
-/*
- * Can the jump of @point serve @other too, which it covers? If the jump is planned,
- * @other must share it already; otherwise @other must be armed and have no other jump.
- */
-static bool can_share(struct kprobe_point *point, struct kprobe_point *other)
-{
-	if (point_in_jump_state(point) ? other->owner != point : other->state != POINT_ARMED)
-		return false;
+/* How the jump of a point, written, planned or only possible, gets on with another point. */
+enum jump_conflict {
+	CONFLICT_NONE,
+	CONFLICT_SHARE,		/* none: the jump leads through the other's detour as well */
+	CONFLICT_TAKE_OVER,	/* the other has a jump; one for both could replace it */
+	CONFLICT_BLOCK,		/* there can be no such jump */
+};
 
-	return wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
-}
-
-static bool neighbour_is_in_the_way(struct kprobe_point *other, struct kprobe_point *point)
+static enum jump_conflict jump_conflict(struct kprobe_point *point, struct kprobe_point *other)
 {
+	bool covered = jump_covers(point, point_addr(other));
 	bool needs_hits = other->state == POINT_ARMED || kprobe_point_wants_text(other);
 
-	if (jump_covers(point, point_addr(other)) &&
-	    (needs_hits ? !can_share(point, other) : other->owner == point))
-		return true;
+	if (!(point_owns_jump(other) && jumps_overlap(other, point))) {
+		if (!covered || (!needs_hits && other->owner != point))
+			return CONFLICT_NONE;
+	}
+	if (!covered || !wants_jump(other) || !arch_jump_can_share(&point->op, &other->op))
+		return CONFLICT_BLOCK;
 
-	return point_owns_jump(other) && jumps_overlap(other, point);
-}
+	/* A jump that is planned is shared by those that it was planned for. */
+	if (point_in_jump_state(point) ? other->owner == point : other->state == POINT_ARMED)
+		return CONFLICT_SHARE;
 
-/* Could @point get a jump that replaces the one of @other, and that @other would share? */
-static bool can_take_over(struct kprobe_point *point, struct kprobe_point *other)
-{
-	return point_in_jump_state(other) && jump_covers(point, point_addr(other)) &&
-	       wants_jump(other) && arch_jump_can_share(&point->op, &other->op);
-}
-
-static bool neighbour_is_obstacle(struct kprobe_point *other, struct kprobe_point *point)
-{
-	return neighbour_is_in_the_way(other, point) && !can_take_over(point, other);
+	return point_in_jump_state(other) ? CONFLICT_TAKE_OVER : CONFLICT_BLOCK;
 }
 
 /* May a point at @addr be in the way of the jump of @point? */
@@ -188,13 +179,15 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 	return first <= point_addr(point) || jump_covers(point, first);
 }
 
-static struct kprobe_point *neighbour_find(struct kprobe_point *point,
-					   bool (*is_one)(struct kprobe_point *other,
-							  struct kprobe_point *point))
+/* Return the worst conflict of the jump of @point, and the first point in its way in @in_the_way. */
+static enum jump_conflict worst_conflict(struct kprobe_point *point,
+					 struct kprobe_point **in_the_way)
 {
+	enum jump_conflict conflict, worst = CONFLICT_NONE;
 	unsigned long addr = point_addr(point);
 	struct kprobe_point *other;
 
+	*in_the_way = NULL;
 	/*
 	 * Search before @point only if its jump begins there: a jump that begins at an
 	 * earlier probe and covers @point is removed when @point is armed.
@@ -202,30 +195,40 @@ static struct kprobe_point *neighbour_find(struct kprobe_point *point,
 	if (arch_jump_lead(&point->op))
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
 	if (has_one_point(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
-		return NULL;
+		return worst;
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
-		if (other && other != point && is_one(other, point))
-			return other;
+		if (!other || other == point)
+			continue;
+		conflict = jump_conflict(point, other);
+		if (conflict >= CONFLICT_TAKE_OVER && !*in_the_way)
+			*in_the_way = other;
+		worst = max(worst, conflict);
+		if (worst == CONFLICT_BLOCK)
+			break;
 	}
 
-	return NULL;
+	return worst;
 }
 
 /* Find a point because of which @point can neither get nor keep a jump. */
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point)
 {
-	return neighbour_find(point, neighbour_is_in_the_way);
+	struct kprobe_point *in_the_way;
+
+	worst_conflict(point, &in_the_way);
+
+	return in_the_way;
 }
 
 /* Is @point armed, and are all points in the way of its jump able to share it? */
 bool kprobe_point_can_take_over(struct kprobe_point *point)
 {
-	return point->state == POINT_ARMED && point_has_detour(point) &&
-	       wants_jump(point) &&
-	       neighbour_find(point, neighbour_is_in_the_way) &&
-	       !neighbour_find(point, neighbour_is_obstacle);
+	struct kprobe_point *in_the_way;
+
+	return point->state == POINT_ARMED && wants_jump(point) &&
+	       worst_conflict(point, &in_the_way) == CONFLICT_TAKE_OVER;
 }
 
 /*
@@ -242,7 +245,8 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	for (addr -= MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN; addr < point_addr(owner);
 	     addr += KPROBE_INSN_ALIGN) {
 		before = point_with_detour(addr);
-		if (before && can_take_over(before, owner) && kprobe_point_can_take_over(before))
+		if (before && jump_conflict(before, owner) == CONFLICT_TAKE_OVER &&
+		    kprobe_point_can_take_over(before))
 			return true;
 	}
 

@@ -18,29 +18,18 @@
 #include "table.h"
 #include "want.h"
 
-static enum point_text point_wanted(struct kprobe_point *point)
+/* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
+static bool point_gets_jump(struct kprobe_point *point)
 {
-	struct point_inputs in = kprobe_point_read_inputs(point);
-	enum point_text wanted = kprobe_point_wants(&in);
-
-	/* Search for a neighbour only if a jump depends on it. */
-	if (wanted == POINT_JUMP) {
-		in.blocked = kprobe_point_is_blocked(point);
-		wanted = kprobe_point_wants(&in);
-	}
-
-	return wanted;
+	return point_has_detour(point) && kprobe_point_wants_jump(point) &&
+	       !kprobe_point_is_blocked(point);
 }
 
 /* Would the point get a jump if it had a detour? */
 bool kprobe_point_wants_detour(struct kprobe_point *point)
 {
-	struct point_inputs in = kprobe_point_read_inputs(point);
-
-	in.detour = true;
-
 	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
-	       point->detour == DETOUR_UNTRIED && kprobe_point_wants(&in) == POINT_JUMP;
+	       point->detour == DETOUR_UNTRIED && kprobe_point_wants_jump(point);
 }
 
 static void points_set_state(struct list_head *kps, enum point_state state)
@@ -55,7 +44,7 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 static bool point_loses_jump(struct kprobe_point *point)
 {
 	return point_in_jump_state(point) &&
-	       (point_wanted(point) != POINT_JUMP || kprobe_point_is_taken_over(point));
+	       (!point_gets_jump(point) || kprobe_point_is_taken_over(point));
 }
 
 static bool point_is_armed(struct kprobe_point *point)
@@ -130,7 +119,7 @@ static void point_reconsider(struct kprobe_point *point)
 {
 	if (point->state != POINT_ARMED)
 		return;
-	if (point_wanted(point) == POINT_JUMP) {
+	if (point_gets_jump(point)) {
 		kprobe_point_set_state(point, POINT_OPTIMIZING);
 		kprobe_jump_queue(point);
 		point_share_jump(point);

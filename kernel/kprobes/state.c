@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The states of a point, the legal steps between them, and the text that a point's
- * inputs ask for. Nothing here has a side effect.
+ * The states of a point and the legal steps between them. Nothing here has a side effect.
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -58,12 +57,4 @@ bool kprobe_point_edge_legal(enum point_state from, enum point_state to)
 u32 kprobe_point_state_flags(enum point_state state)
 {
 	return point_rows[state].flags;
-}
-
-enum point_text kprobe_point_wants(const struct point_inputs *in)
-{
-	if (!in->enabled || in->all_off)
-		return POINT_PLAIN;
-
-	return in->may_jump && in->detour && !in->post && !in->blocked ? POINT_JUMP : POINT_BREAK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every edge between two states of a point, and the text that is wanted for all inputs. The expectations are written out, not computed.
+ * Every edge between two states of a point, and the flags of each. The expectations are
+ * written out, not computed.
  */
 #include <kunit/test.h>
 
@@ -32,31 +33,6 @@ static void state_edges(struct kunit *test)
 					    kprobe_point_state_name(to));
 		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(from, NR_POINT_STATES));
 		KUNIT_EXPECT_FALSE(test, kprobe_point_edge_legal(NR_POINT_STATES, from));
-	}
-}
-
-/* All inputs: whether members can be called, and what prevents a jump. */
-static void state_wants(struct kunit *test)
-{
-	unsigned int i;
-
-	for (i = 0; i < BIT(6); i++) {
-		const struct point_inputs in = {
-			.enabled = i & BIT(0) ? 3 : 0,
-			.post = i & BIT(1) ? 1 : 0,
-			.all_off = i & BIT(2),
-			.may_jump = i & BIT(3),
-			.detour = i & BIT(4),
-			.blocked = i & BIT(5),
-		};
-		enum point_text expected = POINT_BREAK;
-
-		if (!(i & BIT(0)) || i & BIT(2))
-			expected = POINT_PLAIN;
-		else if (i == (BIT(0) | BIT(3) | BIT(4)))
-			expected = POINT_JUMP;
-
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_point_wants(&in), expected, "inputs %#x", i);
 	}
 }
 
@@ -92,7 +68,6 @@ static void state_names(struct kunit *test)
 
 static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_edges),
-	KUNIT_CASE(state_wants),
 	KUNIT_CASE(state_flags),
 	KUNIT_CASE(state_names),
 	{}

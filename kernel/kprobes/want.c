@@ -4,7 +4,6 @@
 
 #include "detour.h"
 #include "point.h"
-#include "state.h"
 #include "want.h"
 
 /* Debugfs "enabled" is 0. */
@@ -53,22 +52,15 @@ static bool point_misses_post(struct kprobe_point *point)
 	return point_in_jump_state(point) ? !point->calls_post : !point_detour_calls_post(point);
 }
 
-/* Read all inputs, except whether a neighbour is in the way. */
-struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point)
-{
-	return (struct point_inputs){
-		.enabled = point->enabled,
-		.post = point->post && point_misses_post(point) ? point->post : 0,
-		.all_off = all_off && !point_ignores_all_off(point),
-		.may_jump = may_jump,
-		.detour = point_has_detour(point),
-	};
-}
-
 /* Does the point need anything but the original text at its address? */
 bool kprobe_point_wants_text(struct kprobe_point *point)
 {
-	struct point_inputs in = kprobe_point_read_inputs(point);
+	return point->enabled && (!all_off || point_ignores_all_off(point));
+}
 
-	return kprobe_point_wants(&in) != POINT_PLAIN;
+/* Does the point need a jump, if it has a detour and no neighbour is in the way? */
+bool kprobe_point_wants_jump(struct kprobe_point *point)
+{
+	return may_jump && kprobe_point_wants_text(point) &&
+	       !(point->post && point_misses_post(point));
 }

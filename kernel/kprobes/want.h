@@ -5,12 +5,10 @@
 
 #include <linux/types.h>
 
-#include "state.h"
-
 struct kprobe_point;
 
-struct point_inputs kprobe_point_read_inputs(struct kprobe_point *point);
 bool kprobe_point_wants_text(struct kprobe_point *point);
+bool kprobe_point_wants_jump(struct kprobe_point *point);
 bool kprobe_points_all_off(void);
 void kprobe_want_all_off(bool off);
 void kprobe_want_jumps(bool may);
