@@ -29,12 +29,12 @@ CONDITION = re.compile(r"^#\s*(?:if|ifdef|ifndef)\b", re.M)
 
 @dataclass
 class Source:
-    """One of our C files, without its comments; a header's inlines belong to the C file of that name."""
+    """One of our C files, without its comments."""
     path: Path
     code: str
     functions: dict = field(default_factory=dict)       # name -> lines, signature included
     external: set = field(default_factory=set)
-    inlines: dict = field(default_factory=dict)         # those of its private header, name -> text
+    inlined: str = ""                                   # the text of the headers' inlines that it uses
     twice: list = field(default_factory=list)
 
     @property
@@ -50,18 +50,8 @@ class Source:
         return len(CONDITION.findall(self.code))
 
 
-def inlines(path):
-    """The functions of the private header of a file: name -> text, with a stub if there is one."""
-    header = path.with_suffix(".h")
-    code = COMMENT.sub("", header.read_text()) if header.exists() else ""
-    result = {}
-    for found in DEFINITION.finditer(code):
-        result[found[2]] = result.get(found[2], "") + found[0]
-    return result
-
-
 def source(path):
-    result = Source(path, COMMENT.sub("", path.read_text()), inlines=inlines(path))
+    result = Source(path, COMMENT.sub("", path.read_text()))
     for found in DEFINITION.finditer(result.code):
         kind, name = found[1], found[2]
         if name in result.functions:
@@ -72,32 +62,50 @@ def source(path):
     return result
 
 
+def header(path):
+    """The inlines of a header, name -> text; that of a stub is added to that of the function."""
+    result = {}
+    for found in DEFINITION.finditer(COMMENT.sub("", path.read_text())):
+        result[found[2]] = result.get(found[2], "") + found[0]
+    return result
+
+
+def used(code, inlines):
+    """The text of all inlines that some code uses, also by way of each other."""
+    names, todo = set(), set(re.findall(r"\b\w+\b", code))
+    while todo:
+        new = (todo & inlines.keys()) - names
+        names |= new
+        todo = {name for n in new for name in re.findall(r"\b\w+\b", inlines[n])}
+    return "\n".join(inlines[name] for name in sorted(names))
+
+
 def sources(folder):
-    return [source(path) for path in sorted((REPO / folder).glob("*.c")) if not path.stem.endswith("_test")]
-
-
-def headers(folder):
-    """Headers that have functions, but no C file: each stands for itself in the order of calls."""
-    alone = [path for path in sorted((REPO / folder).glob("*.h")) if not path.with_suffix(".c").exists()]
-    return [Source(path, "", inlines=inlines(path)) for path in alone if inlines(path)]
+    inlines = {}
+    for path in (REPO / folder).glob("*.h"):
+        inlines.update(header(path))
+    result = [source(path) for path in sorted((REPO / folder).glob("*.c")) if not path.stem.endswith("_test")]
+    for s in result:
+        s.inlined = used(s.code, inlines)
+    return result
 
 
 def layers():
     """Name of a file -> its layer, 0 at the top, from the drawing in kernel/kprobes.c."""
     text = LAYERS.read_text()
-    drawn = re.search(r"Calls only go down this list:\n \*\n((?: \*\t.*\n)+)", text)
+    drawn = re.search(r"Calls only go down this list[^:]*:\n \*\n((?: \*\t.*\n)+)", text)
     if not drawn:
         raise ui.Failure(f"{LAYERS.relative_to(REPO)} does not say what may call what")
     rows = [re.findall(r"\w+", row) for row in drawn[1].replace(" *\t", "").splitlines()]
     return {name: number for number, row in enumerate(rows) for name in row}
 
 
-def calls(files):
-    """Pairs of files where the first uses a function of the second, be it an inline of its header."""
-    owner = {name: s.name for s in files for name in s.external | set(s.inlines)}
+def calls(core):
+    """Pairs of files where the first uses a function of the second, itself or by an inline of a header."""
+    owner = {name: s.name for s in core for name in s.external}
     result = {}
-    for user in files:
-        for name in re.findall(r"\b(\w+)\b", "\n".join([user.code, *user.inlines.values()])):
+    for user in core:
+        for name in re.findall(r"\b(\w+)\b", user.code + user.inlined):
             if name not in user.functions and owner.get(name, user.name) != user.name:
                 result.setdefault((user.name, owner[name]), set()).add(name)
     return result
@@ -125,6 +133,23 @@ def longest(files):
     return max((lines, f"{s.path.relative_to(REPO)} {name}") for s in files for name, lines in s.functions.items())
 
 
+def code_lines(*patterns):
+    """Number of files, and lines without comments and blanks, of all C files and headers but tests."""
+    paths = {path for pattern in patterns for path in REPO.glob(pattern) if "_test" not in path.stem}
+    return len(paths), sum(1 for path in paths for line in COMMENT.sub("", path.read_text()).splitlines() if line.strip())
+
+
+def product():
+    """Files, private headers and lines of code of each part."""
+    parts = {"core": ["kernel/kprobes.c", "kernel/kprobes/*.[ch]"]}
+    parts |= {folder.split("/")[1]: [f"{folder}/*.[ch]"] for folder in PORTS}
+    parts["public headers"] = ["include/*/kprobes*.h", "arch/*/include/asm/kprobes.h"]
+    for part, patterns in parts.items():
+        number, lines = code_lines(*patterns)
+        headers = sum(1 for p in patterns for path in REPO.glob(p) if path.suffix == ".h" and "_test" not in path.stem)
+        yield f"files, headers and lines of code of {part}", f"{number}, {headers}, {lines}"
+
+
 def longest_header(*folders):
     lines, path = max((len(p.read_text().splitlines()), p) for folder in folders for p in (REPO / folder).glob("*.h"))
     return f"{lines} ({path.relative_to(REPO)})"
@@ -136,10 +161,11 @@ def rows(core):
     lengths = [n for s in ours for n in s.functions.values()]
     python = list(HARNESS.rglob("*.py"))
     rest = [p for p in HARNESS.rglob("*") if p.is_file() and p.suffix != ".pyc"]
-    pairs = calls(core + headers("kernel/kprobes"))
+    pairs = calls(core)
     most = max(ours, key=lambda s: s.lines)
+    yield from product()
     yield "files of the core in one circle of calls", len(circle(pairs))
-    yield "files of a port in one circle of calls", max(len(circle(calls(sources(folder) + headers(folder)))) for folder in PORTS)
+    yield "files of a port in one circle of calls", max(len(circle(calls(sources(folder)))) for folder in PORTS)
     yield "lines of code in a file, max", f"{most.lines} ({most.path.relative_to(REPO)})"
     yield "lines in a function, median and max", f"{statistics.median(lengths):g}, {longest(ours)[0]} ({longest(ours)[1]})"
     yield "external functions of the core without prefix", len(unprefixed(core))
@@ -158,7 +184,7 @@ def show():
     core = [source(LAYERS), *sources("kernel/kprobes")]
     for what, value in rows(core):
         ui.say(f"{what:50} {value}")
-    up = upward(calls(core + headers("kernel/kprobes")), layers())
+    up = upward(calls(core), layers())
     ui.say(f"\n{len(up)} pairs of files in which a call goes up:")
     for line in up:
         ui.say(f"  {line}")

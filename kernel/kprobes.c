@@ -2,15 +2,15 @@
 /*
  * Kernel probes: the functions that the rest of the kernel calls.
  *
- * Each of them calls down into the files in kernel/kprobes/, which all use the types of
+ * Each of them calls down into the files in kernel/kprobes/, most of which use the types of
  * point.h there.
  *
- * Calls only go down this list:
+ * Calls only go down this list, also those that an inline function of a header makes for a file:
  *
- *	kprobes, return, jprobe, debugfs
+ *	kprobes, return, jprobe, debugfs, oops
  *	request
  *	optimize
- *	lifetime, oops
+ *	lifetime
  *	reconcile
  *	jumps
  *	arm, ftrace

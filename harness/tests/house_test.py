@@ -53,6 +53,16 @@ class Counting(Case):
         self.assertEqual(house.upward(pairs, {"some": 0, "below": 1}), [])
         self.assertEqual(house.upward(pairs, {"some": 1, "below": 0}), ["some -> below: below"])
 
+    def test_calls_of_inlines(self):
+        path = self.folder / "some.h"
+        path.write_text("static inline int\n over(void)\n{\n\treturn down();\n}\n".replace("int\n over", "int over") +
+                        "static inline int down(void)\n{\n\treturn below();\n}\n")
+        inlined = house.used("x = over();", house.header(path))
+        user = house.Source(Path("user.c"), "x = over();", inlined=inlined)
+        below = house.Source(Path("below.c"), "", external={"below"}, functions={"below": 3})
+        self.assertEqual(house.calls([user, below]), {("user", "below"): {"below"}})
+        self.assertEqual(house.used("x = other();", house.header(path)), "")
+
     def test_circle(self):
         self.assertEqual(house.circle([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]), {"b", "c"})
         self.assertEqual(house.circle([("a", "b")]), set())

@@ -44,21 +44,6 @@ static unsigned int grace_over;
 #define OPTIMIZE_DELAY	2	/* jiffies */
 
 /**
- * arch_remove_optimized_kprobe() - free the memory of a detour
- * @op: a probe without a jump, and perhaps without a detour
- *
- * Context: Process context, when no hit can be in the detour any more.
- */
-void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
-{
-	if (!op->optinsn.insn)
-		return;
-
-	free_optinsn_slot(op->optinsn.insn, 1);
-	op->optinsn.insn = NULL;
-}
-
-/**
  * arch_fence_kprobes() - keep CPUs out of text that a jump will cover
  * @oplist: struct optimized_kprobe, linked by their list, whose jumps are planned
  *

@@ -259,6 +259,21 @@ void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 	slot_put(&optinsn_slots, slot, dirty);
 }
 
+/**
+ * arch_remove_optimized_kprobe() - free the memory of a detour
+ * @op: a probe without a jump, and perhaps without a detour
+ *
+ * Context: Process context, when no hit can be in the detour any more.
+ */
+void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	if (!op->optinsn.insn)
+		return;
+
+	free_optinsn_slot(op->optinsn.insn, 1);
+	op->optinsn.insn = NULL;
+}
+
 bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return slot_kind_holds(&optinsn_slots, addr);
