@@ -65,7 +65,7 @@ class Build:
     def configure(self):
         """Configures again only if our fragments, or Kconfig files that we change, have changed."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = "".join(f.read_text() for f in self.fragments)
+        text = tree.renamed("".join(f.read_text() for f in self.fragments))
         base = without_modules(self.base) if self.base else ""
         stamp, digest = self.folder / ".kp-config", self.digest(base + text)
         if stamp.exists() and stamp.read_text() == digest:

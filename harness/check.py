@@ -132,8 +132,21 @@ def kernel_doc(_):
     return ["perl", "scripts/kernel-doc", "-none", "-Wall"]
 
 
+def options(source, results):
+    """All options that we name must be this kernel's: one that is called otherwise is silently off."""
+    ours = {name: path for name, path in tree.our_files().items() if path.suffix in (".c", ".h", ".S") or "Makefile" in name}
+    texts = [path.read_text() for path in ours.values()]
+    texts += [tree.renamed(path.read_text()) for path in (HARNESS / "kconfig").glob("*.config")]
+    named = {name.removesuffix("_MODULE") for text in texts for name in re.findall(r"\bCONFIG_(\w+)", text)}
+    known = {name for path in source.rglob("Kconfig*") if path.is_file()
+             for name in re.findall(r"^\s*(?:menu)?config (\w+)", path.read_text(errors="replace"), re.M)}
+    unknown = sorted(named - known)
+    results.check("options", not unknown, "not in this kernel: " + " ".join(unknown))
+
+
 def words(source, results):
     """The checks that are quick and need nothing installed or built."""
+    options(source, results)
     each("kernel-doc", [n for n in tree.our_files() if n.endswith((".c", ".h"))], kernel_doc, source, results)
     spdx(results)
 

@@ -310,7 +310,7 @@ class Compiler:
         self.made = Build("series", self.tree, bare.fragments)
         self.made.folder.mkdir(parents=True, exist_ok=True)
         self.options = self.made.folder / "kp.config"
-        self.options.write_text("".join(fragment.read_text() for fragment in bare.fragments))
+        self.options.write_text(tree.renamed("".join(fragment.read_text() for fragment in bare.fragments)))
 
     def checkout(self, commit):
         git(self.applied, "checkout", "-q", commit)

@@ -102,6 +102,20 @@ def is_known():
     return our_base().name == "{}.{}".format(*version())
 
 
+def options():
+    """Options of harness/kconfig -> their names in this version, or nothing."""
+    path = our_base() / "options"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(line.partition(" ")[::2] for line in lines if not line.startswith("#"))
+
+
+def renamed(text):
+    """A configuration whose options have the names of this version."""
+    for old, new in options().items():
+        text = re.sub(rf"^{old}=(.*\n)", rf"{new}=\1" if new else "", text, flags=re.M)
+    return text
+
+
 def delete_replaced(tree):
     for pattern in REPLACED:
         for path in sorted(tree.glob(pattern)):
