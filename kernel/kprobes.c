@@ -143,7 +143,7 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @num: how many there are
  *
  * The text of many probes is written in one round. Of those at the same address the
- * first in the array is called first.
+ * last in the array is called first.
  *
  * Context: As register_kprobe().
  * Return: 0, -%EINVAL when @kps is NULL or @num not positive, -%ENOMEM, or the

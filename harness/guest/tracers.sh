@@ -183,6 +183,22 @@ else
 	skip "ftrace is off # it calls no probes here"
 fi
 
+# Users rely on it: at one address the event that was enabled last comes first, and last at the return.
+in_order()
+{
+	work && grep '^ *cat-' /tmp/trace | grep -o ' [pr][12]: (' | tr -d ' :(\n' |
+		grep -Exq '(p2p1r1r2)+'
+}
+
+for event in p1 p2 r1 r2; do
+	echo "${event%?}:kp/$event vfs_read" >>$EVENTS
+	echo 1 >$TRACE/events/kp/$event/enable
+done
+check "order of four events on a function" in_order
+soon settled
+check "order of four events on a function, where jumps can be there" in_order
+drop_events
+
 # An fprobe diverts returns as well, before or after a return probe does.
 callers()
 {

@@ -510,9 +510,9 @@ static void with_others(struct kunit *test, long (*function)(long a, long b))
 		KUNIT_EXPECT_EQ(test, function(11, 11), 33);
 		EXPECT_SEEN(test, 11, 11);
 		KUNIT_EXPECT_EQ(test, nr_order, 4);
-		KUNIT_EXPECT_EQ(test, order[0], 1);
+		KUNIT_EXPECT_EQ(test, order[0], 3);
 		KUNIT_EXPECT_EQ(test, order[1], 2);
-		KUNIT_EXPECT_EQ(test, order[2], 3);
+		KUNIT_EXPECT_EQ(test, order[2], 1);
 		KUNIT_EXPECT_EQ(test, order[3], 4);
 		KUNIT_EXPECT_EQ(test, returned, 33);
 		wait_for_kprobe_optimizer();

@@ -138,7 +138,7 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 	point_update_handler_probe(point);
 }
 
-/* Find the last called member registered before @kp. */
+/* Find the called member that a hit calls right before @kp: the next one registered after it. */
 static struct kprobe *point_called_before(struct kprobe_point *point, struct kprobe *kp)
 {
 	list_for_each_entry_continue_reverse(kp, &point->members, list) {
@@ -149,7 +149,7 @@ static struct kprobe *point_called_before(struct kprobe_point *point, struct kpr
 	return NULL;
 }
 
-/* Insert @kp among the called members in order of registration. */
+/* Insert @kp among the called members, which are in the order of all members. */
 static void point_start_calling(struct kprobe_point *point, struct kprobe *kp)
 {
 	struct kprobe *before = point_called_before(point, kp);
@@ -192,7 +192,8 @@ void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp)
 	INIT_HLIST_NODE(&kp->hlist);
 	kp->registration = registration_of(point, kp);
 
-	list_add_tail_rcu(&kp->list, &point->members);
+	/* Users rely on the order: the one registered last is called first. */
+	list_add_rcu(&kp->list, &point->members);
 	if (!kprobe_disabled(kp))
 		point_include(point, kp);
 }

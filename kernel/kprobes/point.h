@@ -26,8 +26,8 @@
  * @op: what architectures see; its pre_handler and post_handler dispatch to the
  *	members, its list links the point in the caller's work list
  * @called: the members that are enabled and have a pre_handler, linked by their hlist in
- *	order of registration, and kprobe_called_end behind them
- * @members: the users' probes at this address, in order of registration
+ *	the order of @members, and kprobe_called_end after them
+ * @members: the users' probes at this address, the one registered last first
  * @ftrace_ops: the ftrace_ops that holds the site, NULL when none does
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler

@@ -172,19 +172,12 @@ static void kprobe_caller_flags(struct kunit *test)
 	expect_call(test, t, w, 1, 1);
 }
 
-static int go_to_stand_in(struct kprobe *kp, struct pt_regs *regs)
-{
-	watch_pre(kp, regs);
-	instruction_pointer_set(regs, (unsigned long)text_of(STAND_IN));
-	return 1;
-}
-
 static void redirect(struct kunit *test, bool post)
 {
 	const struct target *t = test->param_value;
 	struct watch *w = new_watch(test, t, post);
 
-	w->kp.pre_handler = go_to_stand_in;
+	w->kp.pre_handler = kprobes_test_go_to_stand_in;
 	must_add(test, w);
 	KUNIT_EXPECT_EQ(test, ask(t, 100), value_of(STAND_IN, 100));
 	KUNIT_EXPECT_EQ(test, w->pre, 1);
@@ -263,21 +256,41 @@ static void add_fellows(struct kunit *test, struct watch *w[NR_FELLOWS])
 		w[i] = added_watch(test, test->param_value, true);
 }
 
+/* The one registered last is called first, whether a jump or a trap leads to them. */
 static void fellows_run_in_order(struct kunit *test)
 {
 	struct watch *w[NR_FELLOWS];
-	unsigned int i;
+	unsigned int i, times;
 
 	add_fellows(test, w);
-	call(test, test->param_value, 1);
-	for (i = 0; i < NR_FELLOWS; i++) {
-		KUNIT_EXPECT_TRUE(test, linked(&w[i]->kp));
-		KUNIT_EXPECT_EQ(test, w[i]->pre, 1);
-		KUNIT_EXPECT_EQ(test, w[i]->post, 1);
+	for (times = 1; times <= 2; times++) {
+		call(test, test->param_value, 1);
+		for (i = 0; i < NR_FELLOWS; i++) {
+			KUNIT_EXPECT_TRUE(test, linked(&w[i]->kp));
+			KUNIT_EXPECT_EQ(test, w[i]->pre, times);
+			KUNIT_EXPECT_EQ(test, w[i]->post, times);
+		}
+		for (i = 1; i < NR_FELLOWS; i++) {
+			KUNIT_EXPECT_EQ(test, w[i - 1]->pre_turn, w[i]->pre_turn + 1);
+			KUNIT_EXPECT_EQ(test, w[i - 1]->post_turn, w[i]->post_turn + 1);
+		}
+		wait_for_kprobe_optimizer();
 	}
-	for (i = 1; i < NR_FELLOWS; i++) {
-		KUNIT_EXPECT_EQ(test, w[i]->pre_turn, w[i - 1]->pre_turn + 1);
-		KUNIT_EXPECT_EQ(test, w[i]->post_turn, w[i - 1]->post_turn + 1);
+}
+
+/* A probe that is enabled again has its old place. */
+static void fellow_keeps_its_place(struct kunit *test)
+{
+	struct watch *w[NR_FELLOWS];
+	unsigned int i, j;
+
+	add_fellows(test, w);
+	for (i = 0; i < NR_FELLOWS; i++) {
+		KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&w[i]->kp));
+		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w[i]->kp));
+		call(test, test->param_value, 1);
+		for (j = 1; j < NR_FELLOWS; j++)
+			KUNIT_EXPECT_EQ(test, w[j - 1]->pre_turn, w[j]->pre_turn + 1);
 	}
 }
 
@@ -397,7 +410,10 @@ static void kprobe_batch(struct kunit *test)
 	expect_call(test, PLAIN, w[2], 0, 0);
 }
 
-/* A function's entry and the address behind its landing pad, if it has one, are one place. */
+/*
+ * Called in the reverse order of the array. A function's entry and the address after its
+ * landing pad, if it has one, are one place.
+ */
 static void kprobe_batch_in_order(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -419,7 +435,7 @@ static void kprobe_batch_in_order(struct kunit *test)
 	call(test, t, 1);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, w[i]->kp.addr, behind);
-		KUNIT_EXPECT_EQ(test, w[i]->pre_turn, w[0]->pre_turn + i);
+		KUNIT_EXPECT_EQ(test, w[i]->pre_turn, w[2]->pre_turn + 2 - i);
 	}
 	kunit_release_action(test, drop_batch, kps);
 }
@@ -748,6 +764,7 @@ static struct kunit_case hits_cases[] = {
 	KUNIT_CASE_PARAM(kprobe_enable_disable, kprobes_test_next_subject),
 	KUNIT_CASE(kprobe_enable_unregistered),
 	KUNIT_CASE_PARAM(fellows_run_in_order, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(fellow_keeps_its_place, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(fellows_leave, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(fellows_disabled_one_by_one, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(fellow_joins_disabled, kprobes_test_next_subject),

@@ -20,6 +20,8 @@ struct return_watch {
 	struct kretprobe rp;
 	unsigned int entered;
 	unsigned int returned;
+	unsigned int entry_turn;	/* serial number of the last call of entry_handler */
+	unsigned int return_turn;
 	unsigned int wrong;	/* number of failed checks in the return handler */
 	unsigned long serial;
 	unsigned long value;
@@ -34,6 +36,7 @@ static inline int watch_entry(struct kretprobe_instance *ri, struct pt_regs *reg
 	struct call_data *data = (struct call_data *)ri->data;
 
 	w->entered++;
+	w->entry_turn = ++kprobes_test_turn;
 	w->preemptible |= preemptible();
 	data->tag = TAG;
 	data->serial = ++w->serial;
@@ -57,6 +60,7 @@ static inline int watch_return(struct kretprobe_instance *ri, struct pt_regs *re
 	struct call_data *data = (struct call_data *)ri->data;
 
 	w->returned++;
+	w->return_turn = ++kprobes_test_turn;
 	w->preemptible |= preemptible();
 	w->value = regs_return_value(regs);
 	w->ret_addr = get_kretprobe_retaddr(ri);

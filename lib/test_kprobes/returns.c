@@ -232,6 +232,45 @@ static void kretprobes_share_function(struct kunit *test)
 	}
 }
 
+/* As calls nest, the one that is entered last returns first. */
+static void kretprobes_run_in_order(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct return_watch *w[3];
+	unsigned int i, times;
+
+	for (i = 0; i < 3; i++)
+		w[i] = added_return_watch(test, t);
+	for (times = 1; times <= 2; times++) {
+		call(test, t, 1);
+		for (i = 1; i < 3; i++) {
+			KUNIT_EXPECT_EQ(test, w[i - 1]->entry_turn, w[i]->entry_turn + 1);
+			KUNIT_EXPECT_EQ(test, w[i - 1]->return_turn, w[i]->return_turn - 1);
+		}
+		wait_for_kprobe_optimizer();
+	}
+}
+
+/* Like a BPF program that overrides the function, attached before the return probe. */
+static void kretprobe_follows_override(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct watch *override = new_watch(test, t, false);
+	struct return_watch *w;
+	unsigned int times;
+
+	override->kp.pre_handler = kprobes_test_go_to_stand_in;
+	must_add(test, override);
+	w = added_return_watch(test, t);
+	for (times = 1; times <= 2; times++) {
+		KUNIT_EXPECT_EQ(test, ask(t, 100), value_of(STAND_IN, 100));
+		KUNIT_EXPECT_EQ(test, override->pre, times);
+		KUNIT_EXPECT_EQ(test, w->returned, times);
+		KUNIT_EXPECT_EQ(test, (u32)w->value, value_of(STAND_IN, 100));
+		wait_for_kprobe_optimizer();
+	}
+}
+
 static void kretprobe_beside_kprobes(struct kunit *test)
 {
 	const struct target *t = test->param_value;
@@ -748,6 +787,8 @@ static struct kunit_case returns_cases[] = {
 	KUNIT_CASE(kretprobe_too_few_instances),
 	KUNIT_CASE(kretprobe_instances_grow),
 	KUNIT_CASE_PARAM(kretprobes_share_function, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kretprobes_run_in_order, kprobes_test_next_subject),
+	KUNIT_CASE_PARAM(kretprobe_follows_override, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_beside_kprobes, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(kretprobe_enable_disable_again, kprobes_test_next_subject),
 	KUNIT_CASE(kretprobe_batch),

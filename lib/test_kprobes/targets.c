@@ -94,6 +94,13 @@ int kprobes_test_call_in_handler(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+int kprobes_test_go_to_stand_in(struct kprobe *kp, struct pt_regs *regs)
+{
+	watch_pre(kp, regs);
+	instruction_pointer_set(regs, (unsigned long)text_of(STAND_IN));
+	return 1;
+}
+
 /* Serial number of the last handler call. */
 unsigned int kprobes_test_turn;
 

@@ -43,6 +43,8 @@ const void *kprobes_test_next_subject(const void *prev, char *desc);
 /* A pre_handler that calls kprobes_test_called_in_handler. */
 extern const struct target *kprobes_test_called_in_handler;
 int kprobes_test_call_in_handler(struct kprobe *kp, struct pt_regs *regs);
+/* A pre_handler that calls STAND_IN instead of the probed function. */
+int kprobes_test_go_to_stand_in(struct kprobe *kp, struct pt_regs *regs);
 
 int kprobes_test_suite_init(struct kunit_suite *suite);
 int kprobes_test_init(struct kunit *test);

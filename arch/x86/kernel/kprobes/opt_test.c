@@ -969,7 +969,7 @@ static void expect_calls(struct kunit *test, const struct caller_probe *c, long 
 	KUNIT_EXPECT_STREQ(test, calls, expected);
 }
 
-/* Called in the order of registration, whichever member joins, leaves or is disabled. */
+/* The last registered is called first, whichever member joins, leaves or is disabled. */
 static void opt_post_members(struct kunit *test)
 {
 	struct caller_probe *a, *b, *c;
@@ -978,15 +978,15 @@ static void opt_post_members(struct kunit *test)
 	a = caller_add(test, addr, 'a', 0);
 	expect_calls(test, a, 5, "a");
 	b = caller_add(test, addr, 'b', 'B');
-	expect_calls(test, a, 5, "abB");
+	expect_calls(test, a, 5, "baB");
 	c = caller_add(test, addr, 'c', 'C');
-	expect_calls(test, a, 5, "abcBC");
+	expect_calls(test, a, 5, "cbaCB");
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b->kp), 0);
-	expect_calls(test, a, 5, "acC");
+	expect_calls(test, a, 5, "caC");
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&c->kp), 0);
 	expect_calls(test, a, 5, "a");
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b->kp), 0);
-	expect_calls(test, a, 5, "abB");
+	expect_calls(test, a, 5, "baB");
 	kunit_release_action(test, drop_kprobe, &a->kp);
 	expect_calls(test, b, 5, "bB");
 	kunit_release_action(test, drop_kprobe, &b->kp);
@@ -1003,14 +1003,14 @@ static void opt_post_after_redirect(struct kunit *test)
 
 	a = caller_add(test, addr, 'a', 'A');
 	b = caller_add(test, addr, 'b', 'B');
-	expect_calls(test, a, 5, "abAB");
+	expect_calls(test, a, 5, "baBA");
 	a->then = return_at_once;
-	expect_calls(test, a, 77, "a");
+	expect_calls(test, a, 77, "ba");
 	a->then = NULL;
 	b->then = return_at_once;
-	expect_calls(test, a, 77, "ab");
+	expect_calls(test, a, 77, "b");
 	b->then = push_only;
-	expect_calls(test, a, 5 + sizeof(long), "abAB");
+	expect_calls(test, a, 5 + sizeof(long), "baBA");
 }
 
 /* The instruction is emulated, and pushes where a handler may have pushed. */
