@@ -184,10 +184,18 @@ else
 fi
 
 # Users rely on it: at one address the event that was enabled last comes first, and last at the return.
-in_order()
+in_order()	# in each task
 {
-	work && grep '^ *cat-' /tmp/trace | grep -o ' [pr][12]: (' | tr -d ' :(\n' |
-		grep -Exq '(p2p1r1r2)+'
+	work && awk '
+		match($0, / [pr][12]: \(/) { seen[$1] = seen[$1] substr($0, RSTART + 1, 2) }
+		END {
+			for (task in seen)
+				if (seen[task] !~ /^(p2p1r1r2)+$/) {
+					print task, seen[task]
+					bad = 1
+				}
+			exit bad || !length(seen)
+		}' /tmp/trace
 }
 
 for event in p1 p2 r1 r2; do

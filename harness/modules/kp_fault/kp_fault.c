@@ -145,7 +145,7 @@ static int on_other(struct kprobe *kp, struct pt_regs *regs)
 
 static struct jprobe faulty_jprobe = { .entry = JPROBE_ENTRY(kp_fault_in_jprobe) };
 static struct jprobe healthy_jprobe = { .entry = JPROBE_ENTRY(on_jprobe) };
-static struct jprobe *jprobes[] = { &faulty_jprobe, &healthy_jprobe };
+static struct jprobe *jprobes[] = { &healthy_jprobe, &faulty_jprobe };
 static struct kprobe healthy = { .pre_handler = on_other };
 
 /* Not const: the function is called, not inlined or cloned. */
@@ -160,7 +160,7 @@ static struct fault {
 	struct kretprobe probe;
 	int (*function)(unsigned long arg);
 	unsigned long arg;
-	bool is_jprobe;			/* the first of two */
+	bool is_jprobe;			/* called before another one */
 	bool is_second;			/* another probe comes first */
 	kprobe_opcode_t **at;		/* the address to probe, if not the function's entry */
 } faults[] = {
@@ -187,7 +187,7 @@ static struct fault {
 static struct fault *fault;
 static bool is_return;
 static struct kprobe first = { .pre_handler = on_other };
-static struct kprobe *kps[] = { &first, NULL };		/* the other one is faulty */
+static struct kprobe *kps[] = { NULL, &first };		/* the other one is faulty */
 static struct dentry *file;
 
 static ssize_t kp_fault_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
@@ -221,14 +221,14 @@ static int register_faulty(void)
 {
 	if (!fault->function)
 		fault->function = way_is("ftrace") ? kp_fault_traced : kp_fault_plain;
-	kps[1] = fault->is_jprobe ? &faulty_jprobe.kp : &fault->probe.kp;
-	kps[1]->addr = fault->at ? *fault->at : (kprobe_opcode_t *)fault->function;
-	first.addr = kps[1]->addr;
-	healthy_jprobe.kp.addr = kps[1]->addr;
+	kps[0] = fault->is_jprobe ? &faulty_jprobe.kp : &fault->probe.kp;
+	kps[0]->addr = fault->at ? *fault->at : (kprobe_opcode_t *)fault->function;
+	first.addr = kps[0]->addr;
+	healthy_jprobe.kp.addr = kps[0]->addr;
 	is_return = fault->probe.entry_handler || fault->probe.handler;
 	if (fault->is_jprobe)
 		return register_jprobes(jprobes, ARRAY_SIZE(jprobes));
-	return batch_register(&kps[!fault->is_second], 1 + fault->is_second, is_return);
+	return batch_register(kps, 1 + fault->is_second, is_return);
 }
 
 static void unregister_faulty(void)
@@ -236,7 +236,7 @@ static void unregister_faulty(void)
 	if (fault->is_jprobe)
 		unregister_jprobes(jprobes, ARRAY_SIZE(jprobes));
 	else
-		batch_unregister(&kps[!fault->is_second], 1 + fault->is_second, is_return);
+		batch_unregister(kps, 1 + fault->is_second, is_return);
 }
 
 /*
@@ -248,9 +248,9 @@ static bool way_is_taken(void)
 	int i;
 
 	if (!way_is("jump"))
-		return way_is("ftrace") == kprobe_ftrace(kps[1]);
+		return way_is("ftrace") == kprobe_ftrace(kps[0]);
 
-	for (i = 0; i < 500 && !begins_jump(kps[1]->addr); i++)
+	for (i = 0; i < 500 && !begins_jump(kps[0]->addr); i++)
 		msleep(20);
 
 	return i < 500;
