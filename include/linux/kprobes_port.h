@@ -34,6 +34,12 @@ DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 static __always_inline void kprobe_hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
+	/*
+	 * A hit that interrupts in between finds this one current, with the context of the hit that
+	 * this one interrupts, or with none, and leaves both as they are. The other way round it
+	 * would clear the context.
+	 */
+	barrier();
 	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
 }
 #else

@@ -375,6 +375,44 @@ static void hits_in_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
+/*
+ * An interrupt may come between the two stores that begin a hit. Earlier hits, in whatever
+ * context, must not make it look like one that was there before.
+ */
+static void hits_while_one_begins(struct kunit *test)
+{
+	static bool (*const raises[])(void) = { raise_softirq_here, raise_interrupt, raise_nmi };
+	unsigned int i, times, missed = 0;
+
+#ifndef ARCH_KPROBES_TELL_CONTEXTS
+	kunit_skip(test, "this port counts them as missed");
+#endif
+	interrupts = &outer;
+	add_inner_probes(test);
+	add_probe(test, &outer_probe, outer, ignore_hit, NULL);
+	for (i = 0; i < ARRAY_SIZE(raises); i++) {
+		raise = raises[i];
+		for (times = 0; times < 2; times++) {
+			pres = 0;
+			raised = false;
+			interrupted = false;
+			scoped_guard(preempt) {
+				if (times)
+					__this_cpu_write(current_kprobe, &outer_probe);
+				be_interrupted();
+				if (times)
+					reset_current_kprobe();
+			}
+			KUNIT_EXPECT_EQ(test, interrupted, raised);
+			KUNIT_EXPECT_EQ(test, pres, raised ? NR_INNER : 0);
+			missed += raised && times;
+		}
+	}
+	/* The hit that begins is one of this address. */
+	KUNIT_EXPECT_EQ(test, outer_probe.nmissed, missed);
+	KUNIT_EXPECT_GT(test, missed, 0);
+}
+
 static int context_suite_init(struct kunit_suite *suite)
 {
 	return listen_for_nmi();
@@ -387,6 +425,7 @@ static void context_suite_exit(struct kunit_suite *suite)
 
 static struct kunit_case context_kunit_cases[] = {
 	KUNIT_CASE_PARAM(hits_in_context, context_gen_params),
+	KUNIT_CASE(hits_while_one_begins),
 	{}
 };
 

@@ -140,6 +140,12 @@ SYM_CODE_END(kprobe_post_entry)
 	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 .endm
 
+/* As reset_current_kprobe(). */
+.macro END_HIT
+	movq	$0, PER_CPU_VAR(current_kprobe)
+	movl	$0, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
+.endm
+
 /*
  * Called at the start of a detour, which has pushed what a trap does, except ss. The
  * return address takes the place of an error code; the probe is at a fixed distance from
@@ -153,7 +159,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	CALL_PRE_HANDLER
 	testl	%eax, %eax
 	jnz	.Lelsewhere
-	movq	$0, PER_CPU_VAR(current_kprobe)
+	END_HIT
 .Lover:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
@@ -286,7 +292,7 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	CALL_POST_HANDLER
 	cmpl	$0, PER_CPU_VAR(kprobe_nr_interrupted)
 	jne	.Lresume
-	movq	$0, PER_CPU_VAR(current_kprobe)
+	END_HIT
 .Lended:
 	cmpq	%r12, RIP(%rsp)
 	je	.Lover
