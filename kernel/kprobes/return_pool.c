@@ -28,7 +28,9 @@
 #include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -37,10 +39,10 @@
 
 /*
  * Number of instances from the start if the user does not choose it, unless there are
- * more CPUs; and the number from which on a pool does not grow.
+ * more CPUs; and the part of all memory up to which a pool may take a new chunk.
  */
 #define INSTANCES_FEW	10
-#define GROW_BELOW	32768
+#define GROW_PART	1024
 
 /* How far a hit searches. Each chunk has as many instances as all older ones together. */
 #define CHUNKS_TRIED	4
@@ -90,6 +92,9 @@ static LLIST_HEAD(pools_late_instances);
 /* Blocks with a free place, protected by spares_mutex. */
 static LIST_HEAD(roomy_spare_blocks);
 static DEFINE_MUTEX(spares_mutex);
+
+/* There was no memory for a chunk: ask for no other one before a while has passed. */
+static bool pools_lack_memory;
 
 /* Held while chunks are added to a pool, and while all of them are retired. */
 static DEFINE_MUTEX(chunks_mutex);
@@ -190,26 +195,26 @@ static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
  * With GFP_KERNEL objpool allocates whole pages, which wastes memory in a small chunk.
  * With GFP_ATOMIC it does not, but fails while memory has to be reclaimed first.
  */
-static int chunk_fill(struct return_chunk *chunk, int nr)
+static int chunk_fill(struct return_chunk *chunk, int nr, gfp_t gfp)
 {
 	if (return_each_cpu(nr, chunk->pool->data_size) <= SLAB_MAX &&
 	    !chunk_fill_from(chunk, nr, GFP_ATOMIC))
 		return 0;
 
-	return chunk_fill_from(chunk, nr, GFP_KERNEL);
+	return chunk_fill_from(chunk, nr, gfp);
 }
 
-static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
+static struct return_chunk *chunk_create(struct return_pool *pool, int nr, gfp_t gfp)
 {
 	struct return_chunk *chunk;
 
-	chunk = kzalloc(sizeof(*chunk), GFP_KERNEL);
+	chunk = kzalloc(sizeof(*chunk), gfp);
 	if (!chunk)
 		return NULL;
 
 	chunk->pool = pool;
 	chunk->spare = pool->spare;
-	if (chunk_fill(chunk, nr)) {
+	if (chunk_fill(chunk, nr, gfp)) {
 		kfree(chunk);
 		return NULL;
 	}
@@ -218,9 +223,9 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr)
 }
 
 /* Add @nr instances to @pool; @rp is their return probe, if this is the first chunk. */
-static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr)
+static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr, gfp_t gfp)
 {
-	struct return_chunk *chunk = chunk_create(pool, nr);
+	struct return_chunk *chunk = chunk_create(pool, nr, gfp);
 
 	if (!chunk)
 		return -ENOMEM;
@@ -238,14 +243,38 @@ static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr)
 	return 0;
 }
 
+/* The next chunk has as many instances as there are already. */
+static bool pool_may_grow(const struct return_pool *pool)
+{
+	size_t size = size_mul(return_each_cpu(pool->nr, pool->data_size), num_possible_cpus());
+
+	/* objpool computes sizes in an int. */
+	return pool->nr <= OBJPOOL_NR_OBJECT_MAX / 2 && size < SZ_1G &&
+	       size / PAGE_SIZE < totalram_pages() / GROW_PART;
+}
+
+static void pools_allow_requests(struct work_struct *work)
+{
+	WRITE_ONCE(pools_lack_memory, false);
+}
+
+static DECLARE_DELAYED_WORK(pools_allow_work, pools_allow_requests);
+
+/*
+ * A missed call is better than a task killed for lack of memory: do not insist. Allow another
+ * request, for which @nr_asked must differ from @nr, but not at once.
+ */
 static void pools_grow_low(struct work_struct *work)
 {
 	struct return_pool *pool, *next;
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&pools_low), low) {
-		/* Without memory allow another request: @nr_asked must differ from @nr. */
-		if (pool->nr < GROW_BELOW && pool_grow(pool, NULL, pool->nr))
+		if (pool_may_grow(pool) &&
+		    pool_grow(pool, NULL, pool->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)) {
+			WRITE_ONCE(pools_lack_memory, true);
+			queue_delayed_work(system_unbound_wq, &pools_allow_work, HZ);
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
+		}
 	}
 }
 
@@ -257,10 +286,13 @@ static void pools_queue_works(struct irq_work *work)
 	queue_work(system_unbound_wq, &pools_late_work);
 }
 
-/* Hard: a CPU that is going offline still runs it, because it needs no thread. */
+/* Hard: if the CPU where it is queued goes offline, that still runs it, as it needs no thread. */
 static struct irq_work pools_irq_work = IRQ_WORK_INIT_HARD(pools_queue_works);
 
-/* An offlining CPU may never run it; pools_cpu_changed() queues the work then. */
+/*
+ * A CPU that is offline already, but still executes code, may never run what it queues.
+ * pools_cpu_dead() queues the works when it is gone.
+ */
 static void pools_wake_workers(void)
 {
 	if (cpu_online(raw_smp_processor_id()))
@@ -269,8 +301,22 @@ static void pools_wake_workers(void)
 
 NOKPROBE_SYMBOL(pools_wake_workers);
 
-static int pools_cpu_changed(unsigned int cpu)
+/* A CPU asks for nothing before it is online. */
+static int pools_cpu_online(unsigned int cpu)
 {
+	pools_queue_works(NULL);
+
+	return 0;
+}
+
+/* When the CPU comes back, its idle task begins anew: the calls that it is in never return. */
+static int pools_cpu_dead(unsigned int cpu)
+{
+	struct llist_node *node = __llist_del_all(&idle_task(cpu)->kretprobe_instances);
+	struct llist_node *next;
+
+	llist_for_each_safe(node, next, node)
+		llist_add(node, &pools_late_instances);
 	pools_queue_works(NULL);
 
 	return 0;
@@ -403,9 +449,9 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 
 	pool->data_size = rp->data_size;
 	ret = pool_get_place(pool);
-	ret = ret ?: pool_grow(pool, rp, DIV_ROUND_UP(nr, 2));
+	ret = ret ?: pool_grow(pool, rp, DIV_ROUND_UP(nr, 2), GFP_KERNEL);
 	if (!ret && nr > 1)
-		ret = pool_grow(pool, rp, nr / 2);
+		ret = pool_grow(pool, rp, nr / 2, GFP_KERNEL);
 	if (ret) {
 		pool_free(pool);
 		return ret;
@@ -454,8 +500,8 @@ static void pool_request_growth(struct return_pool *pool)
 	 */
 	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
-	if (asked != nr && try_cmpxchg(&pool->nr_asked, &asked, nr) &&
-	    llist_add(&pool->low, &pools_low))
+	if (asked != nr && !READ_ONCE(pools_lack_memory) &&
+	    try_cmpxchg(&pool->nr_asked, &asked, nr) && llist_add(&pool->low, &pools_low))
 		pools_wake_workers();
 }
 
@@ -537,17 +583,16 @@ void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
-/* Run pools_cpu_changed() on a CPU that has come online, and after one has gone offline. */
 int __init kretprobe_pools_init(void)
 {
 	int ret;
 
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kprobes:online",
-					pools_cpu_changed, NULL);
+					pools_cpu_online, NULL);
 	if (ret < 0)
 		return ret;
 	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:dead", NULL,
-					pools_cpu_changed);
+					pools_cpu_dead);
 
 	return min(ret, 0);
 }

@@ -4,6 +4,7 @@
  * grows before the last of them is used, and that none is handed out twice.
  */
 #include <kunit/test.h>
+#include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
@@ -213,6 +214,69 @@ static void pool_keeps_its_own(struct kunit *test)
 		drop_pool(pools[i]);
 }
 
+/* The next chunk would need too large a part of the memory. */
+static void pool_leaves_memory(struct kunit *test)
+{
+	struct pool_test pool = { .rp.data_size = PAGE_SIZE };
+	int i, nr = totalram_pages() / 1024 + 1, taken = 0;
+	struct kretprobe_instance **ris = kunit_kcalloc(test, nr, sizeof(*ris), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ris);
+	pool.rp.maxactive = nr;
+	KUNIT_ASSERT_EQ(test, kretprobe_pool_create(&pool.rp, nr), 0);
+	for (i = 0; i < nr; i++) {
+		scoped_guard(preempt)
+			ris[taken] = kretprobe_pool_pop(&pool.rp);
+		taken += !!ris[taken];
+	}
+	KUNIT_EXPECT_EQ(test, taken, nr);
+	kretprobe_pools_settle();
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NULL(test, kretprobe_pool_pop(&pool.rp));
+
+	while (taken--) {
+		scoped_guard(preempt)
+			kretprobe_pool_put(ris[taken]);
+	}
+	drop_pool(&pool);
+}
+
+#ifdef CONFIG_HOTPLUG_CPU
+static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* A dead CPU's idle task is in calls that never return. */
+static void pool_after_cpu_death(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "do_idle", .handler = ignore_return };
+	unsigned int cpu = cpumask_last(cpu_online_mask), i;
+	struct llist_node *in_idle = NULL, *dead;
+	int ret;
+
+	if (num_online_cpus() == 1)
+		kunit_skip(test, "the only CPU");
+	ret = register_kretprobe(&rp);
+	if (ret)
+		kunit_skip(test, "do_idle() cannot be probed here: %d", ret);
+	for (i = 0; i < 500 && !in_idle; i++) {
+		msleep(20);
+		in_idle = READ_ONCE(idle_task(cpu)->kretprobe_instances.first);
+	}
+	ret = remove_cpu(cpu);
+	dead = idle_task(cpu)->kretprobe_instances.first;
+	if (!ret)
+		KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	unregister_kretprobe(&rp);
+
+	if (ret)
+		kunit_skip(test, "CPU %u stays online: %d", cpu, ret);
+	KUNIT_EXPECT_NOT_NULL(test, in_idle);
+	KUNIT_EXPECT_NULL(test, dead);
+}
+#endif
+
 /* A call that is under way outlives its return probe. */
 static void pool_retired(struct kunit *test)
 {
@@ -238,6 +302,10 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_spare_of_other),
 	KUNIT_CASE(pool_reuses),
 	KUNIT_CASE(pool_keeps_its_own),
+	KUNIT_CASE(pool_leaves_memory),
+#ifdef CONFIG_HOTPLUG_CPU
+	KUNIT_CASE_SLOW(pool_after_cpu_death),
+#endif
 	KUNIT_CASE(pool_retired),
 	{}
 };
