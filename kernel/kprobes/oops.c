@@ -30,6 +30,7 @@
 #include "point.h"
 #include "reconcile.h"
 #include "return.h"
+#include "return_pool.h"
 #include "table.h"
 
 enum culprit_state {
@@ -214,6 +215,7 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 
 	if (kp->addr)
 		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
+	kretprobe_entry_oopsed();
 	kprobe_hits_forget();
 	fault_unwatch(NULL);
 

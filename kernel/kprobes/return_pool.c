@@ -583,6 +583,21 @@ void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
+/* This task dies in a handler: take back the instance of the call whose entry_handler it is in. */
+void kretprobe_entry_oopsed(void)
+{
+	struct llist_node *first = current->kretprobe_instances.first;
+	struct kretprobe_instance *ri = llist_entry(first, struct kretprobe_instance, llist);
+
+	if (!first || ri->fp)
+		return;
+	current->kretprobe_instances.first = first->next;
+	ri->rph = (struct kretprobe_holder *)ri->ret_addr;
+	kretprobe_pool_put(ri);
+}
+
+NOKPROBE_SYMBOL(kretprobe_entry_oopsed);
+
 int __init kretprobe_pools_init(void)
 {
 	int ret;

@@ -23,6 +23,10 @@ void kretprobe_pools_settle(void);
 static inline void kretprobe_pool_retire(struct kretprobe *rp)
 {
 }
+
+static inline void kretprobe_entry_oopsed(void)
+{
+}
 #endif
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -48,6 +52,7 @@ struct return_chunk {
 
 struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp);
 void kretprobe_pool_put(struct kretprobe_instance *ri);
+void kretprobe_entry_oopsed(void);
 
 static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
@@ -59,7 +64,11 @@ static inline bool return_is_retired(const struct kretprobe *rp)
 	return !rcu_access_pointer(rp->rph->rp);
 }
 
-/* get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. */
+/*
+ * get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. If the handler
+ * oopses, kretprobe_entry_oopsed() finds the instance as the task's innermost: without a frame,
+ * and with its own holder as the address.
+ */
 static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 						     kretprobe_handler_t handler,
 						     struct kretprobe_instance *ri,
@@ -72,7 +81,11 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	/* KMSAN does not see the stores of this file's users. */
 	kmsan_unpoison_memory(&holder, sizeof(holder));
 	ri->rph = &holder;
+	ri->fp = NULL;
+	ri->ret_addr = (kprobe_opcode_t *)own;
+	__llist_add(&ri->llist, &current->kretprobe_instances);
 	ret = handler(ri, regs);
+	current->kretprobe_instances.first = ri->llist.next;
 	ri->rph = own;
 
 	return ret;

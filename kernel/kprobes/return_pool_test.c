@@ -241,6 +241,49 @@ static void pool_leaves_memory(struct kunit *test)
 	drop_pool(&pool);
 }
 
+static bool oopses;
+
+static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (oopses)
+		kretprobe_entry_oopsed();
+
+	return 1;
+}
+
+/* Call the entry_handler with @ri, then look for @ri in the pool. */
+static bool call_and_find(struct pool_test *pool, struct kretprobe_instance *ri)
+{
+	bool found = false;
+
+	guard(preempt)();
+	return_call_entry_handler(&pool->rp, on_entry, ri, NULL);
+	while (pool->nr < NR_MORE && take(pool))
+		found |= pool->taken[pool->nr - 1] == ri;
+	while (pool->nr)
+		give_back(pool);
+
+	return found;
+}
+
+static void pool_after_oops_in_entry(struct kunit *test)
+{
+	struct llist_node *outer = current->kretprobe_instances.first;
+	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
+	struct kretprobe_instance *ri;
+
+	KUNIT_ASSERT_TRUE(test, take(pool));
+	ri = pool->taken[--pool->nr];
+	oopses = false;
+	KUNIT_EXPECT_FALSE(test, call_and_find(pool, ri));
+	oopses = true;
+	KUNIT_EXPECT_TRUE(test, call_and_find(pool, ri));
+	KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(ri), &pool->rp);
+	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, outer);
+
+	drop_pool(pool);
+}
+
 #ifdef CONFIG_HOTPLUG_CPU
 static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -303,6 +346,7 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_reuses),
 	KUNIT_CASE(pool_keeps_its_own),
 	KUNIT_CASE(pool_leaves_memory),
+	KUNIT_CASE(pool_after_oops_in_entry),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE_SLOW(pool_after_cpu_death),
 #endif

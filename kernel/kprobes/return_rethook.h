@@ -27,6 +27,11 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	return handler(ri, regs);
 }
 
+/* rethook has no list of nodes that are taken, but not hooked: the instance is lost. */
+static inline void kretprobe_entry_oopsed(void)
+{
+}
+
 void kretprobe_pool_keep(struct kretprobe_instance *ri);
 void kretprobe_divert(struct kretprobe_instance *ri, struct pt_regs *regs, bool mcount);
 
