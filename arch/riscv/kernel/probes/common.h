@@ -9,9 +9,8 @@
  *	trap.c		handling their hits
  *	blacklist.c	code that must not be probed
  *	prepare.c	checking an address and preparing its probe
- *	decode.c	refusing instructions, for kprobes and uprobes
+ *	decode.c	expanding and refusing instructions, for kprobes and uprobes
  *	emulate.c	emulating instructions instead of copying them, for both
- *	emulate_c.c	emulating compressed instructions
  *	copy.c		out-of-line copies, and the return from them
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	sharing the ftrace site of a function
@@ -69,6 +68,15 @@ unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 static __always_inline unsigned int insn_len(u32 insn)
 {
 	return GET_INSN_LENGTH(insn);
+}
+
+/*
+ * The instruction to emulate, as kprobe_expand_insn() returns it. It is in a field that struct
+ * arch_probe_insn has for an address, which nobody uses.
+ */
+static __always_inline unsigned long *emulated_insn(struct kprobe *p)
+{
+	return &p->ainsn.api.restore;
 }
 
 #endif /* _RISCV_KPROBES_COMMON_H */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decoding instructions for kprobes and uprobes: which must not be probed, and how
- * uprobes execute the others.
+ * Decoding instructions for kprobes and uprobes: what compressed ones stand for, which must
+ * not be probed, and how uprobes execute the others.
  */
 #include <linux/array_size.h>
+#include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/kprobes.h>
 #include <asm/csr.h>
@@ -14,6 +15,242 @@
 #include "decode.h"
 #include "emulate.h"
 #include "operands.h"
+
+/* -- compressed instructions -- */
+
+/* Encodings without operands. */
+#define INSN_LW		0x00002003
+#define INSN_LD		0x00003003
+#define INSN_FLW	0x00002007
+#define INSN_FLD	0x00003007
+#define INSN_ADDI	0x00000013
+#define INSN_SLLI	0x00001013
+#define INSN_SRLI	0x00005013
+#define INSN_SRAI	0x40005013
+#define INSN_ANDI	0x00007013
+#define INSN_ADDIW	0x0000001b
+#define INSN_SW		0x00002023
+#define INSN_SD		0x00003023
+#define INSN_FSW	0x00002027
+#define INSN_ADD	0x00000033
+#define INSN_LUI	0x00000037
+#define INSN_BEQ	0x00000063
+#define INSN_BNE	0x00001063
+#define INSN_JALR	0x00000067
+#define INSN_JAL	0x0000006f
+#define INSN_FSD	0x00003027
+
+#define SP	2
+#define RV64	IS_ENABLED(CONFIG_64BIT)
+
+static u32 insn_r(u32 base, unsigned int rd, unsigned int rs1, unsigned int rs2)
+{
+	return base | rd << 7 | rs1 << 15 | rs2 << 20;
+}
+
+NOKPROBE_SYMBOL(insn_r);
+
+static u32 insn_s(u32 base, unsigned int rs1, unsigned int rs2, u32 imm)
+{
+	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | imm >> 5 << 25;
+}
+
+NOKPROBE_SYMBOL(insn_s);
+
+static u32 insn_j(unsigned int rd, s32 offset)
+{
+	u32 insn = INSN_JAL | rd << 7;
+
+	riscv_insn_insert_jtype_imm(&insn, offset);
+
+	return insn;
+}
+
+NOKPROBE_SYMBOL(insn_j);
+
+static u32 insn_b(u32 base, unsigned int rs1, s32 offset)
+{
+	return base | rs1 << 15 | (offset & GENMASK(4, 1)) << 7 | (offset & GENMASK(10, 5)) << 20 |
+	       (offset & BIT(11)) >> 4 | (offset & BIT(12)) << 19;
+}
+
+NOKPROBE_SYMBOL(insn_b);
+
+/* A field of 3 bits names one of x8 to x15. */
+static u32 expand_c0(u32 insn)
+{
+	unsigned int reg = 8 + insn_field(insn, 2, 3), base = 8 + insn_field(insn, 7, 3);
+	u32 word = insn_field(insn, 5, 1) << 6 | insn_field(insn, 10, 3) << 3 |
+		   insn_field(insn, 6, 1) << 2;
+	u32 dword = insn_field(insn, 5, 2) << 6 | insn_field(insn, 10, 3) << 3;
+	u32 above_sp = insn_field(insn, 7, 4) << 6 | insn_field(insn, 11, 2) << 4 |
+		       insn_field(insn, 5, 1) << 3 | insn_field(insn, 6, 1) << 2;
+
+	switch (insn_field(insn, 13, 3)) {
+	case 0:
+		return above_sp ? insn_r(INSN_ADDI, reg, SP, above_sp) : 0;
+	case 1:
+		return insn_r(INSN_FLD, reg, base, dword);
+	case 2:
+		return insn_r(INSN_LW, reg, base, word);
+	case 3:
+		return RV64 ? insn_r(INSN_LD, reg, base, dword) : insn_r(INSN_FLW, reg, base, word);
+	case 5:
+		return insn_s(INSN_FSD, base, reg, dword);
+	case 6:
+		return insn_s(INSN_SW, base, reg, word);
+	case 7:
+		return RV64 ? insn_s(INSN_SD, base, reg, dword) : insn_s(INSN_FSW, base, reg, word);
+	default:
+		return 0;
+	}
+}
+
+NOKPROBE_SYMBOL(expand_c0);
+
+/* c.srli, c.srai, c.andi, and arithmetic of two registers */
+static u32 expand_c_arithmetic(u32 insn, s32 imm)
+{
+	static const u32 ops[] = {
+		0x40000033, 0x00004033, 0x00006033, 0x00007033,	/* sub, xor, or, and */
+		0x4000003b, 0x0000003b,				/* subw, addw */
+	};
+	unsigned int reg = 8 + insn_field(insn, 7, 3), from = 8 + insn_field(insn, 2, 3);
+	unsigned int op = insn_field(insn, 12, 1) << 2 | insn_field(insn, 5, 2);
+
+	switch (insn_field(insn, 10, 2)) {
+	case 0:
+		return insn_r(INSN_SRLI, reg, reg, imm & 0x3f);
+	case 1:
+		return insn_r(INSN_SRAI, reg, reg, imm & 0x3f);
+	case 2:
+		return insn_r(INSN_ANDI, reg, reg, imm);
+	default:
+		return op < (RV64 ? 6 : 4) ? insn_r(ops[op], reg, reg, from) : 0;
+	}
+}
+
+NOKPROBE_SYMBOL(expand_c_arithmetic);
+
+static u32 expand_c1(u32 insn)
+{
+	s32 imm = sign_extend32(insn_field(insn, 12, 1) << 5 | insn_field(insn, 2, 5), 5);
+	s32 sp_imm = sign_extend32(insn_field(insn, 12, 1) << 9 | insn_field(insn, 3, 2) << 7 |
+				   insn_field(insn, 5, 1) << 6 | insn_field(insn, 2, 1) << 5 |
+				   insn_field(insn, 6, 1) << 4, 9);
+	unsigned int reg = rd(insn), low = 8 + insn_field(insn, 7, 3);
+
+	switch (insn_field(insn, 13, 3)) {
+	case 0:
+		return insn_r(INSN_ADDI, reg, reg, imm);
+	case 1:
+		if (!RV64)
+			return insn_j(1, RVC_EXTRACT_JTYPE_IMM((s32)insn));
+		return reg ? insn_r(INSN_ADDIW, reg, reg, imm) : 0;
+	case 2:
+		return insn_r(INSN_ADDI, reg, 0, imm);
+	case 3:
+		if (!imm)
+			return 0;
+		if (reg == SP)
+			return insn_r(INSN_ADDI, SP, SP, sp_imm);
+		return INSN_LUI | reg << 7 | imm << 12;
+	case 4:
+		return expand_c_arithmetic(insn, imm);
+	case 5:
+		return insn_j(0, RVC_EXTRACT_JTYPE_IMM((s32)insn));
+	case 6:
+		return insn_b(INSN_BEQ, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
+	default:
+		return insn_b(INSN_BNE, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
+	}
+}
+
+NOKPROBE_SYMBOL(expand_c1);
+
+/* c.jr, c.mv, c.jalr and c.add; c.ebreak does not get here */
+static u32 expand_c_move(u32 insn)
+{
+	unsigned int reg = rd(insn), from = insn_field(insn, 2, 5);
+	bool bit12 = insn_field(insn, 12, 1);
+
+	if (!from)
+		return reg ? insn_r(INSN_JALR, bit12, reg, 0) : 0;
+
+	return bit12 ? insn_r(INSN_ADD, reg, reg, from) : insn_r(INSN_ADDI, reg, from, 0);
+}
+
+NOKPROBE_SYMBOL(expand_c_move);
+
+static u32 expand_c2(u32 insn)
+{
+	unsigned int reg = rd(insn), from = insn_field(insn, 2, 5);
+	u32 word = insn_field(insn, 2, 2) << 6 | insn_field(insn, 12, 1) << 5 |
+		   insn_field(insn, 4, 3) << 2;
+	u32 dword = insn_field(insn, 2, 3) << 6 | insn_field(insn, 12, 1) << 5 |
+		    insn_field(insn, 5, 2) << 3;
+	u32 to_word = insn_field(insn, 7, 2) << 6 | insn_field(insn, 9, 4) << 2;
+	u32 to_dword = insn_field(insn, 7, 3) << 6 | insn_field(insn, 10, 3) << 3;
+
+	switch (insn_field(insn, 13, 3)) {
+	case 0:
+		return insn_r(INSN_SLLI, reg, reg, insn_field(insn, 12, 1) << 5 | from);
+	case 1:
+		return insn_r(INSN_FLD, reg, SP, dword);
+	case 2:
+		return reg ? insn_r(INSN_LW, reg, SP, word) : 0;
+	case 3:
+		if (!RV64)
+			return insn_r(INSN_FLW, reg, SP, word);
+		return reg ? insn_r(INSN_LD, reg, SP, dword) : 0;
+	case 4:
+		return expand_c_move(insn);
+	case 6:
+		return insn_s(INSN_SW, SP, from, to_word);
+	case 7:
+		return RV64 ? insn_s(INSN_SD, SP, from, to_dword) :
+			      insn_s(INSN_FSW, SP, from, to_word);
+	default:
+		/* c.fsdsp, but of Zcmp or Zcmt on processors that have these. */
+		return 0;
+	}
+}
+
+NOKPROBE_SYMBOL(expand_c2);
+
+/**
+ * kprobe_expand_insn() - expand a compressed instruction
+ * @insn: an instruction, its upper half zero if it is compressed
+ *
+ * Context: Any.
+ * Return: the instruction of 4 bytes that does the same, except that its two lowest bits are
+ * those of @insn, by which insn_len() still knows how long that is; @insn if that has 4 bytes;
+ * 0 if it is not known.
+ */
+u32 kprobe_expand_insn(u32 insn)
+{
+	u32 expanded = 0;
+
+	switch (insn & 3) {
+	case 0:
+		expanded = expand_c0(insn);
+		break;
+	case 1:
+		expanded = expand_c1(insn);
+		break;
+	case 2:
+		expanded = expand_c2(insn);
+		break;
+	default:
+		return insn;
+	}
+
+	return expanded ? (expanded & ~3U) | (insn & 3) : 0;
+}
+
+NOKPROBE_SYMBOL(kprobe_expand_insn);
+
+/* -- refusals -- */
 
 #define OPCODE_AMO	0x2f
 #define FUNCT5_LR	2

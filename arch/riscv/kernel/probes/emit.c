@@ -23,6 +23,7 @@
 #include <asm/stacktrace.h>
 
 #include "common.h"
+#include "decode.h"
 #include "detour.h"
 #include "detour_hit.h"
 #include "emit.h"
@@ -74,14 +75,6 @@ static u32 insn_branch_over(u32 branch)
 	const u32 over = sizeof(u32) + 2 * sizeof(u32);
 
 	return ((branch ^ BIT(12)) & 0x01fff07f) | (over & 0x1e) << 7;
-}
-
-/* Expand C.BEQZ and C.BNEZ to BEQ and BNE with x0. */
-static u32 insn_expand_branch(u32 insn)
-{
-	u32 rs1 = 8 + (insn >> 7 & 7);
-
-	return 0x00000063 | (insn & BIT(13) ? BIT(12) : 0) | rs1 << 15;
 }
 
 /* AUIPC adds @upper, the next instruction adds @lower, which is 12 bits and signed. */
@@ -194,8 +187,7 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 			emit_address(e, __ffs(facts.writes), addr + facts.disp);
 		break;
 	case FLOW_BRANCH:
-		emit_code(e, insn_branch_over(facts.len == 2 ? insn_expand_branch(ri->insn) :
-							       ri->insn));
+		emit_code(e, insn_branch_over(kprobe_expand_insn(ri->insn) | 3));
 		emit_jump(e, ri->reg, addr + facts.disp);
 		break;
 	case FLOW_CALL:

@@ -3,6 +3,8 @@
  * Emulating instructions. Those that depend on their own address, branches and
  * auipc, cannot be copied. Some others, which compilers use often, are emulated
  * because a copy costs a second trap.
+ *
+ * All get the instruction as kprobe_expand_insn() returns it.
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -12,6 +14,7 @@
 #include <asm/insn.h>
 
 #include "common.h"
+#include "decode.h"
 #include "emulate.h"
 #include "operands.h"
 
@@ -19,7 +22,7 @@ static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), imm_u(insn));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_lui);
@@ -28,7 +31,7 @@ static bool emulate_auipc(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), addr + imm_u(insn));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_auipc);
@@ -37,7 +40,7 @@ static bool emulate_addi(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, rs1(insn)) + imm_i(insn));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_addi);
@@ -52,7 +55,7 @@ static bool emulate_op(u32 insn, unsigned long addr, struct pt_regs *regs)
 	set_reg(regs, rd(insn), alu(insn_field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
 				    get_reg(regs, rs2(insn))));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op);
@@ -62,7 +65,7 @@ static bool __maybe_unused emulate_op_w(u32 insn, unsigned long addr, struct pt_
 	set_reg(regs, rd(insn), alu_w(insn_field(insn, 12, 3), is_alt(insn),
 				      get_reg(regs, rs1(insn)), get_reg(regs, rs2(insn))));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_w);
@@ -75,7 +78,7 @@ static bool emulate_op_imm(u32 insn, unsigned long addr, struct pt_regs *regs)
 	set_reg(regs, rd(insn), alu(funct3, funct3 == ALU_SRL && is_alt(insn),
 				    get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm);
@@ -87,14 +90,14 @@ static bool __maybe_unused emulate_op_imm_w(u32 insn, unsigned long addr, struct
 	set_reg(regs, rd(insn), alu_w(funct3, funct3 == ALU_SRL && is_alt(insn),
 				      get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm_w);
 
 static bool emulate_jal(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, rd(insn), addr + 4);
+	set_reg(regs, rd(insn), addr + insn_len(insn));
 	regs->epc = addr + riscv_insn_extract_jtype_imm(insn);
 
 	return true;
@@ -107,7 +110,7 @@ static bool emulate_jalr(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	unsigned long target = get_reg(regs, rs1(insn)) + imm_i(insn);
 
-	set_reg(regs, rd(insn), addr + 4);
+	set_reg(regs, rd(insn), addr + insn_len(insn));
 	regs->epc = target & ~1UL;
 
 	return true;
@@ -131,7 +134,7 @@ static bool emulate_branch(u32 insn, unsigned long addr, struct pt_regs *regs)
 	if (funct3 & 1)
 		taken = !taken;
 
-	regs->epc = addr + (taken ? RV_EXTRACT_BTYPE_IMM((s32)insn) : 4);
+	regs->epc = addr + (taken ? RV_EXTRACT_BTYPE_IMM((s32)insn) : insn_len(insn));
 
 	return true;
 }
@@ -146,7 +149,7 @@ static bool emulate_sp_load(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), *(unsigned long *)(regs->sp + imm_i(insn)));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_load);
@@ -157,7 +160,7 @@ static bool emulate_sp_store(u32 insn, unsigned long addr, struct pt_regs *regs)
 
 	*(unsigned long *)(regs->sp + imm) = get_reg(regs, rs2(insn));
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_store);
@@ -195,21 +198,47 @@ static bool emulate_csr_status(u32 insn, unsigned long addr, struct pt_regs *reg
 	regs->status |= SR_PP;
 	set_reg(regs, rd(insn), old);
 
-	return go_behind(addr, regs, 4);
+	return go_behind(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_csr_status);
+
+/**
+ * struct form - an encoding that is emulated
+ * @mask: bits that identify it
+ * @value: value of these bits
+ * @handler: emulates it
+ */
+struct form {
+	u32 mask;
+	u32 value;
+	probes_handler_t *handler;
+};
+
+static __always_inline probes_handler_t *find_form(const struct form *forms, unsigned int nr,
+						   u32 insn)
+{
+	const struct form *form;
+
+	/* The length, in the two lowest bits, does not matter. */
+	for (form = forms; form < forms + nr; form++) {
+		if (((insn | 3) & form->mask) == form->value)
+			return form->handler;
+	}
+
+	return NULL;
+}
 
 /* All bits except the registers and the shift amount. */
 #define SHIFT_MASK	(IS_ENABLED(CONFIG_64BIT) ? 0xfc00707f : 0xfe00707f)
 
 /* Instructions that depend on their own address. */
 static const struct form forms[] = {
-	{ RVG_MASK_AUIPC, RVG_MATCH_AUIPC, 0, emulate_auipc },
-	{ RVG_MASK_JAL, RVG_MATCH_JAL, 0, emulate_jal },
-	{ RVG_MASK_JALR, RVG_MATCH_JALR, 0, emulate_jalr },
-	{ 0x0000607f, 0x00000063, 0, emulate_branch },	/* beq, bne */
-	{ 0x0000407f, 0x00004063, 0, emulate_branch },	/* blt, bge, bltu, bgeu */
+	{ RVG_MASK_AUIPC, RVG_MATCH_AUIPC, emulate_auipc },
+	{ RVG_MASK_JAL, RVG_MATCH_JAL, emulate_jal },
+	{ RVG_MASK_JALR, RVG_MATCH_JALR, emulate_jalr },
+	{ 0x0000607f, 0x00000063, emulate_branch },	/* beq, bne */
+	{ 0x0000407f, 0x00004063, emulate_branch },	/* blt, bge, bltu, bgeu */
 };
 
 /*
@@ -218,56 +247,62 @@ static const struct form forms[] = {
  * The loads and stores are those with sp and an offset that is not negative.
  */
 static const struct form kernel_forms[] = {
-	{ 0x0000007f, 0x00000037, 0, emulate_lui },
-	{ 0x0000707f, 0x00000013, 0, emulate_addi },
-	{ SHIFT_MASK, 0x00001013, 0, emulate_op_imm },	/* slli */
-	{ 0x0000607f, 0x00002013, 0, emulate_op_imm },	/* slti, sltiu */
-	{ 0x0000707f, 0x00004013, 0, emulate_op_imm },	/* xori */
-	{ SHIFT_MASK, 0x00005013, 0, emulate_op_imm },	/* srli */
-	{ SHIFT_MASK, 0x40005013, 0, emulate_op_imm },	/* srai */
-	{ 0x0000607f, 0x00006013, 0, emulate_op_imm },	/* ori, andi */
-	{ 0xfe00007f, 0x00000033, 0, emulate_op },
-	{ 0xfe00707f, 0x40000033, 0, emulate_op },	/* sub */
-	{ 0xfe00707f, 0x40005033, 0, emulate_op },	/* sra */
+	{ 0x0000007f, 0x00000037, emulate_lui },
+	{ 0x0000707f, 0x00000013, emulate_addi },
+	{ SHIFT_MASK, 0x00001013, emulate_op_imm },	/* slli */
+	{ 0x0000607f, 0x00002013, emulate_op_imm },	/* slti, sltiu */
+	{ 0x0000707f, 0x00004013, emulate_op_imm },	/* xori */
+	{ SHIFT_MASK, 0x00005013, emulate_op_imm },	/* srli */
+	{ SHIFT_MASK, 0x40005013, emulate_op_imm },	/* srai */
+	{ 0x0000607f, 0x00006013, emulate_op_imm },	/* ori, andi */
+	{ 0xfe00007f, 0x00000033, emulate_op },
+	{ 0xfe00707f, 0x40000033, emulate_op },	/* sub */
+	{ 0xfe00707f, 0x40005033, emulate_op },	/* sra */
 #ifdef CONFIG_64BIT
-	{ 0x0000707f, 0x0000001b, 0, emulate_op_imm_w },	/* addiw */
-	{ 0xfe00707f, 0x0000101b, 0, emulate_op_imm_w },	/* slliw */
-	{ 0xfe00707f, 0x0000501b, 0, emulate_op_imm_w },	/* srliw */
-	{ 0xfe00707f, 0x4000501b, 0, emulate_op_imm_w },	/* sraiw */
-	{ 0xfe00707f, 0x0000003b, 0, emulate_op_w },		/* addw */
-	{ 0xfe00707f, 0x4000003b, 0, emulate_op_w },		/* subw */
-	{ 0xfe00707f, 0x0000103b, 0, emulate_op_w },		/* sllw */
-	{ 0xfe00707f, 0x0000503b, 0, emulate_op_w },		/* srlw */
-	{ 0xfe00707f, 0x4000503b, 0, emulate_op_w },		/* sraw */
-	{ 0x800ff07f, 0x00013003, 0, emulate_sp_load },		/* ld */
-	{ 0x800ff07f, 0x00013023, 0, emulate_sp_store },	/* sd */
+	{ 0x0000707f, 0x0000001b, emulate_op_imm_w },	/* addiw */
+	{ 0xfe00707f, 0x0000101b, emulate_op_imm_w },	/* slliw */
+	{ 0xfe00707f, 0x0000501b, emulate_op_imm_w },	/* srliw */
+	{ 0xfe00707f, 0x4000501b, emulate_op_imm_w },	/* sraiw */
+	{ 0xfe00707f, 0x0000003b, emulate_op_w },		/* addw */
+	{ 0xfe00707f, 0x4000003b, emulate_op_w },		/* subw */
+	{ 0xfe00707f, 0x0000103b, emulate_op_w },		/* sllw */
+	{ 0xfe00707f, 0x0000503b, emulate_op_w },		/* srlw */
+	{ 0xfe00707f, 0x4000503b, emulate_op_w },		/* sraw */
+	{ 0x800ff07f, 0x00013003, emulate_sp_load },		/* ld */
+	{ 0x800ff07f, 0x00013023, emulate_sp_store },	/* sd */
 #else
-	{ 0x800ff07f, 0x00012003, 0, emulate_sp_load },		/* lw */
-	{ 0x800ff07f, 0x00012023, 0, emulate_sp_store },	/* sw */
+	{ 0x800ff07f, 0x00012003, emulate_sp_load },		/* lw */
+	{ 0x800ff07f, 0x00012023, emulate_sp_store },	/* sw */
 #endif
 };
 
-/* Return the function that emulates @insn for kprobes and uprobes, or NULL. */
-probes_handler_t *kprobe_find_emulation(u32 insn)
+/* Uprobes know nothing of the expansion. */
+static bool emulate_compressed(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	if (insn_len(insn) == 2)
-		return kprobe_find_c_emulation(insn);
+	u32 expanded = kprobe_expand_insn((u16)insn);
 
-	return find_form(forms, ARRAY_SIZE(forms), insn);
+	return find_form(forms, ARRAY_SIZE(forms), expanded)(expanded, addr, regs);
 }
 
-NOKPROBE_SYMBOL(kprobe_find_emulation);
-
-/* Return the function that emulates @insn for kprobes, or NULL. */
-probes_handler_t *kprobe_find_kernel_emulation(u32 insn)
+/* Return the function that emulates @insn, not expanded, for uprobes, or NULL. */
+probes_handler_t *kprobe_find_emulation(u32 insn)
 {
-	if (insn_len(insn) == 2)
-		return kprobe_find_kernel_c_emulation(insn);
-	if (insn_is_csr(insn) && insn >> 20 == CSR_STATUS)
+	u32 expanded = kprobe_expand_insn(insn);
+	probes_handler_t *handler = expanded ? find_form(forms, ARRAY_SIZE(forms), expanded) : NULL;
+
+	return handler && insn_len(insn) == 2 ? emulate_compressed : handler;
+}
+
+/* Return the function that emulates @expanded for kprobes, or NULL. */
+probes_handler_t *kprobe_find_kernel_emulation(u32 expanded)
+{
+	if (!expanded)
+		return NULL;
+	if (insn_is_csr(expanded) && expanded >> 20 == CSR_STATUS)
 		return emulate_csr_status;
 
-	return find_form(kernel_forms, ARRAY_SIZE(kernel_forms), insn) ?:
-	       find_form(forms, ARRAY_SIZE(forms), insn);
+	return find_form(kernel_forms, ARRAY_SIZE(kernel_forms), expanded) ?:
+	       find_form(forms, ARRAY_SIZE(forms), expanded);
 }
 
 NOKPROBE_SYMBOL(kprobe_find_kernel_emulation);

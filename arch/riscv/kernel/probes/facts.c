@@ -40,14 +40,6 @@ static u32 rs2_of(u32 insn)
 	return reg_at(insn, 20);
 }
 
-/* A field of 3 bits names one of x8 to x15. */
-static u32 low_reg_at(u32 insn, unsigned int shift)
-{
-	return BIT(8 + insn_field(insn, shift, 3));
-}
-
-#define SP	BIT(2)
-
 static void set_unknown(struct insn_facts *facts)
 {
 	*facts = (struct insn_facts){ .flow = FLOW_UNKNOWN, .reads = ALL_REGS };
@@ -110,7 +102,7 @@ static void get_amo_facts(u32 insn, struct insn_facts *facts)
 /* Major opcodes that only compute or access memory. */
 static void get_operand_facts(u32 insn, struct insn_facts *facts)
 {
-	switch (insn & 0x7f) {
+	switch ((insn | 3) & 0x7f) {
 	case 0x17:		/* auipc */
 		facts->flow = FLOW_ADDRESS;
 		facts->disp = (s32)(insn & GENMASK(31, 12));
@@ -142,9 +134,10 @@ static void get_operand_facts(u32 insn, struct insn_facts *facts)
 	}
 }
 
-static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
+/* @insn is expanded, so its two lowest bits say only how long it was. */
+static void get_expanded_facts(u32 insn, struct insn_facts *facts)
 {
-	switch (insn & 0x7f) {
+	switch ((insn | 3) & 0x7f) {
 	case 0x6f:		/* jal */
 		set_jump(facts, insn_field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
 		break;
@@ -166,132 +159,16 @@ static void get_4_byte_facts(u32 insn, struct insn_facts *facts)
 	}
 }
 
-/* Width 3 is c.ld or c.sd on RV64, but c.flw or c.fsw on RV32. */
-static bool c_is_float(unsigned int funct3)
-{
-	unsigned int width = funct3 & 3;
-
-	return width == 1 || (width == 3 && !IS_ENABLED(CONFIG_64BIT));
-}
-
-static void get_c0_facts(u32 insn, struct insn_facts *facts)
-{
-	unsigned int funct3 = insn_field(insn, 13, 3);
-
-	if (!insn || funct3 == 4) {
-		set_unknown(facts);
-	} else if (!funct3) {
-		facts->reads = SP;
-		facts->writes = low_reg_at(insn, 2);
-	} else {
-		facts->reads = low_reg_at(insn, 7);
-		if (funct3 & 4)
-			facts->reads |= low_reg_at(insn, 2);
-		else if (!c_is_float(funct3))
-			facts->writes = low_reg_at(insn, 2);
-	}
-}
-
-static void get_c_arithmetic_facts(u32 insn, struct insn_facts *facts)
-{
-	u32 rd = low_reg_at(insn, 7);
-
-	facts->reads = rd;
-	facts->writes = rd;
-	if (insn_field(insn, 10, 2) < 3)
-		return;
-	facts->reads |= low_reg_at(insn, 2);
-	if (insn_field(insn, 12, 1) && insn_field(insn, 5, 2) > 1)
-		set_unknown(facts);
-}
-
-static void get_c1_facts(u32 insn, struct insn_facts *facts)
-{
-	unsigned int funct3 = insn_field(insn, 13, 3);
-
-	switch (funct3) {
-	case 1:
-		if (!IS_ENABLED(CONFIG_64BIT)) {
-			set_jump(facts, 1, RVC_EXTRACT_JTYPE_IMM((s32)insn));
-			break;
-		}
-		fallthrough;
-	case 0:
-		facts->reads = rd_of(insn);
-		fallthrough;
-	case 2:
-		facts->writes = rd_of(insn);
-		break;
-	case 3:
-		facts->writes = rd_of(insn);
-		facts->reads = facts->writes & SP;
-		if (!(insn & (BIT(12) | GENMASK(6, 2))))
-			set_unknown(facts);
-		break;
-	case 4:
-		get_c_arithmetic_facts(insn, facts);
-		break;
-	case 5:
-		set_jump(facts, 0, RVC_EXTRACT_JTYPE_IMM((s32)insn));
-		break;
-	default:
-		set_branch(facts, low_reg_at(insn, 7), RVC_EXTRACT_BTYPE_IMM((s32)insn));
-	}
-}
-
-/* c.jr, c.mv, c.ebreak, c.jalr and c.add */
-static void get_c_move_facts(u32 insn, struct insn_facts *facts)
-{
-	bool bit12 = insn_field(insn, 12, 1);
-
-	if (reg_at(insn, 2)) {
-		facts->writes = rd_of(insn);
-		facts->reads = reg_at(insn, 2) | (bit12 ? rd_of(insn) : 0);
-	} else if (rd_of(insn)) {
-		set_jump_register(facts, bit12, insn_field(insn, 7, 5), 0);
-	} else {
-		set_unknown(facts);
-	}
-}
-
-static void get_c2_facts(u32 insn, struct insn_facts *facts)
-{
-	unsigned int funct3 = insn_field(insn, 13, 3);
-
-	if (!funct3) {
-		facts->reads = rd_of(insn);
-		facts->writes = rd_of(insn);
-	} else if (funct3 == 4) {
-		get_c_move_facts(insn, facts);
-	} else {
-		facts->reads = SP;
-		if (c_is_float(funct3))
-			return;
-		if (funct3 & 4)
-			facts->reads |= reg_at(insn, 2);
-		else
-			facts->writes = rd_of(insn);
-	}
-}
-
 /* Fill in @facts for any @insn, also one that must not be probed. */
 void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 {
-	*facts = (struct insn_facts){ .flow = FLOW_ON };
+	u32 expanded = kprobe_expand_insn(insn);
 
-	switch (insn & 3) {
-	case 0:
-		get_c0_facts(insn, facts);
-		break;
-	case 1:
-		get_c1_facts(insn, facts);
-		break;
-	case 2:
-		get_c2_facts(insn, facts);
-		break;
-	default:
-		get_4_byte_facts(insn, facts);
-	}
+	*facts = (struct insn_facts){ .flow = FLOW_ON };
+	if (expanded)
+		get_expanded_facts(expanded, facts);
+	else
+		set_unknown(facts);
 	facts->len = insn_len(insn);
 }
 

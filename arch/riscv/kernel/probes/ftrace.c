@@ -7,7 +7,7 @@
  * writes both of them. A probe on the entry has its breakpoint on the first. Its
  * opcode then holds ftrace's first instruction: ftrace reads and writes the first
  * there and the second in the text, while all CPUs are stopped. A hit emulates the
- * opcode, nop or auipc, and continues at the second instruction. So the probe and
+ * first, nop or auipc, and continues at the second instruction. So the probe and
  * ftrace can each come and go while the other is there.
  *
  * Functions that write text may be probed themselves, at their own sites, and be hit
@@ -84,8 +84,9 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 		clear_second(site);
 		insns[0] = __BUG_INSN_32;
 	}
+	p->opcode = first;
 	/* Pairs with READ_ONCE() in arch_hit_emulate(). */
-	WRITE_ONCE(p->opcode, first);
+	WRITE_ONCE(*emulated_insn(p), first);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_write);

@@ -637,6 +637,10 @@ SYM_CODE_START_LOCAL(insn_never_run)
 	c.ebreak
 	REFUSED	zero, EOPNOTSUPP
 	.half	0
+	REFUSED	cm_push, EOPNOTSUPP
+	.half	0xb842
+	REFUSED	cm_jalt, EOPNOTSUPP
+	.half	0xa082
 #endif
 	ret
 SYM_CODE_END(insn_never_run)

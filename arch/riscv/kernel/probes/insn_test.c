@@ -434,7 +434,8 @@ static bool may_pick(struct pick *pick)
 {
 	const u32 fixed = BIT(GPR_SP) | BIT(GPR_GP) | BIT(GPR_TP) | BIT(GPR_START);
 
-	if (kprobe_refusal_reason(pick->insn) || kprobe_find_kernel_emulation(pick->insn))
+	if (kprobe_refusal_reason(pick->insn) ||
+	    kprobe_find_kernel_emulation(kprobe_expand_insn(pick->insn)))
 		return false;
 	if (!(insn_len(pick->insn) == 2 ? find_c_operands(pick) : find_operands(pick)))
 		return false;

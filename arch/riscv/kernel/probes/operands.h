@@ -55,9 +55,9 @@ static __always_inline bool insn_is_csr(u32 insn)
 	return riscv_insn_is_system(insn) && (insn_field(insn, 12, 3) & 3);
 }
 
-static __always_inline bool go_behind(unsigned long addr, struct pt_regs *regs, unsigned int len)
+static __always_inline bool go_behind(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	regs->epc = addr + len;
+	regs->epc = addr + insn_len(insn);
 
 	return true;
 }

@@ -135,10 +135,21 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	return scan_insn(scan, &window, addr, end);
 }
 
+/*
+ * c.fsdsp, which no kernel code has: processors with Zcmp or Zcmt have pushes, pops, returns and
+ * table jumps there, of which some depend on their own address.
+ */
+static bool is_zcmp(u32 insn)
+{
+	return (insn & 0xe003) == 0xa002;
+}
+
 static int check_insn(struct kprobe *p, struct scan *scan)
 {
 	const char *why = kprobe_refusal_reason(scan->insn);
 
+	if (!why && is_zcmp(scan->insn))
+		why = "may be of Zcmp or Zcmt";
 	if (!why && scan->reserved)
 		why = "between load-reserved and store-conditional";
 	if (!why)
@@ -187,10 +198,11 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	p->opcode = scan.insn;
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
+	*emulated_insn(p) = kprobe_expand_insn(p->opcode);
 	if (kprobe_is_ftrace_site((unsigned long)p->addr))
 		p->ainsn.api.handler = kprobe_emulate_site;
 	else
-		p->ainsn.api.handler = kprobe_find_kernel_emulation(p->opcode);
+		p->ainsn.api.handler = kprobe_find_kernel_emulation(*emulated_insn(p));
 
 	return p->ainsn.api.handler ? 0 : kprobe_prepare_copy(p);
 }

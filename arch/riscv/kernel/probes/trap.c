@@ -32,12 +32,12 @@ static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *re
 	return kprobe_enter_fenced(p, regs);
 }
 
-/* ftrace may change the opcode at its site: pairs with arch_kprobe_site_write(). */
+/* ftrace may change the instruction at its site: pairs with arch_kprobe_site_write(). */
 static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	probes_handler_t *handler = p->ainsn.api.handler;
 
-	return handler && handler(READ_ONCE(p->opcode), (unsigned long)p->addr, regs);
+	return handler && handler(READ_ONCE(*emulated_insn(p)), (unsigned long)p->addr, regs);
 }
 
 static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
