@@ -19,8 +19,7 @@
 #include <asm/extable.h>
 #include <asm/sections.h>
 
-#include "branches.h"
-#include "ftrace.h"
+#include "common.h"
 #include "function_map.h"
 #include "window.h"
 

@@ -22,8 +22,7 @@
 #include <asm/patch.h>
 #include <asm/pgtable.h>
 
-#include "copy.h"
-#include "detour.h"
+#include "common.h"
 
 static void fill_copy(u16 *copy, u32 insn)
 {

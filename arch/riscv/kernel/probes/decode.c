@@ -12,8 +12,6 @@
 
 #include "common.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "emulate.h"
 #include "operands.h"
 
 /* -- compressed instructions -- */

@@ -12,8 +12,6 @@
 #include <asm/patch.h>
 
 #include "common.h"
-#include "detour.h"
-#include "emit.h"
 
 /* Return whether the jump covers its region, or will after a grace period. */
 static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)

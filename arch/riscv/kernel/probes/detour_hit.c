@@ -16,8 +16,6 @@
 #include <linux/rcupdate.h>
 
 #include "common.h"
-#include "detour.h"
-#include "detour_hit.h"
 
 /* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);

@@ -23,12 +23,7 @@
 #include <asm/stacktrace.h>
 
 #include "common.h"
-#include "decode.h"
-#include "detour.h"
-#include "detour_hit.h"
-#include "emit.h"
-#include "facts.h"
-#include "region.h"
+#include "function_map.h"
 
 #define SP	2
 #define T0	5

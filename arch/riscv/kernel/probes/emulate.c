@@ -14,8 +14,6 @@
 #include <asm/insn.h>
 
 #include "common.h"
-#include "decode.h"
-#include "emulate.h"
 #include "operands.h"
 
 static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)

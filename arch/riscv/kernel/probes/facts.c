@@ -11,13 +11,8 @@
 #include <asm/insn.h>
 
 #include "common.h"
-#include "decode.h"
-#include "facts.h"
-
-static u32 insn_field(u32 insn, unsigned int shift, unsigned int bits)
-{
-	return insn >> shift & (BIT(bits) - 1);
-}
+#include "function_map.h"
+#include "operands.h"
 
 /* Return the set of the register whose number is in the field at @shift. */
 static u32 reg_at(u32 insn, unsigned int shift)

@@ -7,7 +7,6 @@
 #include <linux/kprobes_port.h>
 
 #include "common.h"
-#include "detour.h"
 
 /* Unlike arch_kprobe_leave_copy(), move a fault whether or not it has a fixup. */
 void arch_kprobe_leave_detour(struct pt_regs *regs)

@@ -25,10 +25,6 @@
 #include <asm/patch.h>
 
 #include "common.h"
-#include "detour.h"
-#include "emulate.h"
-#include "ftrace.h"
-#include "text.h"
 
 /**
  * arch_kprobe_site_read() - hide the probe at a site from ftrace

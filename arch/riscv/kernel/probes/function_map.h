@@ -1,13 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The map of a function: branches.c fills in the branch targets, liveness.c the free registers. */
+/*
+ * What a jump may cover. facts.c knows an instruction; branches.c finds the branch targets of a
+ * function and liveness.c its free registers, which make its map; region.c decides.
+ */
 #ifndef _RISCV_KPROBES_FUNCTION_MAP_H
 #define _RISCV_KPROBES_FUNCTION_MAP_H
 
 #include <linux/bits.h>
+#include <linux/kconfig.h>
+#include <linux/kprobes_port.h>
 #include <linux/types.h>
+#include <asm/extable.h>
 
 #include "common.h"
-#include "facts.h"
+
+/* -- facts.c -- */
+
+/* A set of registers has bit N for register N, but for x0. */
+#define REG_RA		BIT(1)
+#define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
+#define A_REGS		GENMASK(17, 10)
+
+/* LLVM passes the ninth argument of a static function, and those behind it, in t2 to t6. */
+#define T_ARGS		(IS_ENABLED(CONFIG_CC_IS_CLANG) ? BIT(7) | GENMASK(31, 28) : 0)
+#define ALL_REGS	GENMASK(31, 1)
+
+enum insn_flow {
+	FLOW_ON,		/* to the next instruction; does not use its own address */
+	FLOW_ADDRESS,		/* AUIPC: to the next instruction */
+	FLOW_BRANCH,		/* conditional branch */
+	FLOW_JUMP,		/* unconditional jump */
+	FLOW_CALL,
+	FLOW_JUMP_REGISTER,	/* includes returns */
+	FLOW_CALL_REGISTER,
+	FLOW_UNKNOWN,
+};
+
+/**
+ * struct insn_facts - properties of an instruction that moving it depends on
+ * @reads: registers that it may read
+ * @writes: registers that it always writes
+ * @disp: distance from the instruction, or from the contents of @base if there is
+ *	one, to the branch target or the computed address
+ * @flow: where the CPU continues
+ * @len: length in bytes
+ * @link: number of the link register of a call
+ * @base: number of the register that holds the target address
+ */
+struct insn_facts {
+	u32 reads;
+	u32 writes;
+	s32 disp;
+	enum insn_flow flow;
+	u8 len;
+	u8 link;
+	u8 base;
+};
+
+void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
+
+/* -- branches.c -- */
 
 /**
  * struct function_map - branch targets and live registers of a function
@@ -109,5 +161,63 @@ static inline bool is_return(const struct insn_facts *facts)
 {
 	return facts->flow == FLOW_JUMP_REGISTER && facts->base == 1 && !facts->disp;
 }
+
+/* The linker script defines these; no header declares them. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+int kprobe_find_targets(struct function_map *map, const char *name);
+
+/* -- liveness.c -- */
+
+const struct function_map *kprobe_map_function(unsigned long addr);
+int kprobe_map_error(const struct function_map *map);
+bool kprobe_map_is_indirect(const struct function_map *map);
+bool kprobe_map_is_target(const struct function_map *map, unsigned long addr);
+unsigned long kprobe_map_end(const struct function_map *map);
+u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
+
+/* -- region.c -- */
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @insn: the instruction
+ * @at: offset from the probe
+ * @reg: number of a register that is free at the target of its branch, jump or call
+ */
+struct region_insn {
+	u32 insn;
+	u8 at;
+	u8 reg;
+};
+
+/* Largest number of instructions in a region. */
+#define REGION_INSNS	(MAX_OPTIMIZED_LENGTH / 2)
+
+/**
+ * struct region - the instructions that a jump covers
+ * @addr: address of the probe
+ * @insns: the instructions
+ * @nr: number of instructions
+ * @len: length in bytes
+ * @in: number of the register that the jump overwrites
+ * @out: number of the register that the jump back overwrites, 0 without a jump back
+ * @extable: the first instruction may fault and have a fixup
+ * @site: the region is an ftrace site
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	struct region_insn insns[REGION_INSNS];
+	u8 nr;
+	u8 len;
+	u8 in;
+	u8 out;
+	bool extable;
+	bool site;
+	u8 why_at;
+};
+
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
 #endif /* _RISCV_KPROBES_FUNCTION_MAP_H */

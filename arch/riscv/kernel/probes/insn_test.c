@@ -31,11 +31,8 @@
 
 #include "common.h"
 #include "decode-insn.h"
-#include "decode.h"
-#include "emulate.h"
+#include "function_map.h"
 #include "insn_test.h"
-#include "liveness.h"
-#include "prepare.h"
 #include "../../../../lib/test_kprobes/insn_engine.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */

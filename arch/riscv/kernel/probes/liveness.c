@@ -21,9 +21,8 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-#include "branches.h"
+#include "common.h"
 #include "function_map.h"
-#include "liveness.h"
 
 static struct function_map last_map;
 

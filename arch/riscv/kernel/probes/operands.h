@@ -8,6 +8,8 @@
 #include <linux/ptrace.h>
 #include <asm/insn.h>
 
+#include "common.h"
+
 /* struct pt_regs has the registers in order, except for epc in place of x0. */
 static __always_inline unsigned long get_reg(struct pt_regs *regs, unsigned int nr)
 {

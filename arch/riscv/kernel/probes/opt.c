@@ -18,10 +18,7 @@
 #include <asm/patch.h>
 
 #include "common.h"
-#include "detour.h"
-#include "emit.h"
-#include "region.h"
-#include "text.h"
+#include "function_map.h"
 #include "window.h"
 
 /* window.h relies on this. */

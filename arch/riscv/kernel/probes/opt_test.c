@@ -18,13 +18,8 @@
 #include <linux/string.h>
 
 #include "common.h"
-#include "detour.h"
-#include "emit.h"
-#include "facts.h"
-#include "liveness.h"
+#include "function_map.h"
 #include "opt_test.h"
-#include "region.h"
-#include "text.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
 /* -- all rules of opt_snippets.S -- */

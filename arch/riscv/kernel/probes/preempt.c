@@ -24,7 +24,6 @@
 #include <asm/cacheflush.h>
 
 #include "common.h"
-#include "detour.h"
 
 /*
  * The flush lets all CPUs fetch the detours: they are entered before the flush that comes

@@ -26,8 +26,7 @@
 #include <asm/vector.h>
 
 #include "common.h"
-#include "detour.h"
-#include "facts.h"
+#include "function_map.h"
 #include "preempt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 

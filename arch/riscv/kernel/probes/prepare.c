@@ -16,12 +16,6 @@
 #include <linux/uaccess.h>
 
 #include "common.h"
-#include "copy.h"
-#include "decode.h"
-#include "detour.h"
-#include "emulate.h"
-#include "ftrace.h"
-#include "prepare.h"
 #include "window.h"
 
 /* The opcode is right also for a point without a breakpoint: it equals the text then. */

@@ -45,12 +45,7 @@
 #include <linux/kprobes_port.h>
 
 #include "common.h"
-#include "decode.h"
-#include "facts.h"
-#include "ftrace.h"
-#include "liveness.h"
-#include "prepare.h"
-#include "region.h"
+#include "function_map.h"
 
 /* In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. */
 static const u8 jump_regs[] = {

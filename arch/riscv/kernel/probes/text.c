@@ -13,7 +13,6 @@
 #include <asm/patch.h>
 
 #include "common.h"
-#include "text.h"
 
 /* Return the breakpoint of the same length as @insn. */
 u32 kprobe_ebreak_for(u32 insn)

@@ -13,11 +13,6 @@
 #include <asm/cacheflush.h>
 
 #include "common.h"
-#include "copy.h"
-#include "detour.h"
-#include "detour_hit.h"
-#include "preempt.h"
-#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);

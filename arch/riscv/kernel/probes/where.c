@@ -12,8 +12,7 @@
 #include <linux/preempt.h>
 #include <asm/csr.h>
 
-#include "copy.h"
-#include "detour.h"
+#include "common.h"
 
 /* Mark for orig_a0, unused in kernel exceptions: this fault ended a hit at @addr. */
 static unsigned long fault_mark(const struct pt_regs *regs, unsigned long addr)

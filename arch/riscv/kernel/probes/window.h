@@ -12,7 +12,6 @@
 #include <asm/bug.h>
 
 #include "common.h"
-#include "prepare.h"
 
 /* A jump that covers an instruction begins at most this many parcels in front of it. */
 #define COVER		3
