@@ -116,6 +116,16 @@ static __always_inline void kprobe_hit_finish(struct kprobe *p, struct pt_regs *
 	kprobe_hit_end(nested);
 }
 
+/*
+ * Mark for a word of @regs that kernel exceptions neither use nor set: the fault at @addr has
+ * ended a hit.
+ */
+static __always_inline unsigned long kprobe_fault_mark(const struct pt_regs *regs,
+						       unsigned long addr)
+{
+	return (unsigned long)regs ^ addr;
+}
+
 /* Return the slot that contains @addr: slots tile a page from its start. */
 static __always_inline void *kprobe_insn_slot_at(unsigned long addr)
 {

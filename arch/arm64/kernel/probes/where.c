@@ -92,14 +92,6 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
 
-/* Mark for orig_x0, unused in kernel exceptions: this fault ended a hit at @pc. */
-static unsigned long fault_mark(const struct pt_regs *regs, unsigned long pc)
-{
-	return (unsigned long)regs ^ pc;
-}
-
-NOKPROBE_SYMBOL(fault_mark);
-
 /*
  * A fault ends the hit whose second copy runs, at regs->pc. The exception's entry has
  * inherited the copy's mask; inherit the probed code's. local_daif_mask() comes first since the
@@ -109,7 +101,7 @@ static void leave_post_copy(struct pt_regs *regs)
 {
 	restore_daif(regs);
 	kprobe_hit_end(true);
-	regs->orig_x0 = fault_mark(regs, regs->pc);
+	regs->orig_x0 = kprobe_fault_mark(regs, regs->pc);
 	local_daif_mask();
 	local_daif_inherit(regs);
 }
@@ -156,7 +148,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 {
 	struct kprobe *p;
 
-	if (likely(regs->orig_x0 != fault_mark(regs, pc)))
+	if (likely(regs->orig_x0 != kprobe_fault_mark(regs, pc)))
 		return;
 
 	regs->orig_x0 = 0;

@@ -15,7 +15,6 @@
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	sharing the ftrace site of a function
  *	return.c	return probes
- *	fault.c		addresses that fault handlers see
  *	jprobe.S	calling the handler of a jprobe
  *	entry.S		the entry code of detours and diverted returns
  *

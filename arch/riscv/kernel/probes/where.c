@@ -14,14 +14,6 @@
 
 #include "common.h"
 
-/* Mark for orig_a0, unused in kernel exceptions: this fault ended a hit at @addr. */
-static unsigned long fault_mark(const struct pt_regs *regs, unsigned long addr)
-{
-	return (unsigned long)regs ^ addr;
-}
-
-NOKPROBE_SYMBOL(fault_mark);
-
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
@@ -44,7 +36,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (pc == (unsigned long)slot->post) {
 		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
 		kprobe_hit_end(true);
-		regs->orig_a0 = fault_mark(regs, slot->addr);
+		regs->orig_a0 = kprobe_fault_mark(regs, slot->addr);
 	} else if (pc != (unsigned long)slot->back) {
 		return;
 	}
@@ -102,7 +94,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 {
 	struct kprobe *p;
 
-	if (likely(regs->orig_a0 != fault_mark(regs, addr)))
+	if (likely(regs->orig_a0 != kprobe_fault_mark(regs, addr)))
 		return;
 
 	regs->orig_a0 = 0;
@@ -113,3 +105,21 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
+
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+/* Fault handlers see addresses of the probed code, whether or not the fault has a fixup. */
+void arch_kprobe_leave_detour(struct pt_regs *regs)
+{
+	regs->epc = kprobe_detour_insn_pc(regs->epc);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
+
+/* A fault handler has set the address to continue at, perhaps inside a region. */
+void arch_kprobe_resume(struct pt_regs *regs)
+{
+	kprobe_detour_enter(regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_resume);
+#endif
