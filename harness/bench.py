@@ -19,6 +19,9 @@ INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-roe": "h
 CALLS = 100             # probes of a batch, to count how often other CPUs are called
 LIMIT = 2400            # seconds
 
+# One probe on the entry of each of these may make all iterations of its loop slow.
+LOOPS = ["strcmp", "strlen", "strrchr", "memcmp", "memchr", "strcpy"]
+
 # Description, and name of the figure.
 ROWS = [
     ("breakpoint, pre_handler", "hit-b"),
@@ -47,6 +50,7 @@ ROWS = [
     ("breakpoint, the oldest of 10", "oldest-10"),
     ("breakpoint, the oldest of 10,000", "oldest-10000"),
     ("breakpoint, the oldest of 50,000", "oldest-50000"),
+    *((f"one probe adds to the loop in {name}, 4,095 times", f"loop-{name}") for name in LOOPS),
     ("register one in a module", "one-module"),
     ("register one in a module, by its name", "one-name"),
     ("register one in core text, near the entry", "one-core-near"),

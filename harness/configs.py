@@ -154,8 +154,8 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
 CONFIGS = [
-    Config(X86_64, "none", parts=("examples", *ALL), daily=("kunit", "toggle", "selftests"),
-           racing=(15, 10),           more=("x86-hardened", "network"),
+    Config(X86_64, "none", parts=("examples", *ALL, "loops"), daily=("kunit", "toggle", "selftests"),
+           racing=(15, 10), more=("x86-hardened", "network"),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=("indirect_target_selection=force",)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 30), selftests=("kprobe",),

@@ -39,6 +39,7 @@ REFUSED = re.compile(r"refused (-\d+) (\S+) (\S+) (.*)")
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
 TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 SHOWN = 40                      # hits that ./kp probe prints
+LOOP_SLACK = 500                # instructions, for what else differs
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
 # ftrace selftests that cannot pass here, with the reasons.  All others must pass.
@@ -334,10 +335,41 @@ def faulty_handlers(made, results):
         left = [case for case in left if case not in logged] if logged else []
 
 
+def costs(lines):
+    """The output of jobs/loops by breakpoint and by jump: place -> (hits, cost), and the places with a jump."""
+    found, jumps, jump = ({}, {}), set(), False
+    for word in map(str.split, lines):
+        if word[0] == "knob":
+            now = found[int(word[1])]
+        elif word[0] == "jump":
+            jump = True
+        elif word[0] == "place":
+            now[word[1]] = (int(word[2]), int(word[3]))
+            jumps |= {word[1]} if jump else set()
+            jump = False
+    return *found, jumps
+
+
+def loops(made, results):
+    """A jump costs code that does not pass its probe nothing, and other code no more than the breakpoint would."""
+    outcome = run_scripts(made, results, "loops", ["jobs/loops"], 900, cpus=1, threads="single", count=True)
+    name = f"{made.config.label} loops"
+    breaks, jumped, jumps = costs(outcome.script("jobs/loops")[0])
+    for function in sorted({place.split("+")[0] for place in breaks}):
+        places = [place for place in breaks if place.split("+")[0] == function]
+        bad = [f"{place}: {jumped.get(place)} (hits, instructions), by breakpoint {breaks[place]}"
+               for place in places if place not in jumped or jumped[place][0] != breaks[place][0] or
+               jumped[place][1] > breaks[place][1] + LOOP_SLACK]
+        results.check(f"{name}: a jump in {function} costs no more than a breakpoint, at {len(places)} places",
+                      not bad, "\n    ".join(["", *bad]))
+    results.check(f"{name}: of {len(breaks)} places {len(jumps)} have a jump", 2 * len(jumps) > len(breaks) > 400,
+                  "too few")
+
+
 # The examples take no guest.
 PARTS = {"examples": examples.build, "kunit": kunit, "scripts": scripts, "beside": beside,
          "sweep": sweep, "toggle": toggle, "faults": faulty_handlers, "selftests": selftests,
-         "scale": scale, "clients": debians}
+         "scale": scale, "loops": loops, "clients": debians}
 
 
 def run(made):

@@ -3,6 +3,7 @@
 import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from harness import configs, guesttest, ktap, qemu
 from harness.results import Results
@@ -99,6 +100,28 @@ class RaceTest(unittest.TestCase):
 
     def test_another_complaint(self):
         self.assertFalse(guesttest.is_others_race("[    1.5] BUG: KASAN: use in f", {"point_find"}))
+
+
+class LoopsTest(unittest.TestCase):
+    def failed(self, *jumped):
+        lines = ["knob 0", "place f+0 1 215", "place f+4 0 3", "knob 1", *jumped, "ok measured"]
+        outcome = types.SimpleNamespace(script=lambda name: (lines, 0))
+        results = Results()
+        with mock.patch.object(guesttest, "run_scripts", lambda *args, **more: outcome), \
+                mock.patch.object(guesttest.ui, "say"):
+            guesttest.loops(types.SimpleNamespace(config=configs.CONFIGS[0]), results)
+        return [name for name in results.failures if " in f " in name]
+
+    def test_costs(self):
+        self.assertEqual(guesttest.costs(["knob 0", "place f+0 1 215", "knob 1", "jump", "place f+0 1 62", "ok"]),
+                         ({"f+0": (1, 215)}, {"f+0": (1, 62)}, {"f+0"}))
+
+    def test_judged(self):
+        self.assertEqual(self.failed("jump", "place f+0 1 62", "place f+4 0 500"), [])
+        for bad in [("place f+0 1 62",), ("place f+0 2 62", "place f+4 0 0"), ("place f+0 1 716", "place f+4 0 0"),
+                    ("jump", "place f+0 1 62", "place f+4 0 1568447")]:
+            with self.subTest(bad):
+                self.assertEqual(len(self.failed(*bad)), 1)
 
 
 class SuitesTest(Case):

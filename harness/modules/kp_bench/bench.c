@@ -135,7 +135,7 @@ static noinline void traced(void)
 }
 
 /* No instruction probed here begins like a jump. */
-static int wait_for_jump(const u8 *at)
+int wait_for_jump(const u8 *at)
 {
 	unsigned int i;
 
@@ -558,6 +558,7 @@ static const struct action {
 } actions[] = {
 	{ "hits", run_hits },
 	{ "jumps", run_jumps },
+	{ "loops", run_loops },
 	{ "one", run_one },
 	{ "sites", run_sites },
 	{ "returns", run_returns },

@@ -30,11 +30,17 @@ void result(const char *name, u64 value);
 struct kprobe;
 struct pt_regs;
 
+/* Wait until the text begins like a jump; for how long there may be none. */
+int wait_for_jump(const u8 *at);
+
 /* A pre_handler that counts its hits. */
 int bench_on_pre(struct kprobe *kp, struct pt_regs *regs);
 
 /* Measure probes on all functions of the kernel, see attach.c. */
 void run_attach(unsigned int unused);
+
+/* Measure what a probe adds to loops behind it, see loops.c. */
+void run_loops(unsigned int unused);
 
 /* Measure how long others wait meanwhile, see others.c, instead of anything else. */
 bool is_watched(void);
