@@ -16,7 +16,6 @@ SWEEP=/sys/module/kp_sweep/parameters
 
 START=$(symbol _stext)
 END=$(symbol _etext)
-EACH=$(symbol kallsyms_on_each_symbol)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
 STEP=1 COUNT=5000 DENSE=500 ROUNDS=1 MODULE=/lib/kp/kp_victim.ko
@@ -193,7 +192,7 @@ every()
 
 sweep_all()	# PARAMETERS of kp_sweep...
 {
-	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" each="$EACH" seed="$SEED" "$@" || exit 1
+	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" seed="$SEED" "$@" || exit 1
 }
 
 load()		# WHAT MORE-PARAMETERS...
