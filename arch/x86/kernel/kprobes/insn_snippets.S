@@ -452,7 +452,7 @@ END ret_as_jump
 /* -- indirect branches -- */
 
 .macro CALL_REG r
-SNIPPET call_\r, SNIPPET_INDIRECT
+SNIPPET call_\r
 	push	%\r
 	jmp	.Lcall2_\r
 .Lcall1_\r:
@@ -482,7 +482,7 @@ CALL_REG \r
 
 /* Through memory, with each register as the base: the encodings differ. */
 .macro CALL_BASE r
-SNIPPET call_base_\r, SNIPPET_INDIRECT
+SNIPPET call_base_\r
 	jmp	.Lcb2_\r
 .Lcb1_\r:
 	endbr64
@@ -522,7 +522,7 @@ CALL_BASE \r
 .endr
 
 .macro CALL_INDEX r
-SNIPPET call_index_\r, SNIPPET_INDIRECT
+SNIPPET call_index_\r
 	jmp	.Lci2_\r
 .Lci1_\r:
 	endbr64
@@ -557,7 +557,7 @@ END call_index_\r
 CALL_INDEX \r
 .endr
 
-SNIPPET call_no_base, SNIPPET_INDIRECT
+SNIPPET call_no_base
 	jmp	.Lnb2
 .Lnb1:
 	endbr64
@@ -583,7 +583,7 @@ SNIPPET call_no_base, SNIPPET_INDIRECT
 	STEP(8)
 END call_no_base
 
-SNIPPET call_stack, SNIPPET_INDIRECT
+SNIPPET call_stack
 	jmp	.Lcs2
 .Lcs1:
 	endbr64
@@ -616,7 +616,7 @@ END call_stack
 
 /* Without SMP the segment has no base. */
 #ifdef CONFIG_SMP
-SNIPPET call_percpu, SNIPPET_INDIRECT
+SNIPPET call_percpu
 	jmp	.Lpc2
 .Lpc1:
 	endbr64
@@ -651,7 +651,7 @@ SNIPPET call_percpu, SNIPPET_INDIRECT
 END call_percpu
 #endif
 
-SNIPPET jmp_table, SNIPPET_INDIRECT
+SNIPPET jmp_table
 	mov	SMALL, %_ASM_AX
 	and	$1, %eax
 	mov	$.Ljt1, %_ASM_CX
@@ -777,7 +777,7 @@ SNIPPET short_loop
 END short_loop
 
 /* Calls return to most offsets in the region of a jump. */
-SNIPPET short_call, SNIPPET_INDIRECT
+SNIPPET short_call
 	jmp	.Lsc2
 .Lsc1:
 	endbr64
@@ -984,7 +984,7 @@ SNIPPET pf_stack, SNIPPET_FAULTS
 	_ASM_EXTABLE(.Lpk3, .Lpk4)
 END pf_stack
 
-SNIPPET pf_branch, SNIPPET_FAULTS | SNIPPET_INDIRECT
+SNIPPET pf_branch, SNIPPET_FAULTS
 	mov	$UNMAPPED, %_ASM_CX
 	ANNOTATE_RETPOLINE_SAFE
 .Lpb1:	call	*(%_ASM_CX)

@@ -430,7 +430,7 @@ END jrcxz
 
 /* -- indirect branches -- */
 
-SNIPPET call_rip, SNIPPET_INDIRECT
+SNIPPET call_rip
 	jmp	.Lcrip2
 .Lcrip1:
 	endbr64
@@ -526,7 +526,7 @@ SNIPPET gp_load, SNIPPET_FAULTS
 	_ASM_EXTABLE(.Lgl3, .Lgl4)
 END gp_load
 
-SNIPPET gp_branch, SNIPPET_FAULTS | SNIPPET_INDIRECT
+SNIPPET gp_branch, SNIPPET_FAULTS
 	movabs	$NON_CANONICAL, %rcx
 	ANNOTATE_RETPOLINE_SAFE
 .Lgb1:	call	*(%rcx)

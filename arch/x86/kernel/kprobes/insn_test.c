@@ -253,9 +253,6 @@ static bool needs_met(const struct snippet *s)
 		return false;
 	if (s->needs & SNIPPET_AVX && !cpu_has_xfeatures(XFEATURE_MASK_YMM, NULL))
 		return false;
-	/* A probe on a landing pad would remove it. */
-	if (s->needs & SNIPPET_INDIRECT && cpu_feature_enabled(X86_FEATURE_IBT))
-		return false;
 	return true;
 }
 

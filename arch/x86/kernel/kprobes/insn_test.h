@@ -32,10 +32,9 @@
 #define SNIPPET_FAULTS		0x04	/* takes an exception on purpose */
 #define SNIPPET_CX16		0x08	/* CPU features */
 #define SNIPPET_AVX		0x10
-#define SNIPPET_INDIRECT	0x20	/* has indirect branches to instructions other than ENDBR */
-#define SNIPPET_UNDEFINED	0x40	/* has flags undefined for a while */
-#define SNIPPET_COMPUTED	0x80	/* continues where no branch and no fixup leads */
-#define SNIPPET_BACKWARDS	0x100	/* sets the direction flag */
+#define SNIPPET_UNDEFINED	0x20	/* has flags undefined for a while */
+#define SNIPPET_COMPUTED	0x40	/* continues where no branch and no fixup leads */
+#define SNIPPET_BACKWARDS	0x80	/* sets the direction flag */
 
 #ifndef __ASSEMBLY__
 
