@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/kprobes.h>
+#include <linux/objtool.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 #if defined(CONFIG_X86)
@@ -65,7 +66,8 @@ static noinline notrace u32 fault_test_reads(const u32 *from)
 	register const u32 *at asm(FROM_REGISTER) = from;
 	u32 n = 77;
 
-	asm volatile(".globl fault_test_load\nfault_test_load: " LOAD
+	asm volatile(ANNOTATE_NOENDBR
+		     ".globl fault_test_load\nfault_test_load: " LOAD
 		     : "+r" (n) : "r" (at) : "memory");
 	barrier();
 	return n;
