@@ -312,6 +312,19 @@ bool kprobe_insn_waits(struct insn *insn)
 				     (modrm == 0xc9 || modrm == 0xfb));
 }
 
+/* Note the length of the next instruction if it waits. The longest that does has three bytes. */
+static int prepare_sti(struct kprobe *p, struct insn *insn)
+{
+	struct insn next;
+	u8 buf[3];
+
+	if (!arch_kprobe_read_insn(buf, (unsigned long)p->addr + insn->length, sizeof(buf)) &&
+	    !insn_decode(&next, buf, sizeof(buf), INSN_MODE_KERN) && kprobe_insn_waits(&next))
+		p->ainsn.disp = next.length;
+
+	return emulate_with(p, kprobe_emulate_sti);
+}
+
 /* 0x90 is XCHG with %rax, which does nothing except with %r8. */
 static int prepare_xchg(struct kprobe *p, struct insn *insn)
 {
@@ -368,7 +381,7 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
 	case 0xfa:
 		return emulate_with(p, kprobe_emulate_cli);
 	case 0xfb:
-		return emulate_with(p, kprobe_emulate_sti);
+		return prepare_sti(p, insn);
 	case 0xff:
 		return prepare_group5(p, insn);
 	default:

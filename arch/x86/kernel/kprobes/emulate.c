@@ -15,6 +15,7 @@
 
 #include "common.h"
 #include "emulate.h"
+#include "text.h"
 
 /* Flags that POPF changes at privilege level 0, except RF, which it clears. */
 #define POPF_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
@@ -269,11 +270,31 @@ bool kprobe_emulate_cli(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_emulate_cli);
 
+/* Let ERETS hold off interrupts as STI does. IRET cannot. */
+static __always_inline bool hold_off_by_frame(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	if (cpu_feature_enabled(X86_FEATURE_FRED)) {
+		regs->fred_ss.sti = !(regs->flags & X86_EFLAGS_IF);
+		return true;
+	}
+#endif
+	return false;
+}
+
+/*
+ * STI holds off interrupts until the next instruction is done. If that waits for one, an
+ * interrupt must not come in between, or nothing would end the wait: continue after both, as
+ * waiting may end at any time. A probe on the second one ends it at once.
+ */
 bool kprobe_emulate_sti(struct kprobe *p, struct pt_regs *regs)
 {
+	kprobe_emulate_nop(p, regs);
+	if (!hold_off_by_frame(regs) && p->ainsn.disp && !kprobe_text_is_int3(regs->ip))
+		regs->ip += p->ainsn.disp;
 	regs->flags |= X86_EFLAGS_IF;
 
-	return kprobe_emulate_nop(p, regs);
+	return true;
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_sti);

@@ -47,5 +47,8 @@ void opt_return(void);
 int where_read(const void __user *from);
 extern u8 where_read_at[], where_load_at[];
 
+/* trap_test.c */
+extern u8 trap_sti_hlt[], trap_sti_mwait[], trap_sti_nop[];
+
 #endif /* !__ASSEMBLY__ */
 #endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */

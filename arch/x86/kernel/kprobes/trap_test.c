@@ -6,7 +6,10 @@
 #include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/ftrace.h>
+#include <linux/irq_work.h>
+#include <linux/kernel_stat.h>
 #include <linux/kprobes.h>
+#include <linux/objtool.h>
 #include <asm/apic.h>
 #include <asm/cpufeature.h>
 #include <asm/irqflags.h>
@@ -17,6 +20,8 @@
 #include <asm/segment.h>
 
 #include "common.h"
+#include "opt_test.h"
+#include "../../../../lib/test_kprobes/handlers.h"
 
 static noinline notrace unsigned int plain(unsigned int x)
 {
@@ -174,6 +179,119 @@ static void trap_leaves_btf(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, now & DEBUGCTLMSR_BTF);
 }
 
+/* -- interrupts that STI holds off -- */
+
+/* Wait for an interrupt as an idle CPU does. The rest is only decoded. */
+static noinline notrace void wait_for_interrupt(void)
+{
+	asm volatile(ANNOTATE_NOENDBR
+		     ".globl trap_sti_hlt\n"
+		     "trap_sti_hlt: sti; hlt\n"
+		     "jmp 1f\n"
+		     ANNOTATE_NOENDBR
+		     ".globl trap_sti_mwait\n"
+		     "trap_sti_mwait: sti; mwait\n"
+		     ANNOTATE_NOENDBR
+		     ".globl trap_sti_nop\n"
+		     "trap_sti_nop: sti; nop\n"
+		     "1:" : : : "memory");
+}
+
+static unsigned int works;
+
+static void count_work(struct irq_work *work)
+{
+	works++;
+}
+
+/* Interrupts that this CPU has had. */
+static u64 nr_interrupts(void)
+{
+	return arch_irq_stat_cpu(smp_processor_id()) + kstat_cpu_irqs_sum(smp_processor_id());
+}
+
+/* Return whether the interrupt that was pending ended the wait, rather than another one. */
+static bool wait_is_short(void)
+{
+	static DEFINE_IRQ_WORK(work, count_work);
+	u64 before;
+
+	guard(preempt)();
+	raw_local_irq_disable();
+	irq_work_queue(&work);
+	before = nr_interrupts();
+	wait_for_interrupt();
+
+	return nr_interrupts() - before == 1;
+}
+
+#define NR_WAITS	20
+
+/* Other interrupts may come too, but not each time. */
+static void expect_short_waits(struct kunit *test, const char *what)
+{
+	unsigned int i, nr_short = 0;
+
+	works = 0;
+	for (i = 0; i < NR_WAITS; i++)
+		nr_short += wait_is_short();
+	KUNIT_EXPECT_EQ_MSG(test, works, NR_WAITS, "%s", what);
+	KUNIT_EXPECT_GT_MSG(test, nr_short, 0, "%s", what);
+}
+
+/* An interrupt between STI and HLT would be the one that should end the wait. */
+static void trap_leaves_sti_shadow(struct kunit *test)
+{
+	struct kprobe sti = { .addr = trap_sti_hlt, .pre_handler = count_hit };
+	struct kprobe hlt = { .addr = trap_sti_hlt + 1, .pre_handler = count_hit };
+	struct kprobe post = { .addr = trap_sti_hlt, .post_handler = count_post };
+
+	hits = 0;
+	posts = 0;
+	expect_short_waits(test, "no probe");
+	KUNIT_ASSERT_EQ(test, register_kprobe(&sti), 0);
+	expect_short_waits(test, "sti");
+	KUNIT_EXPECT_EQ(test, hits, NR_WAITS);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&hlt), 0);
+	expect_short_waits(test, "both");
+	KUNIT_EXPECT_EQ(test, hits, 3 * NR_WAITS);
+	unregister_kprobe(&sti);
+	expect_short_waits(test, "hlt");
+	KUNIT_EXPECT_EQ(test, hits, 4 * NR_WAITS);
+	unregister_kprobe(&hlt);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	expect_short_waits(test, "post_handler");
+	KUNIT_EXPECT_EQ(test, posts, NR_WAITS);
+	unregister_kprobe(&post);
+}
+
+static void expect_sti(struct kunit *test, kprobe_opcode_t *addr, unsigned int skipped)
+{
+	struct kprobe kp = { .addr = addr, .pre_handler = count_hit };
+	struct pt_regs regs = { .ip = (unsigned long)addr + INT3_INSN_SIZE, .cs = __KERNEL_CS };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	scoped_guard(preempt)
+		KUNIT_EXPECT_EQ(test, kprobe_int3_handler(&regs), 1);
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_TRUE(test, regs.flags & X86_EFLAGS_IF);
+#ifdef CONFIG_X86_64
+	if (cpu_feature_enabled(X86_FEATURE_FRED)) {
+		KUNIT_EXPECT_EQ(test, (u64)regs.fred_ss.sti, 1);
+		skipped = 0;
+	}
+#endif
+	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)addr + 1 + skipped);
+}
+
+/* Only what waits is not executed. */
+static void trap_of_sti(struct kunit *test)
+{
+	expect_sti(test, trap_sti_hlt, 1);
+	expect_sti(test, trap_sti_mwait, 3);
+	expect_sti(test, trap_sti_nop, 0);
+}
+
 /* -- checks before indirect calls -- */
 
 static void expect_refused(struct kunit *test, unsigned long addr)
@@ -307,6 +425,8 @@ static void trap_of_bios(struct kunit *test)
 static struct kunit_case trap_test_cases[] = {
 	KUNIT_CASE(trap_in_nmi),
 	KUNIT_CASE(trap_leaves_btf),
+	KUNIT_CASE(trap_leaves_sti_shadow),
+	KUNIT_CASE(trap_of_sti),
 	KUNIT_CASE(trap_leaves_cfi_checks),
 	KUNIT_CASE(trap_leaves_bringup),
 	KUNIT_CASE(trap_bringup_is_untraced),
