@@ -40,10 +40,7 @@ NOKPROBE_SYMBOL(kprobe_emulate_nop);
 
 bool kprobe_emulate_endbr(struct kprobe *p, struct pt_regs *regs)
 {
-#ifdef CONFIG_X86_64
-	/* Otherwise a return by FRED would make the CPU wait for an ENDBR again. */
-	regs->fred_cs.wfe = 0;
-#endif
+	kprobe_landed(regs);
 
 	return kprobe_emulate_nop(p, regs);
 }

@@ -4,9 +4,9 @@
 #define _X86_KERNEL_KPROBES_EMULATE_H
 
 #include <linux/bits.h>
+#include <asm/ptrace.h>
 
 struct kprobe;
-struct pt_regs;
 
 /* arch_specific_insn::arg of conditional branches and of loops */
 #define COND_NOT	BIT(0)	/* branch when the condition is not met */
@@ -40,6 +40,14 @@ emulation_t kprobe_emulate_pushf;
 emulation_t kprobe_emulate_popf;
 emulation_t kprobe_emulate_cli;
 emulation_t kprobe_emulate_sti;
+
+/* The CPU need not wait for an ENDBR any more. With FRED the frame says whether it does. */
+static __always_inline void kprobe_landed(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	regs->fred_cs.wfe = 0;
+#endif
+}
 
 bool kprobe_emulation_pushes(const struct kprobe *p);
 bool kprobe_emulation_needs_copy(const struct kprobe *p);

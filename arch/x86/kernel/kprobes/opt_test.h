@@ -45,7 +45,7 @@ void opt_return(void);
 
 /* Defined in where_test.c. */
 int where_read(const void __user *from);
-extern u8 where_read_at[], where_load_at[];
+extern u8 where_read_at[], where_load_at[], where_landed_at[];
 
 /* trap_test.c */
 extern u8 trap_sti_hlt[], trap_sti_mwait[], trap_sti_nop[];

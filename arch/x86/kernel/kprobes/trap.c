@@ -24,9 +24,13 @@
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
-/* A handler may have set an ip in the middle of a jump. */
+/*
+ * A handler may have set an ip in the middle of a jump. If the probe is on the ENDBR that an
+ * indirect branch has led to, the CPU has found that landing pad.
+ */
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 {
+	kprobe_landed(regs);
 	kprobe_detour_enter(regs->ip, regs);
 }
 

@@ -407,7 +407,7 @@ static void where_copied_return_is_safe(struct kunit *test)
 }
 
 #ifdef CONFIG_X86_64
-/* QEMU has no FRED: only this part of leaving a post_handler can be tested. */
+/* QEMU has no FRED: the frames are checked here. In Bochs, which has it, all tests were run. */
 static void where_fred_frame(struct kunit *test)
 {
 	u64 level;
@@ -419,6 +419,44 @@ static void where_fred_frame(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u64)regs.fred_cs.sl, level);
 		KUNIT_EXPECT_EQ(test, regs.csx, __KERNEL_CS | level << 16);
 	}
+}
+
+/* A landing pad inside a function. */
+static noinline notrace void landing(void)
+{
+	asm volatile(".globl where_landed_at\n"
+		     "where_landed_at: endbr64");
+}
+
+static int go_to_leaf(struct kprobe *kp, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)leaf;
+
+	return 1;
+}
+
+/* The indirect branch that led to a probe on ENDBR is over, wherever the hit continues. */
+static void expect_landed(struct kunit *test, kprobe_pre_handler_t pre_handler, unsigned long ip)
+{
+	struct pt_regs regs = {
+		.ip = (unsigned long)where_landed_at + INT3_INSN_SIZE,
+		.fred_cs = { .cs = __KERNEL_CS, .wfe = 1 },
+	};
+
+	kp = (struct kprobe){ .addr = where_landed_at, .pre_handler = pre_handler };
+	add_kprobe(test, &kp);
+	scoped_guard(preempt)
+		KUNIT_EXPECT_EQ(test, kprobe_int3_handler(&regs), 1);
+	KUNIT_EXPECT_EQ(test, (u64)regs.fred_cs.wfe, 0);
+	KUNIT_EXPECT_EQ(test, regs.ip, ip);
+	kunit_release_action(test, drop_kprobe, &kp);
+}
+
+static void where_landed(struct kunit *test)
+{
+	landing();
+	expect_landed(test, count_hit, (unsigned long)where_landed_at + 4);
+	expect_landed(test, go_to_leaf, (unsigned long)leaf);
 }
 #endif
 
@@ -433,6 +471,7 @@ static struct kunit_case where_test_cases[] = {
 	KUNIT_CASE(where_copied_return_is_safe),
 #ifdef CONFIG_X86_64
 	KUNIT_CASE(where_fred_frame),
+	KUNIT_CASE(where_landed),
 #endif
 	{}
 };
