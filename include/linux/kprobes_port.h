@@ -22,7 +22,6 @@ struct module;
 extern struct mutex kprobe_mutex;
 
 /* hit.c: for ports with ARCH_KPROBES_TELL_CONTEXTS */
-bool kprobe_hit_is_at(const kprobe_opcode_t *addr);
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
 void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
 void kprobe_hit_pop(void);

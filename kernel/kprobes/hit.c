@@ -82,31 +82,6 @@ static __always_inline bool hit_is_under_way(struct kprobe *p)
 	return false;
 }
 
-/**
- * kprobe_hit_is_at() - does this CPU handle a hit of an address?
- * @addr: the address
- *
- * Context: Any, preemption disabled.
- * Return: true when one is under way, or interrupted by another.
- */
-bool kprobe_hit_is_at(const kprobe_opcode_t *addr)
-{
-	unsigned int i, nr = __this_cpu_read(kprobe_nr_interrupted);
-	const struct kprobe *kp = kprobe_running();
-
-	if (kp && kp->addr == addr)
-		return true;
-
-	for (i = 0; i < nr; i++) {
-		if (this_cpu_ptr(interrupted_hit)[i].addr == addr)
-			return true;
-	}
-
-	return false;
-}
-
-NOKPROBE_SYMBOL(kprobe_hit_is_at);
-
 /*
  * Push the running hit and make @p current; kprobe_hit_pop() pops it. Fails when
  * INTERRUPTED_MAX hits are pushed already.

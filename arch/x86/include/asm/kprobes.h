@@ -243,7 +243,7 @@ static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 void arch_kprobe_leave_copy(struct pt_regs *regs);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
 unsigned long arch_kprobe_insn_ip(unsigned long ip);
-unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs);
+unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs);
 #define arch_kprobe_leave_detour arch_kprobe_leave_detour
 void arch_kprobe_leave_detour(struct pt_regs *regs);
 #define arch_kprobe_resume arch_kprobe_resume
@@ -263,8 +263,7 @@ static inline unsigned long arch_kprobe_insn_ip(unsigned long ip)
 	return ip;
 }
 
-static inline unsigned long arch_kprobe_regs_ip(const struct task_struct *task,
-						const struct pt_regs *regs)
+static inline unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs)
 {
 	return regs->ip;
 }

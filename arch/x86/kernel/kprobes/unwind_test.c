@@ -5,13 +5,19 @@
  * frame.
  */
 #include <kunit/test.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/sched/task.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
 #include <linux/stacktrace.h>
+#include <asm/debugreg.h>
 #include <asm/insn.h>
 
 #include "common.h"
+#include "detour.h"
+#include "fence.h"
+#include "insn_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
 /* Removed after the test, so it cannot be on the test's stack. */
@@ -142,15 +148,18 @@ static void unwind_pop(struct kunit *test)
 static int check_regs_ip(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct pt_regs other = *regs;
-	unsigned long addr = (unsigned long)kp->addr;
 
-	hits += arch_kprobe_regs_ip(current, regs) == addr;
-	/* Registers of an interrupt, or of a hit whose instruction was executed. */
-	other.orig_ax = 0;
-	hits += arch_kprobe_regs_ip(current, &other) == regs->ip;
-	/* Another task's, so not in the hit. */
-	other.orig_ax = -1;
-	hits += arch_kprobe_regs_ip(&init_task, &other) == regs->ip;
+	hits += arch_kprobe_regs_ip(regs) == (unsigned long)kp->addr;
+	/* Not where the exception has saved them. */
+	hits += arch_kprobe_regs_ip(&other) == regs->ip;
+	/* A hit whose instruction was executed, by a branch to where a probe may be as well. */
+	regs->ip++;
+	hits += arch_kprobe_regs_ip(regs) == regs->ip;
+	regs->ip--;
+	/* The same for POPF. */
+	regs->sp += sizeof(long);
+	hits += arch_kprobe_regs_ip(regs) == regs->ip;
+	regs->sp -= sizeof(long);
 
 	return 0;
 }
@@ -160,7 +169,7 @@ static void unwind_regs(struct kunit *test)
 	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = check_regs_ip };
 	add_kprobe(test, &kp);
 	leaf_called();
-	KUNIT_EXPECT_EQ(test, hits, 3);
+	KUNIT_EXPECT_EQ(test, hits, 4);
 }
 
 static unsigned long detour_frame_ip, detour_frame_ret;
@@ -193,7 +202,139 @@ static void unwind_preempted_detour(struct kunit *test)
 	regs.ip = detour_frame_ip;
 	regs.orig_ax = detour_frame_ret;
 	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)kp.addr + 1);
-	KUNIT_EXPECT_EQ(test, arch_kprobe_regs_ip(&init_task, &regs), (unsigned long)kp.addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_regs_ip(&regs), (unsigned long)kp.addr);
+}
+
+/* -- from each instruction on the way of a hit -- */
+
+static struct perf_event *sampler;
+static unsigned int samples;
+static unsigned long bad_sample;
+
+static bool is_in(unsigned long ip, const void *fn)
+{
+	return has(&ip, 1, fn);
+}
+
+static noinline notrace void call_sampled(void *at);
+
+/* Called by the exception of a debug register, which nothing can hold off. */
+static void take_sample(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	unsigned long frames[NR_FRAMES];
+	unsigned int i = 0, nr = stack_trace_save_regs(regs, frames, NR_FRAMES, 0);
+
+	samples++;
+	while (i < nr && !is_in(frames[i], pushing))
+		i++;
+	if (i + 2 >= nr || !is_in(frames[i + 1], caller) || !is_in(frames[i + 2], call_sampled))
+		bad_sample = bad_sample ?: regs->ip;
+}
+
+/* Move the debug register of @sampler, for one call. The kernel would not let it be there. */
+static noinline notrace void call_sampled(void *at)
+{
+	unsigned long there;
+	unsigned int i;
+
+	for (i = 0; i < HBP_NUM; i++) {
+		get_debugreg(there, i);
+		if (there == (unsigned long)leaf)
+			break;
+	}
+	if (i == HBP_NUM)
+		return;
+	set_debugreg((unsigned long)at, i);
+	caller(20);
+	set_debugreg((unsigned long)leaf, i);
+}
+
+static void sample_code(struct kunit *test, const u8 *code, unsigned long size, const char *what)
+{
+	const u8 *at = code;
+	struct insn insn;
+
+	for (; at < code + size && *at != INT3_INSN_OPCODE; at += insn.length) {
+		if (insn_decode_kernel(&insn, at))
+			break;
+		bad_sample = 0;
+		smp_call_function_single(0, call_sampled, (void *)at, 1);
+		if (bad_sample)
+			KUNIT_FAIL(test, "%s: from %pS", what, at);
+	}
+}
+
+static void sample_functions(struct kunit *test, const char *what)
+{
+	static const char * const names[] = {
+		"asm_exc_int3", "error_entry", "exc_int3", "irqentry_nmi_enter",
+		"kprobe_int3_handler", "irqentry_nmi_exit", "error_return",
+		"restore_regs_and_return_to_kernel", "native_iret", "native_irq_return_iret",
+		"kprobe_detour_entry",
+	};
+	unsigned long addr, size;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		addr = kallsyms_lookup_name(names[i]);
+		if (addr && kallsyms_lookup_size_offset(addr, &size, NULL))
+			sample_code(test, (const u8 *)addr, size, what);
+	}
+}
+
+static void drop_sampler(void *unused)
+{
+	perf_event_release_kernel(sampler);
+}
+
+static void expect_samples_at(struct kunit *test, u8 opcode)
+{
+	struct perf_event_attr attr;
+	struct kprobe *p;
+
+	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = count_hit };
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
+		kunit_skip(test, "no tables, or no such instruction");
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)leaf;
+	attr.bp_len = sizeof(long);
+	attr.bp_type = HW_BREAKPOINT_X;
+	attr.sample_period = 1;
+	sampler = perf_event_create_kernel_counter(&attr, 0, NULL, take_sample, NULL);
+	if (IS_ERR(sampler))
+		kunit_skip(test, "no debug register");
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_sampler, NULL));
+
+	kprobe_optimize_set_knob(false);
+	add_kprobe(test, &kp);
+	samples = 0;
+	p = get_kprobe(kp.addr);
+	sample_functions(test, "breakpoint");
+	sample_code(test, p->ainsn.insn, 1 + JMP32_INSN_SIZE, "copy");
+	KUNIT_EXPECT_GT(test, samples, 100);
+
+	kprobe_optimize_set_knob(true);
+	wait_for_kprobe_optimizer();
+	samples = 0;
+	if (*kp.addr == JMP32_INSN_OPCODE) {
+		sample_functions(test, "jump");
+		sample_code(test, optinsn_of(p)->insn + sizeof(long), DETOUR_SIZE - sizeof(long),
+			    "detour");
+		KUNIT_EXPECT_GT(test, samples, 50);
+	}
+}
+
+/* Failing, these skip the caller or invent one. */
+static void unwind_from_way_to_push(struct kunit *test)
+{
+	expect_samples_at(test, PUSH);
+}
+
+static void unwind_from_way_to_pop(struct kunit *test)
+{
+	expect_samples_at(test, POP);
 }
 
 static struct kunit_case unwind_test_cases[] = {
@@ -201,6 +342,8 @@ static struct kunit_case unwind_test_cases[] = {
 	KUNIT_CASE(unwind_pop),
 	KUNIT_CASE(unwind_regs),
 	KUNIT_CASE(unwind_preempted_detour),
+	KUNIT_CASE(unwind_from_way_to_push),
+	KUNIT_CASE(unwind_from_way_to_pop),
 	{}
 };
 

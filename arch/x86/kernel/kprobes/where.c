@@ -23,6 +23,9 @@
  */
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <linux/uaccess.h>
+#include <asm/cpufeature.h>
+#include <asm/trapnr.h>
 
 #include "copy.h"
 #include "detour.h"
@@ -46,38 +49,66 @@ unsigned long arch_kprobe_insn_ip(unsigned long ip)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
-/* Does this CPU handle a hit at @addr, perhaps one that was interrupted? */
-static __always_inline bool is_in_hit(const struct task_struct *task, unsigned long addr)
+#ifdef CONFIG_UNWINDER_ORC
+/* What an exception without an error code has on the stack, from the place of one upwards. */
+struct exception_frame {
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+static bool frame_word(unsigned long *to, const unsigned long *from)
 {
-	return task == current && !preemptible() && kprobe_hit_is_at((kprobe_opcode_t *)addr);
+	__get_kernel_nofault(to, from, unsigned long, gone);
+	return true;
+gone:
+	return false;
+}
+
+/*
+ * Are these the registers of a breakpoint, and has nothing been executed for it? Below what the
+ * CPU has pushed, to a stack that it has aligned, asm_exc_int3() makes room for a push by
+ * repeating that. What executes an instruction changes ip or sp in the lower frame, but in the
+ * upper one only if it pushes more than two words.
+ */
+static bool is_unexecuted_int3(const struct pt_regs *regs)
+{
+	const struct exception_frame *pushed = (void *)(regs + 1);
+	unsigned long ip, sp;
+
+	/* FRED leaves the room itself, and says what the event is. */
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		return regs->fred_ss.vector == X86_TRAP_BP && regs->orig_ax == -1UL &&
+		       kprobe_text_is_int3(regs->ip - INT3_INSN_SIZE);
+
+	return (regs->sp & -16UL) == (unsigned long)(pushed + 1) &&
+	       frame_word(&ip, &pushed->ip) && ip == regs->ip &&
+	       frame_word(&sp, &pushed->sp) && sp == regs->sp;
 }
 
 /**
- * arch_kprobe_regs_ip() - the ip of code whose registers a trap or a detour has saved
- * @task: the task that ran the code
- * @regs: the saved registers
+ * arch_kprobe_regs_ip() - the ip of code whose registers an exception or a detour has saved
+ * @regs: the saved registers; only those that an exception pushes need be there
  *
  * Handlers see an ip behind the breakpoint, but the instruction there is not executed
  * yet. If it is one byte long, that is the ip of the next instruction, which has another
- * stack. A hit that has emulated the instruction records this in orig_ax, which a trap
- * sets to -1; a detour has there the address at which it continues.
+ * stack. A detour has as orig_ax the address at which it continues; one that has emulated the
+ * instruction has overwritten it.
  *
  * Context: Any, with RCU watching.
  * Return: the ip that the stack pointer in @regs belongs to.
  */
-unsigned long arch_kprobe_regs_ip(const struct task_struct *task, const struct pt_regs *regs)
+unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 
-	if (kprobe_detour_entered_for(regs->orig_ax) == addr)
-		return addr;
-	if (regs->orig_ax == -1UL && is_in_hit(task, addr))
+	if (is_unexecuted_int3(regs) ||
+	    kprobe_detour_entered_for(READ_ONCE_NOCHECK(regs->orig_ax)) == addr)
 		return addr;
 
 	return arch_kprobe_original_ip(regs->ip);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_regs_ip);
+#endif
 
 /**
  * arch_kprobe_original_ip() - where the original of copied code is
