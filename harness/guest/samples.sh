@@ -31,8 +31,13 @@ sample()	# MODULE PARAMETERS...
 	check "$name leaves the list" not grep -q " $symbol+" $KPROBES/list
 }
 
+# Shortly after booting the clock may still count ticks, and a call takes none.
+CLOCK=/sys/devices/system/clocksource/clocksource0/current_clocksource
+SOON=100 soon not grep -q jiffies $CLOCK
+
 sample kprobe_example symbol="$symbol"
 sample kretprobe_example func="$symbol" maxactive=20
+check "kretprobe_example tells how long a call took" not grep -q ' after 0 ns' /tmp/hits
 check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 
 # kprobe_redirect must affect only programs of that name, and only while loaded.
