@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the share of the kernel's instructions that can be probed, and without a trap.
 
-That is, by a jump or on an ftrace site.  This is done for our kprobes and the kernel's own.
+That is, by a jump or on an ftrace site.  A jump has no breakpoint of its own that others could run
+into; told apart are the instructions that have none because others come into its region, so that
+it would need one.  This is done for our kprobes and the kernel's own.
 In each of the two kernels the same number of instructions, or of whole functions, is chosen
 with the same seed.
 """
@@ -35,12 +37,17 @@ NAMES = {
 PREFIXES = ("notrack", "lock", "rep", "repz", "repnz", "bnd", "cs", "ds", "es", "ss", "gs", "fs", "data16")
 
 
+# Why a jump was given up: what others execute would trap, or be torn.
+GIVEN_UP = ("jump into the region", "indirect jump")
+
+
 @dataclass
 class Share:
     """The results of one kernel, by kind of the first instruction."""
     tried: Counter = field(default_factory=Counter)
     accepted: Counter = field(default_factory=Counter)
     trapless: Counter = field(default_factory=Counter)
+    given_up: Counter = field(default_factory=Counter)
     reasons: Counter = field(default_factory=Counter)
 
 
@@ -124,6 +131,7 @@ def count(drawn, lines):
             reason = word[3].strip() if len(word) > 3 else "-"
             reason = re.sub(r" at [+-].*", "", re.sub(r"^\+\d+ of .*", "by the jump before it", reason))
             share.reasons[f"{word[2]}, {reason}"] += 1
+            share.given_up[drawn[address]] += reason in GIVEN_UP
             continue
         share.accepted[drawn[address]] += 1
         share.trapless[drawn[address]] += word[2] != "trap"
@@ -158,15 +166,19 @@ def percent(part, whole):
 
 
 def row(label, share, kinds):
-    tried, accepted, trapless = (sum(c[k] for k in kinds) for c in (share.tried, share.accepted, share.trapless))
+    tried, accepted, trapless, given_up = (
+        sum(c[k] for k in kinds) for c in (share.tried, share.accepted, share.trapless, share.given_up))
+    rest = accepted - trapless - given_up
     return (f"{label:8} {tried:6} {accepted:9} {percent(accepted, tried)} "
-            f"{trapless:7} {percent(trapless, accepted)}")
+            f"{trapless:7} {percent(trapless, accepted)} {given_up:8} {percent(given_up, accepted)} "
+            f"{rest:7} {percent(rest, accepted)}")
 
 
 def table(shares, every):
     for name, share in shares.items():
         ui.say(f"\n{name}:")
-        ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'no trap':>7} {'share':>6}")
+        ui.say(f"{'first':8} {'tried':>6} {'accepted':>9} {'share':>6} {'no trap':>7} {'share':>6} "
+               f"{'given up':>8} {'share':>6} {'trap':>7} {'share':>6}")
         for label in every:
             if share.tried[label]:
                 ui.say(row(label, share, [label]))

@@ -68,3 +68,4 @@ class ShareTest(unittest.TestCase):
                                   "why ffffffff81000050 armed of somebody else", "ok tried 3"])
         self.assertEqual([sum(c.values()) for c in (got.tried, got.accepted, got.trapless)], [3, 3, 2])
         self.assertEqual(dict(got.reasons), {"armed, jump into the region": 1})
+        self.assertEqual(got.given_up, {"ret": 1})
