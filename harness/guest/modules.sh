@@ -95,6 +95,15 @@ for name in traced traced_post plain off plain_off traced_ret plain_ret; do
 done
 check "functions work without them" call 1
 check "new probe still fires" [ "$(state new) $(state new_traced)" = "4 4 4 4" ]
+if [ "$(uname -m)" = x86_64 ]; then
+	# Such a module works on a CPU without IBT, whatever the kernel has been built for.
+	check "probe in front of a label in a table" prober add table kp_victim_table+13
+	soon settled
+	check "no jump covers the label" grep -q "kp_victim_table+0xd armed .*indirect jump at +3" $KPROBES/points
+	check "function works with it" call 2
+	check "it has fired" [ "$(state table)" = "2 0" ]
+	check "it is removed" prober del table
+fi
 # The search for jumps in the module must cover all of its text, and no more.
 knob 0
 check "probe on the last function is removed" prober del last

@@ -6,7 +6,12 @@
  * are also called when the module comes and goes.
  */
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 #include <linux/module.h>
+#include <linux/objtool.h>
+#ifdef CONFIG_X86_64
+#include <asm/nospec-branch.h>
+#endif
 
 #include "../common.h"
 
@@ -25,6 +30,38 @@ NOKPROBE_SYMBOL(kp_victim_forbidden);
 
 DEFINE_TARGET(kp_victim_at_init, int, 4, __init)
 
+#ifdef CONFIG_X86_64
+/*
+ * int kp_victim_table(int n): as DEFINE_TARGET(). As if from an object that was built without
+ * IBT: if @n is negative, a jump by an address leads to a label that is no landing pad. A probe
+ * on the first CMC, at offset 13, must not have a jump that covers this label.
+ */
+int kp_victim_table(int n);
+asm("	.pushsection .text\n"
+    "	.balign 16, 0xcc\n"
+    "	.type kp_victim_table, @function\n"
+    "kp_victim_table:\n"
+    ANNOTATE_NOENDBR
+    "	lea	2f(%rip), %rax\n"
+    "	test	%edi, %edi\n"
+    "	jns	1f\n"
+    ANNOTATE_RETPOLINE_SAFE
+    "	jmp	*%rax\n"
+    "1:	cmc\n	cmc\n	cmc\n"
+    "2:\n"
+    ANNOTATE_NOENDBR
+    "	lea	4(%rdi), %eax\n"
+    ASM_RET
+    "	.size kp_victim_table, . - kp_victim_table\n"
+    "	.popsection\n");
+STACK_FRAME_NON_STANDARD(kp_victim_table);
+#else
+static int kp_victim_table(int n)
+{
+	return n + 4;
+}
+#endif
+
 static int (*functions[])(int n) = {
 	kp_victim_traced, kp_victim_plain, kp_victim_forbidden,
 };
@@ -41,9 +78,12 @@ static int call_all(unsigned int times)
 	unsigned int i, j;
 	int err = 0;
 
-	for (i = 0; !err && i < times; i++)
+	for (i = 0; !err && i < times; i++) {
 		for (j = 0; j < ARRAY_SIZE(functions); j++)
 			err = err ?: call_function(j, i);
+		if (kp_victim_table(i) != i + 4 || kp_victim_table(~i) != ~i + 4)
+			err = err ?: -EILSEQ;
+	}
 	return err;
 }
 

@@ -21,6 +21,7 @@
 #include <asm/sections.h>
 
 #include "branches.h"
+#include "decode.h"
 #include "detour.h"
 #include "fence.h"
 #include "prepare.h"
@@ -77,8 +78,11 @@ static bool is_return_thunk(unsigned long addr)
 		addr == (unsigned long)x86_return_thunk);
 }
 
-/* Is this a thunk for indirect branches? Some of these come and go. */
-static bool is_thunk(unsigned long addr)
+/*
+ * May this be a thunk for indirect branches? Besides these, entry code and trampolines of static
+ * calls are in that part of the kernel's text, and some thunks are in none: they come and go.
+ */
+static bool may_be_thunk(unsigned long addr)
 {
 	if (is_return_thunk(addr))
 		return false;
@@ -88,17 +92,30 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
- * An indirect jump is mostly a tail call, which goes to the start of a function. But it may
- * also use a jump table, in C or in assembly code. With IBT all possible targets are marked,
- * see is_landing_pad().
+ * Is every target of an indirect jump in @map's function marked, see is_landing_pad()? With
+ * IBT the kernel is built so. In a module there may be code that was not, and that works as
+ * long as the CPU does not check it.
  */
-static bool may_be_jump_table(struct insn *insn, unsigned long target)
+static bool targets_are_marked(const struct function_map *map)
 {
-	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) &&
+	       (cpu_feature_enabled(X86_FEATURE_IBT) || core_kernel_text(map->start));
+}
+
+/*
+ * An indirect jump is mostly a tail call, which goes to the start of a function. But it may
+ * also use a jump table, in C or in assembly code. NOTRACK in front of it tells so.
+ */
+static bool may_be_jump_table(const struct function_map *map, struct insn *insn,
+			      unsigned long target)
+{
+	if (is_indirect_jmp(insn) && kprobe_insn_has_prefix(insn, 0x3e))
+		return true;
+	if (targets_are_marked(map))
 		return false;
 
 	return is_indirect_jmp(insn) ||
-	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && is_thunk(target));
+	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && may_be_thunk(target));
 }
 
 /* Only a 32-bit kernel calls a BIOS. */
@@ -151,7 +168,7 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 	if (from < map->start || from >= map->end || !is_outside(map, target))
 		return 0;
 	/* Do not look up thunks: each return may be a branch to one. */
-	if (is_return_thunk(target) || is_thunk(target))
+	if (is_return_thunk(target) || may_be_thunk(target))
 		return 0;
 	if (!kprobe_find_symbol(target, &fn, name)) {
 		map->indirect = true;
@@ -286,7 +303,7 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 		__set_bit(addr - map->start, map->heads);
 	if (!branch_target(insn, addr, &target))
 		target = 0;
-	if (may_be_jump_table(insn, target))
+	if (may_be_jump_table(map, insn, target))
 		map->indirect = true;
 	if (sets_direction(insn))
 		map->backwards = true;

@@ -493,6 +493,14 @@ NO_JUMP jump_table, "indirect jump at +1"
 	jmp	*%_ASM_AX
 DONE jump_table
 
+/* This prefix says that they are not marked. */
+NO_JUMP notrack_table, "indirect jump at +1"
+.Lprobe_notrack_table:
+	BYTES notrack_table
+	ANNOTATE_RETPOLINE_SAFE
+	notrack jmp *%_ASM_AX
+DONE notrack_table
+
 #ifdef CONFIG_X86_KERNEL_IBT
 JUMP jump_table_far
 #else
