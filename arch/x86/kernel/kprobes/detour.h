@@ -26,7 +26,10 @@ struct detour {
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
 
-/* Size of the frame and the call with which a detour begins. */
+/*
+ * Size of the frame and the call after the copy in the post way. They are the same as those
+ * with which a detour begins.
+ */
 #define POST_CALL_SIZE	(DETOUR_RETURN - sizeof(long))
 
 /* Offset in the slot to which the jump leads. */
