@@ -118,9 +118,22 @@ bool kprobe_emulate_jcxz(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_emulate_jcxz);
 
+/*
+ * A call is counted by its callee. Here it has put nothing into the return stack buffer: make
+ * the next return fill that, as after a count down to nothing.
+ */
+static __always_inline void push_return(struct kprobe *p, struct pt_regs *regs)
+{
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
+		raw_cpu_write_8(pcpu_hot.call_depth, 0);
+#endif
+	int3_emulate_push(regs, ip_behind(p));
+}
+
 bool kprobe_emulate_call(struct kprobe *p, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, ip_behind(p));
+	push_return(p, regs);
 
 	return kprobe_emulate_jmp(p, regs);
 }
@@ -158,7 +171,7 @@ bool kprobe_emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target = *reg_at(regs, p->ainsn.base);
 
-	int3_emulate_push(regs, ip_behind(p));
+	push_return(p, regs);
 	regs->ip = target;
 
 	return true;
@@ -216,7 +229,7 @@ bool kprobe_emulate_call_mem(struct kprobe *p, struct pt_regs *regs)
 	if (!kprobe_emulate_jmp_mem(p, regs))
 		return false;
 
-	int3_emulate_push(regs, ip_behind(p));
+	push_return(p, regs);
 
 	return true;
 }

@@ -137,6 +137,11 @@ static int classify_opcode(struct insn *insn)
 	}
 }
 
+static bool is_call(int kind)
+{
+	return kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK;
+}
+
 /* An indirect branch to this place has to find it, sealed or not. */
 static bool is_landing_pad(struct insn *insn)
 {
@@ -181,6 +186,9 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 	if (kind == REGION_PLAIN)
 		return region_copied_kind(insn);
 	if (!kprobe_branch_is_portable(insn))
+		return -EOPNOTSUPP;
+	/* See thunk.c. */
+	if (is_call(kind) && cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		return -EOPNOTSUPP;
 
 	return through_thunk(insn, kind);
@@ -248,7 +256,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 	region->heads |= BIT(ri->at);
 	if (kprobe_is_fixed_up(addr))
 		region->extable |= BIT(ri->at);
-	if (kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK)
+	if (is_call(kind))
 		region->calls |= BIT(ri->at);
 }
 

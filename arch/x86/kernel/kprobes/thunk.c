@@ -4,7 +4,7 @@
  * the kernel has bare ones in its text, they may be safe because of their place, or of
  * the code in front of them. A copy has neither, so it goes through a thunk.
  *
- * The kernel's mitigations of wrong predictions hold for probed code as well:
+ * The kernel's mitigations of wrong predictions, and what makes them hold for probed code:
  *
  *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
  *				the same.
@@ -17,7 +17,10 @@
  *	return thunks		Direct branches. Bare returns are in thunks only, which are
  *				on the blacklist, or where ITS has left them, see above.
  *	call depth tracking	Calls are counted in front of the callee, or in a thunk, and
- *				returns in theirs: in what copied branches lead to as well.
+ *				returns in theirs: in what copied and emulated branches lead
+ *				to as well. But an emulated call leaves nothing in the return
+ *				stack buffer, so the next return has to fill that. No detour
+ *				has a copy of a call then: it would lack the same.
  *	SLS			In copies a breakpoint is behind each return and jump, too.
  *	BHI			The history is cleared where the kernel is entered. Nothing
  *				in probed code depends on it.
