@@ -23,7 +23,6 @@
 #include "branches.h"
 #include "decode.h"
 #include "detour.h"
-#include "fence.h"
 #include "prepare.h"
 #include "region.h"
 

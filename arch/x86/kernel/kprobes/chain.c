@@ -32,7 +32,6 @@
 #include <linux/string.h>
 
 #include "detour.h"
-#include "detour_hit.h"
 #include "poke.h"
 
 /* Address behind the instructions that the jump covers, or that the detour has copies of. */

@@ -14,7 +14,6 @@
  *	thunk.c		copies that have to go through a thunk
  *	branches.c	the branches in a function
  *	region.c	may a jump cover the text behind the probe?
- *	lead.c		how far before its probe a jump begins
  *	opt.c		preparing, writing and removing jumps
  *	emit.c		the contents of a detour
  *	chain.c		several probes in the region of one jump

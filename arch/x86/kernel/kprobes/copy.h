@@ -15,7 +15,6 @@
 #include <asm/text-patching.h>
 
 #include "detour.h"
-#include "fence.h"
 
 /**
  * struct slot - contents of an instruction slot

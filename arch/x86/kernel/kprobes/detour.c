@@ -12,8 +12,6 @@
 
 #include "common.h"
 #include "detour.h"
-#include "detour_hit.h"
-#include "fence.h"
 
 /*
  * Return the probe at @probe, if its jump replaces text at @addr, or would.

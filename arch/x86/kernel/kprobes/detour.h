@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The detour that a jump leads to, and its maps in detour.c. */
+/* The detour that a jump leads to: its layout, its maps and its hits. */
 #ifndef _X86_KPROBES_DETOUR_H
 #define _X86_KPROBES_DETOUR_H
 
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/container_of.h>
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 #include <linux/ptrace.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
@@ -58,6 +60,41 @@ static __always_inline unsigned long jump_addr(const struct kprobe *p)
 	return (unsigned long)p->addr - op->optinsn.lead;
 }
 
+static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
+{
+	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
+}
+
+/*
+ * Return the copy that runs for the instruction at offset @at of the region, 0 when the
+ * original may run. From the moment that a jump is planned until the original bytes are
+ * back, no hit may continue at the next instruction.
+ */
+static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+
+	/* A plain load of a byte cannot tear; WRITE_ONCE() stores it. */
+	if (likely(!data_race(optinsn->fenced)) || !optinsn->copy_at[at])
+		return 0;
+
+	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
+}
+
+/* The same for the probed instruction. */
+static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
+{
+	return detour_copy(p, optinsn_of(p)->lead);
+}
+
+/* Does a jump cover the text behind @p, or is one planned to? */
+static __always_inline bool detour_is_fenced(struct kprobe *p)
+{
+	/* Either answer is right while this changes: a grace period waits for this hit. */
+	return data_race(optinsn_of(p)->fenced);
+}
+
+/* detour.c */
 unsigned long kprobe_detour_insn_ip(unsigned long ip);
 unsigned long kprobe_detour_original_ip(unsigned long ip);
 unsigned long kprobe_detour_entered_for(unsigned long ret);
@@ -66,7 +103,37 @@ unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
 void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 
+/* entry.S */
+asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_pre_entry(void);
+asmlinkage void kprobe_detour_post_entry(void);
+asmlinkage void kprobe_detour_callee(void);
+void __noreturn kprobe_detour_leave(struct pt_regs *regs);
+
+/* detour_hit.c */
+int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);
+void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
+unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret);
+void kprobe_detour_elsewhere(struct pt_regs *regs);
+void kprobe_detour_follow(struct pt_regs *regs);
+void kprobe_detour_preempt(void);
+void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
+unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
+
 #else /* !CONFIG_OPTPROBES */
+
+static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
+{
+	return 0;
+}
+
+static __always_inline bool detour_is_fenced(struct kprobe *p)
+{
+	return false;
+}
 
 static inline unsigned long kprobe_detour_insn_ip(unsigned long ip)
 {

@@ -7,9 +7,7 @@
 #include "common.h"
 #include "copy.h"
 #include "detour.h"
-#include "detour_hit.h"
 #include "emulate.h"
-#include "fence.h"
 
 /* entry.S relies on these offsets. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);

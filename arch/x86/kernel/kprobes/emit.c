@@ -18,7 +18,6 @@
 
 #include "copy.h"
 #include "detour.h"
-#include "detour_hit.h"
 #include "emit.h"
 #include "poke.h"
 #include "region.h"

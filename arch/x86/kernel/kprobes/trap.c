@@ -18,7 +18,6 @@
 #include "copy.h"
 #include "detour.h"
 #include "emulate.h"
-#include "fence.h"
 #include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);

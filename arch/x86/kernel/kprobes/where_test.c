@@ -23,7 +23,6 @@
 
 #include "copy.h"
 #include "detour.h"
-#include "fence.h"
 #include "opt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
