@@ -20,7 +20,6 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
-#include "branches.h"
 #include "decode.h"
 #include "detour.h"
 #include "prepare.h"

@@ -18,7 +18,6 @@
 
 #include "copy.h"
 #include "detour.h"
-#include "emit.h"
 #include "poke.h"
 #include "region.h"
 #include "thunk.h"

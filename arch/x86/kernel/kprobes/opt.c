@@ -13,7 +13,6 @@
 
 #include "common.h"
 #include "detour.h"
-#include "emit.h"
 #include "poke.h"
 #include "region.h"
 

@@ -60,7 +60,6 @@
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
-#include "branches.h"
 #include "decode.h"
 #include "prepare.h"
 #include "region.h"

@@ -1,12 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The region that a jump covers, in region.c. */
+/* The region that a jump covers: how it is found, and copied into a detour. */
 #ifndef _X86_KPROBES_REGION_H
 #define _X86_KPROBES_REGION_H
 
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/types.h>
+#include <asm/extable.h>
 #include <asm/insn.h>
+
+/* From the linker; no header declares them. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+/**
+ * struct function_map - branches in the function mapped last
+ * @serial: identifies the function, see struct kprobe_function
+ * @start: its first byte
+ * @end: the byte behind it
+ * @cold: a piece of code that it branches into and that may branch back
+ * @cold_end: the byte behind that
+ * @targets: bit N: offset N may be the target of a branch or of a fixup
+ * @heads: bit N: at offset N an instruction starts
+ * @size: bits in @targets, and in @heads
+ * @indirect: a branch may lead anywhere
+ * @backwards: the direction flag may be set
+ * @err: 0, or why the rest is not valid
+ */
+struct function_map {
+	unsigned long serial;
+	unsigned long start;
+	unsigned long end;
+	unsigned long cold;
+	unsigned long cold_end;
+	unsigned long *targets;
+	unsigned long *heads;
+	unsigned long size;
+	bool indirect;
+	bool backwards;
+	int err;
+};
+
+/* branches.c */
+const struct function_map *kprobe_map_function(const struct kprobe_function *fn);
+bool kprobe_is_fixed_up(unsigned long addr);
 
 /* The ways in which a detour executes an instruction. */
 enum region_kind {
@@ -75,6 +112,11 @@ struct region {
 	u8 why_at;
 };
 
+/* region.c */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
+
+/* emit.c */
+bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region);
+int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
 #endif /* _X86_KPROBES_REGION_H */
