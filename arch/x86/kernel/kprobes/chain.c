@@ -32,7 +32,7 @@
 #include <linux/string.h>
 
 #include "detour.h"
-#include "poke.h"
+#include "text.h"
 
 /* Address behind the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)

@@ -3,8 +3,7 @@
  * The files of the x86 port, and what all of them share. Each has its declarations in a
  * header of its name. The macros for saving registers are for arch/x86/kernel/rethook.c.
  *
- *	poke.c		writing text, page by page
- *	text.c		writing breakpoints
+ *	text.c		writing text, page by page, and breakpoints
  *	trap.c		handling their hits
  *	blacklist.c	where no breakpoint may be
  *	prepare.c	at registration: is this an instruction, may it be probed?
@@ -29,7 +28,7 @@
  *
  * Files and functions with the same duty have the same name in all ports. What differs here:
  *
- *	poke.c				batches of writes: other ports stop all CPUs, or need none
+ *	kprobe_poke_text()		collects writes: other ports stop all CPUs, or need not
  *	arch_kprobe_read_insn()		not kprobe_read_original(): reads bytes, for oopses, too
  *	kprobe_detour_enter()		also for a breakpoint inside a jump, so it takes the address
  *	kprobe_detour_elsewhere()	called by entry.S: IRET loads all registers without a trap

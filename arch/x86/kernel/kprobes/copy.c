@@ -31,7 +31,7 @@
 #include "common.h"
 #include "copy.h"
 #include "emulate.h"
-#include "poke.h"
+#include "text.h"
 
 static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
 {

@@ -18,8 +18,8 @@
 
 #include "copy.h"
 #include "detour.h"
-#include "poke.h"
 #include "region.h"
+#include "text.h"
 #include "thunk.h"
 
 #define PUSH_IMM8	0x6a

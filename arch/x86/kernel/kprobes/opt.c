@@ -13,8 +13,8 @@
 
 #include "common.h"
 #include "detour.h"
-#include "poke.h"
 #include "region.h"
+#include "text.h"
 
 /* Most bytes between the start of a jump and its probe. Never falls. */
 static unsigned int lead_max;

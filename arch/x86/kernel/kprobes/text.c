@@ -1,15 +1,104 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text patching: writing breakpoints, and restoring the original instructions.
+ * Writing text: breakpoints, jumps, copies and detours, and the original instructions again.
+ *
+ * The main cost is mapping a page for writing, so writes are collected until one goes to
+ * another page, or until they must be done.
  */
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
 #include <linux/perf_event.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
+#include <asm/text-patching.h>
 
-#include "poke.h"
 #include "text.h"
+
+#define MAX_PIECES	128
+#define MAX_BYTES	1024
+
+/**
+ * struct piece - bytes to be written
+ * @at: offset in the page
+ * @len: how many
+ * @from: where they are in pending.bytes
+ */
+struct piece {
+	u16 at;
+	u16 len;
+	u16 from;
+};
+
+/* Protected by text_mutex. Pieces are written in the order in which they were added. */
+static struct {
+	u8 *page;
+	unsigned int end;	/* of all pieces, from the start of the page */
+	unsigned int nr;
+	unsigned int used;
+	struct piece pieces[MAX_PIECES];
+	u8 bytes[MAX_BYTES];
+} pending;
+
+static void write_pieces(void *dst, const void *src, size_t len)
+{
+	u8 *page = dst - pending.pieces[0].at;
+	const struct piece *piece;
+
+	for (piece = pending.pieces; piece < pending.pieces + pending.nr; piece++)
+		memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
+}
+
+/* Write everything that is pending. CPUs may continue with what they have fetched before. */
+void kprobe_poke_flush(void)
+{
+	unsigned int first = pending.pieces[0].at;
+
+	lockdep_assert_held(&text_mutex);
+	if (pending.nr)
+		__text_poke(write_pieces, pending.page + first, NULL, pending.end - first);
+
+	pending.page = NULL;
+	pending.end = 0;
+	pending.nr = 0;
+	pending.used = 0;
+}
+
+/* Write @len bytes at @addr, at the latest when kprobe_poke_flush() is called. */
+void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
+{
+	u8 *page = (u8 *)PAGE_ALIGN_DOWN((unsigned long)addr);
+	struct piece *piece;
+
+	if (page != pending.page || pending.nr == MAX_PIECES || pending.used + len > MAX_BYTES)
+		kprobe_poke_flush();
+
+	piece = &pending.pieces[pending.nr++];
+	piece->at = addr - page;
+	piece->len = len;
+	piece->from = pending.used;
+	memcpy(pending.bytes + pending.used, bytes, len);
+
+	pending.page = page;
+	pending.end = max_t(unsigned int, pending.end, piece->at + len);
+	pending.used += len;
+}
+
+/* Write everything that is pending, and make all CPUs see it. */
+void kprobe_poke_sync(void)
+{
+	kprobe_poke_flush();
+	text_poke_sync();
+}
+
+/* Copies of instructions must be written before the breakpoints are. */
+void arch_finish_prepare_kprobes(void)
+{
+	kprobe_poke_flush();
+}
 
 /* @addr is kernel text, but its module may be going. */
 bool kprobe_text_is_int3(unsigned long addr)
