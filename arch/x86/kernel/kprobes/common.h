@@ -16,12 +16,11 @@
  *	opt.c		preparing, writing and removing jumps
  *	emit.c		the contents of a detour
  *	chain.c		several probes in the region of one jump
- *	detour.c	maps between the probed code and a detour
- *	detour_hit.c	hits by a jump: the part that entry.S leaves to C
+ *	detour.c	maps between the probed code and a detour; hits by a jump, as far as
+ *			entry.S leaves them to C
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	hits on ftrace sites
  *	return.c	functions whose return must not be diverted
- *	fault.c		addresses that fault handlers see
  *	jprobe.c	calling the handler of a jprobe, with jprobe_32.S or jprobe_64.S
  *	entry.S		the entry points for copies, detours and diverted returns;
  *			entry_32.S on 32 bits

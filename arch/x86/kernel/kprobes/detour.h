@@ -110,7 +110,7 @@ asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_callee(void);
 void __noreturn kprobe_detour_leave(struct pt_regs *regs);
 
-/* detour_hit.c */
+/* called by entry.S */
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);

@@ -252,3 +252,24 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
+
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+/*
+ * For fault handlers, which see only the probed code: unlike arch_kprobe_leave_copy(), move a
+ * fault whether or not it has a fixup.
+ */
+void arch_kprobe_leave_detour(struct pt_regs *regs)
+{
+	kprobe_detour_leave_copy(regs, true);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
+
+/* A fault handler has set the instruction at which to continue. */
+void arch_kprobe_resume(struct pt_regs *regs)
+{
+	kprobe_detour_enter(regs->ip, regs);
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_resume);
+#endif
