@@ -121,7 +121,7 @@ bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *reg
 	optinsn->post = post_way(&op->kp, probed, pos);
 	optinsn->lead = region->lead;
 	optinsn->len = region->len;
-	optinsn->fixed_up = region->extable & BIT(0);
+	optinsn->fixed_up = region->fixed_up;
 	optinsn->calls = region->calls;
 	optinsn->from = 0;
 	optinsn->to = JMP32_INSN_SIZE;

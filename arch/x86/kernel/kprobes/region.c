@@ -199,7 +199,7 @@ static bool ends_flow(enum region_kind kind)
 	       kind == REGION_PADDING;
 }
 
-/* There may be padding behind an instruction that does not continue with the next. */
+/* There may be padding after an instruction that does not continue with the next. */
 static bool is_padding(const struct region *region, struct insn *insn)
 {
 	return region->nr && ends_flow(region->insns[region->nr - 1].kind) &&
@@ -231,32 +231,33 @@ static bool is_nop(struct insn *insn)
 	return opcode[0] == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]);
 }
 
-/* Code after the end of flow must be entered somehow: treat its start as a branch target. */
-static void note_end_of_flow(struct region *region, struct insn *insn, int kind)
-{
-	bool padding = kind == REGION_PADDING || is_nop(insn);
-
-	if (region->ended && !padding)
-		region->branched |= BIT(region->len);
-	region->ended = ends_flow(kind) || (region->ended && padding);
-}
-
+/* Add an instruction, and note where it and what comes before it let others enter. */
 static void add_insn(struct region *region, struct insn *insn, int kind)
 {
 	struct region_insn *ri = &region->insns[region->nr++];
-	unsigned long addr = region->addr + region->len;
+	bool padding = kind == REGION_PADDING || is_nop(insn);
+	unsigned int at = region->len;
 
-	*ri = (struct region_insn){ .at = region->len, .len = insn->length, .kind = kind };
-	note_end_of_flow(region, insn, kind);
+	*ri = (struct region_insn){ .at = at, .len = insn->length, .kind = kind };
 	region->len += insn->length;
+
+	/* Code after the end of flow must be entered somehow. */
+	if (region->ended && !padding)
+		region->entered |= BIT(at);
+	region->ended = ends_flow(kind) || (region->ended && padding);
 	if (kind == REGION_PADDING)
 		return;
 
-	region->heads |= BIT(ri->at);
-	if (kprobe_is_fixed_up(addr))
-		region->extable |= BIT(ri->at);
-	if (is_call(kind))
-		region->calls |= BIT(ri->at);
+	if (region->indirect)
+		region->entered |= BIT(at);
+	if (kprobe_is_fixed_up(region->addr + at)) {
+		region->entered |= BIT(at);
+		region->fixed_up |= !at;
+	}
+	if (is_call(kind)) {
+		region->calls |= BIT(at);
+		region->entered |= BIT(region->len);
+	}
 }
 
 /* The region has all instructions that start before this offset. */
@@ -337,29 +338,11 @@ static bool is_reserved(struct region *region, const struct kprobe_function *fn)
 	return true;
 }
 
-/* Offsets to which calls inside the region return. */
-static u32 call_returns(const struct region *region)
-{
-	const struct region_insn *ri;
-	u32 returns = 0;
-
-	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
-		if (region->calls & BIT(ri->at))
-			returns |= BIT(ri->at + ri->len);
-	}
-
-	return returns;
-}
-
 /* Is the region entered other than by its first instruction? Note where. */
 static enum detour_obstacle find_entry(struct region *region)
 {
-	u32 after_first = GENMASK(region_reach(region) - 1, 1);
-	u32 entered = region->branched | region->extable | call_returns(region);
+	u32 entered = region->entered & GENMASK(region_reach(region) - 1, 1);
 
-	if (region->indirect)
-		entered |= region->heads;
-	entered &= after_first;
 	if (!entered)
 		return DETOUR_POSSIBLE;
 	region->why_at = __ffs(entered);
@@ -406,7 +389,7 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 		.lead = lead,
 		.end = fn->end,
 		.indirect = map->indirect,
-		.branched = bitmap_read(map->targets, start - fn->start, REGION_REACH),
+		.entered = bitmap_read(map->targets, start - fn->start, REGION_REACH),
 	};
 
 	obstacle = fill_region(region);

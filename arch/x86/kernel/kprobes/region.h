@@ -17,9 +17,9 @@ extern struct exception_table_entry __stop___ex_table[];
  * struct function_map - branches in the function mapped last
  * @serial: identifies the function, see struct kprobe_function
  * @start: its first byte
- * @end: the byte behind it
+ * @end: the byte after it
  * @cold: a piece of code that it branches into and that may branch back
- * @cold_end: the byte behind that
+ * @cold_end: the byte after that
  * @targets: bit N: offset N may be the target of a branch or of a fixup
  * @heads: bit N: at offset N an instruction starts
  * @size: bits in @targets, and in @heads
@@ -86,10 +86,9 @@ struct region_insn {
  * @nr: how many there are
  * @probed: index of the probed one
  * @len: bytes of all of them
- * @heads: where they start
- * @branched: where branches and fixups may come in
- * @extable: which have an exception table entry
+ * @entered: where a CPU may come in, besides by running on from the instruction before
  * @calls: which are calls
+ * @fixed_up: the first one has an exception table entry
  * @indirect: a branch may come in anywhere
  * @ended: the last one, apart from padding, does not continue with the next
  * @why_at: the offset of the obstacle, if it has one
@@ -103,10 +102,9 @@ struct region {
 	u8 probed;
 	u8 lead;
 	u8 len;
-	u16 heads;
-	u16 branched;
-	u16 extable;
+	u32 entered;
 	u16 calls;
+	bool fixed_up;
 	bool indirect;
 	bool ended;
 	u8 why_at;
