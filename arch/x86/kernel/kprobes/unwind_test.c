@@ -16,7 +16,6 @@
 
 #include "common.h"
 #include "detour.h"
-#include "fence.h"
 #include "insn_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
