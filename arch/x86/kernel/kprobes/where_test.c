@@ -424,8 +424,11 @@ static void where_fred_frame(struct kunit *test)
 static noinline notrace void landing(void)
 {
 	asm volatile(".globl where_landed_at\n"
-		     "where_landed_at: endbr64");
+		     "where_landed_at: nop; endbr64");
 }
+
+/* At a symbol a probe would be placed after the ENDBR. */
+#define landed_at	(where_landed_at + 1)
 
 static int go_to_leaf(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -438,11 +441,11 @@ static int go_to_leaf(struct kprobe *kp, struct pt_regs *regs)
 static void expect_landed(struct kunit *test, kprobe_pre_handler_t pre_handler, unsigned long ip)
 {
 	struct pt_regs regs = {
-		.ip = (unsigned long)where_landed_at + INT3_INSN_SIZE,
+		.ip = (unsigned long)landed_at + INT3_INSN_SIZE,
 		.fred_cs = { .cs = __KERNEL_CS, .wfe = 1 },
 	};
 
-	kp = (struct kprobe){ .addr = where_landed_at, .pre_handler = pre_handler };
+	kp = (struct kprobe){ .addr = landed_at, .pre_handler = pre_handler };
 	add_kprobe(test, &kp);
 	scoped_guard(preempt)
 		KUNIT_EXPECT_EQ(test, kprobe_int3_handler(&regs), 1);
@@ -454,7 +457,7 @@ static void expect_landed(struct kunit *test, kprobe_pre_handler_t pre_handler, 
 static void where_landed(struct kunit *test)
 {
 	landing();
-	expect_landed(test, count_hit, (unsigned long)where_landed_at + 4);
+	expect_landed(test, count_hit, (unsigned long)landed_at + 4);
 	expect_landed(test, go_to_leaf, (unsigned long)leaf);
 }
 #endif
