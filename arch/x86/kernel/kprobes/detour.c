@@ -53,7 +53,7 @@ static __always_inline bool may_begin_jump(u8 byte)
 
 /* Bytes in front of an instruction that are searched for a jump: a few more than needed. */
 #define TEXT_BEFORE	(sizeof(u64) - 1)
-static_assert(TEXT_BEFORE >= JMP32_INSN_SIZE - 1);
+static_assert(sizeof(u64) >= JMP32_INSN_SIZE);
 
 /*
  * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there.
