@@ -99,7 +99,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	# Such a module works on a CPU without IBT, whatever the kernel has been built for.
 	check "probe in front of a label in a table" prober add table kp_victim_table+13
 	soon settled
-	check "no jump covers the label" grep -q "kp_victim_table+0xd armed .*indirect jump at +3" $KPROBES/points
+	check "no jump covers the label" grep -q "kp_victim_table+0xd armed .*indirect jump at +1" $KPROBES/points
 	check "function works with it" call 2
 	check "it has fired" [ "$(state table)" = "2 0" ]
 	check "it is removed" prober del table
