@@ -1072,12 +1072,14 @@ static void optimize_counts_each_call(struct kunit *test)
 	expect_original(test, w, 0);
 }
 
-static bool pair_is_open;
+static bool pair_is_open, pairs_are_due;
 static unsigned int nr_pairs, nr_begun, nr_ended;
 
 static int begin_pair(struct kprobe *kp, struct pt_regs *regs)
 {
-	nr_begun += pair_is_open;
+	/* Pairs with the release below: then what is open was opened after it. */
+	if (smp_load_acquire(&pairs_are_due))
+		nr_begun += pair_is_open;
 	pair_is_open = true;
 
 	return 0;
@@ -1097,7 +1099,7 @@ static void expect_pairs_from_now_on(void)
 {
 	WRITE_ONCE(nr_ended, 0);
 	WRITE_ONCE(pair_is_open, false);
-	WRITE_ONCE(nr_begun, 0);
+	smp_store_release(&pairs_are_due, true);
 }
 
 /*
@@ -1120,11 +1122,13 @@ static void optimize_post_handler_joins(struct kunit *test)
 		memcpy(fellow->text, w->text, sizeof(fellow->text));
 		fellow->kp.pre_handler = begin_pair;
 		fellow->kp.post_handler = end_pair;
+		nr_begun = 0;
 		watch_register(test, fellow);
 		expect_pairs_from_now_on();
 		caller_let_run(c);
 		nr_bad += nr_begun;
 		watch_unregister(test, fellow);
+		pairs_are_due = false;
 		/* A hit may be under way when the counters are reset. */
 		nr_bad += nr_ended > 1;
 	}
