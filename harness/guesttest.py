@@ -362,7 +362,7 @@ def loops(made, results):
                jumped[place][1] > breaks[place][1] + LOOP_SLACK]
         results.check(f"{name}: a jump in {function} costs no more than a breakpoint, at {len(places)} places",
                       not bad, "\n    ".join(["", *bad]))
-    results.check(f"{name}: of {len(breaks)} places {len(jumps)} have a jump", 2 * len(jumps) > len(breaks) > 400,
+    results.check(f"{name}: of {len(breaks)} places {len(jumps)} have a jump", 2 * len(jumps) > len(breaks) > 200,
                   "too few")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Error injection into functions with probes: by fail_function, whose probe returns in place
-# of the function, and by a BPF program. Later probes on the same function must not be called
-# after such a probe.
+# of the function, and by a BPF program. Probes on the same function that came before such a
+# probe must not be called.
 . /kp/lib
 FAIL=/sys/kernel/debug/fail_function
 [ -e $FAIL/inject ] || skip_all "error injection # this kernel has none"
@@ -32,19 +32,22 @@ for name in traced plain; do
 	check "$name: fails" inject $function 12
 	check "$name: fails alone" yields $name -12
 	check "$name: is listed" listed $function
-	prober add off_later $function
-	prober add off_later_ret $function ret
-	check "$name: those that come later are not called" yields $name -12
 	check "$name: stops to fail" stop $function
-	del_probes off_later off_later_ret
+
+	prober add off_first $function
+	prober add off_first_ret $function ret
+	check "$name: fails with probes on it" inject $function 12
+	check "$name: those that came first are not called" yields $name -12
+	stop $function
+	del_probes off_first off_first_ret
 	check "$name: has stopped" yields $name $right
 
 	# Nor must post_handlers be called, because the instruction is not executed.
+	inject $function 12
 	prober add pre $function
 	prober add pre_post $function post
 	prober add ret $function ret
-	check "$name: fails with probes on it" inject $function 12
-	check "$name: probes that came first are called" yields $name -12
+	check "$name: probes that come later are called" yields $name -12
 	limit 1
 	calls 1
 	check "$name: fails as often as it should" returns $name -12
@@ -80,25 +83,25 @@ for name in traced plain; do
 	function=kp_shared_$name
 	calls 1
 	right=$(result $name)
-	prober add pre_first $function
+	prober add off_first $function
 	if ! overrides $function; then
 		skip "$name: BPF overrides # not in this kernel"
-		prober del pre_first
+		prober del off_first
 		continue
 	fi
 	check "$name: BPF program comes" overriding $function 110
 	check "$name: BPF overrides" yields $name -110
 	inject $function 12
-	check "$name: BPF, which came first, overrides" yields $name -110
+	check "$name: fail_function, which came last, overrides" yields $name -12
 	not_overriding
-	check "$name: then fail_function does" yields $name -12
+	check "$name: it still does" yields $name -12
 	overriding $function 110
-	check "$name: fail_function, which came first, overrides" yields $name -12
+	check "$name: BPF, which came last, overrides" yields $name -110
 	stop $function
-	check "$name: then BPF does" yields $name -110
+	check "$name: BPF still does" yields $name -110
 	not_overriding
+	prober del off_first
 	check "$name: then nobody does" yields $name $right
-	prober del pre_first
 done
 check "text is what it was" same
 check "no probe is left" unprobed kp_shared
