@@ -138,7 +138,7 @@ void run_loops(unsigned int unused)
 		if (!begin(i) || add_probe())
 			continue;
 		/* There may be none. */
-		wait_for_jump(probe.addr);
+		wait_for_jump((const u8 *)probe.addr);
 		snprintf(name, sizeof(name), "loop-%s", loop->name);
 		result(name, loop_cost() - without);
 		unregister_kprobe(&probe);
