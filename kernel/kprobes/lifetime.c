@@ -192,8 +192,9 @@ static bool module_drops_init(const struct module *mod)
 
 /*
  * Are the jump labels, static calls and exception table entries of the text at @addr final?
- * Those of a module are when the last notifier of its coming has run. Set @owner to that module, or to NULL. Cache the module of
- * the last call; it cannot be freed before the generation changes.
+ * Those of a module are when the last notifier of its coming has run. Set @owner to that
+ * module, or to NULL. Cache the module of the last call; it cannot be freed before the
+ * generation changes.
  */
 bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
 {

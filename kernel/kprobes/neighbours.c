@@ -179,7 +179,7 @@ static bool may_be_in_the_way(struct kprobe_point *point, unsigned long addr)
 	return first <= point_addr(point) || jump_covers(point, first);
 }
 
-/* Return the worst conflict of the jump of @point, and the first point in its way in @in_the_way. */
+/* The worst conflict of the jump of @point. Set @in_the_way to the first point in its way. */
 static enum jump_conflict worst_conflict(struct kprobe_point *point,
 					 struct kprobe_point **in_the_way)
 {

@@ -1099,6 +1099,7 @@ static void expect_pairs_from_now_on(void)
 {
 	WRITE_ONCE(nr_ended, 0);
 	WRITE_ONCE(pair_is_open, false);
+	/* Pairs with the acquire above. */
 	smp_store_release(&pairs_are_due, true);
 }
 

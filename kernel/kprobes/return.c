@@ -245,8 +245,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * Return: 0. On failure @rp->nmissed and the handlers in @rp->kp may have been
  * cleared, nothing else has changed; the error is one of register_kprobe() or
  *
- * * -%EINVAL - not the entry of a function, as the start of FUNC.cold, or one whose return must not be
- *   diverted, or @rp->maxactive exceeds %OBJPOOL_NR_OBJECT_MAX
+ * * -%EINVAL - not the entry of a function, as the start of FUNC.cold, or one whose return must
+ *   not be diverted, or @rp->maxactive exceeds %OBJPOOL_NR_OBJECT_MAX
  * * -%E2BIG - @rp->data_size exceeds %KRETPROBE_MAX_DATA_SIZE
  * * -%ENOMEM - no memory for that many calls
  */

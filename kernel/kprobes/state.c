@@ -9,11 +9,9 @@
 
 #include "state.h"
 
-/**
- * struct point_row - what there is to know about a state
- * @name: for users
- * @flags: the KPROBE_FLAG_* bits that mirror it for code outside of kprobes
- * @next: the states that may follow
+/*
+ * What there is to know about a state: its name for users, the KPROBE_FLAG_* bits that mirror it
+ * for code outside of kprobes, and the states that may follow.
  */
 static const struct point_row {
 	const char *name;
