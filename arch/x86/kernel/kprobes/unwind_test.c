@@ -114,8 +114,8 @@ static void expect_traces(struct kunit *test, const char *what)
 static void expect_traces_at(struct kunit *test, u8 opcode)
 {
 	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = trace_pre };
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
-		kunit_skip(test, "no tables, or no such instruction");
+	if (!kp.addr)
+		kunit_skip(test, "no such instruction");
 
 	add_kprobe(test, &kp);
 	expect_traces(test, "breakpoint");
@@ -307,8 +307,8 @@ static void expect_samples_at(struct kunit *test, u8 opcode)
 	struct kprobe *p;
 
 	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = count_hit };
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
-		kunit_skip(test, "no tables, or no such instruction");
+	if (!kp.addr)
+		kunit_skip(test, "no such instruction");
 
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = (unsigned long)leaf;
