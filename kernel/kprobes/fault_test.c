@@ -349,12 +349,12 @@ static void fault_of_instruction(struct kunit *test)
 
 	/* Handlers are asked one after the other, until one has dealt with the fault. */
 	kp.addr = (kprobe_opcode_t *)fault_test_load;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	KUNIT_EXPECT_EQ(test, asked, 101);
-	unregister_kprobe(&kp);
 	unregister_kprobe(&declines);
+	unregister_kprobe(&kp);
 }
 
 static void expect_jump(struct kunit *test, struct kprobe *kp)
@@ -399,9 +399,6 @@ static void fault_in_detour(struct kunit *test)
 	unregister_kprobe(&post);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
-	unregister_kprobe(&kp);
-	kp.addr = (kprobe_opcode_t *)fault_test_load;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	expect_jump(test, &kp);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	KUNIT_EXPECT_EQ(test, asked, 101);

@@ -114,8 +114,8 @@ static void expect_traces(struct kunit *test, const char *what)
 static void expect_traces_at(struct kunit *test, u8 opcode)
 {
 	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = trace_pre };
-	if (!kp.addr)
-		kunit_skip(test, "no such instruction");
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
+		kunit_skip(test, "no tables, or no such instruction");
 
 	add_kprobe(test, &kp);
 	expect_traces(test, "breakpoint");
@@ -144,6 +144,7 @@ static void unwind_pop(struct kunit *test)
 	expect_traces_at(test, POP);
 }
 
+#ifdef CONFIG_UNWINDER_ORC
 static int check_regs_ip(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct pt_regs other = *regs;
@@ -349,14 +350,17 @@ static void unwind_from_way_to_pop(struct kunit *test)
 {
 	expect_samples_at(test, POP);
 }
+#endif
 
 static struct kunit_case unwind_test_cases[] = {
 	KUNIT_CASE(unwind_push),
 	KUNIT_CASE(unwind_pop),
+#ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(unwind_regs),
 	KUNIT_CASE(unwind_preempted_detour),
 	KUNIT_CASE(unwind_from_way_to_push),
 	KUNIT_CASE(unwind_from_way_to_pop),
+#endif
 	{}
 };
 
