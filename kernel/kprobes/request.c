@@ -279,8 +279,8 @@ void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr)
 /*
  * May a hit call the pre_handler of one of these but not its post_handler, because it is in a
  * detour that calls none? That is over an RCU-tasks grace period later. The states of the points
- * do not answer this: a task may be preempted in the detour for long after the jump was
- * removed, and before it calls pre_handlers.
+ * do not answer this, nor whether their next jumps call post_handlers: a task may be preempted
+ * in the detour for long after the jump was removed, and before it calls pre_handlers.
  */
 bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr)
 {
@@ -291,7 +291,7 @@ bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr)
 		struct kprobe *kp = reqs[i].kp;
 
 		if (point && kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
-		    !kprobe_disabled(kp) && !point->calls_post && !kprobe_detour_is_idle(point))
+		    !kprobe_disabled(kp) && !kprobe_detour_is_idle(point))
 			return true;
 	}
 
