@@ -118,11 +118,11 @@ event_on_coming()
 {
 	put 2000 $PROBER/coming_ms
 	load & sleep 1
-	put "p:kp/coming kp_victim:kp_victim_plain" $EVENTS
+	put "p:kp/coming kp_victim:kp_victim_traced" $EVENTS
 	wait $!
 }
 check "event on a module that is being loaded" event_on_coming
-check "event is registered" listed kp_victim_plain "  kp_victim "
+check "event is registered" listed kp_victim_traced "  kp_victim "
 put 1 $TRACE/events/kp/coming/enable
 check "functions work with the event" call 4
 check "event has fired" [ "$(grep -c ' coming: ' $TRACE/trace)" = 4 ]
