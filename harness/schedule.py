@@ -7,8 +7,8 @@ import time
 
 from . import guesttest, ports, ui
 
-# Seconds of each part in the fastest configuration, measured on two CPUs of which a build takes
-# one; Config.slow times as many in others.
+# Estimated seconds of each part in the fastest configuration, on two CPUs of which a build takes
+# one; Config.slow times as many in others. Only their order matters.
 COSTS = {"clients": 240, "selftests": 75, "scripts": 70, "sweep": 60, "scale": 60, "kunit": 45, "beside": 40,
          "loops": 40, "toggle": 35, "faults": 30, "examples": 5}
 MINUTES = 70        # after which a test of everything begins nothing more
