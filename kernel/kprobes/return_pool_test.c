@@ -216,8 +216,8 @@ static void pool_keeps_its_own(struct kunit *test)
 /* The next chunk would need too large a part of the memory. */
 static void pool_leaves_memory(struct kunit *test)
 {
-	struct pool_test pool = { .rp.data_size = PAGE_SIZE };
-	int i, nr = totalram_pages() / 1024 + 1, taken = 0;
+	struct pool_test pool = { .rp.data_size = SZ_4K };
+	int i, nr = totalram_pages() * (PAGE_SIZE / SZ_4K) / 1024 + 1, taken = 0;
 	struct kretprobe_instance **ris = kunit_kcalloc(test, nr, sizeof(*ris), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, ris);
