@@ -274,7 +274,7 @@ static void fellows_run_in_order(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, w[i - 1]->pre_turn, w[i]->pre_turn + 1);
 			KUNIT_EXPECT_EQ(test, w[i - 1]->post_turn, w[i]->post_turn + 1);
 		}
-		wait_for_kprobe_optimizer();
+		wait_for_jumps();
 	}
 }
 

@@ -247,7 +247,7 @@ static void kretprobes_run_in_order(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, w[i - 1]->entry_turn, w[i]->entry_turn + 1);
 			KUNIT_EXPECT_EQ(test, w[i - 1]->return_turn, w[i]->return_turn - 1);
 		}
-		wait_for_kprobe_optimizer();
+		wait_for_jumps();
 	}
 }
 
@@ -267,7 +267,7 @@ static void kretprobe_follows_override(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, override->pre, times);
 		KUNIT_EXPECT_EQ(test, w->returned, times);
 		KUNIT_EXPECT_EQ(test, (u32)w->value, value_of(STAND_IN, 100));
-		wait_for_kprobe_optimizer();
+		wait_for_jumps();
 	}
 }
 

@@ -7,6 +7,7 @@
 #define _LIB_TEST_KPROBES_TARGETS_H
 
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
@@ -48,6 +49,17 @@ int kprobes_test_go_to_stand_in(struct kprobe *kp, struct pt_regs *regs);
 
 int kprobes_test_suite_init(struct kunit_suite *suite);
 int kprobes_test_init(struct kunit *test);
+
+/* Until the probes have their jumps, so that what follows shows another way to hit them. */
+static inline void wait_for_jumps(void)
+{
+#ifdef MODULE
+	/* Not exported. A probe has its jump after half a second, or this shows the same way again. */
+	msleep(500);
+#else
+	wait_for_kprobe_optimizer();
+#endif
+}
 
 static inline kprobe_opcode_t *text_of(const struct target *t)
 {
