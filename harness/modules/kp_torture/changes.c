@@ -332,10 +332,12 @@ static void watch_some(struct rnd_state *rnd)
 	if (one_in(rnd, 2))
 		w->entry.post_handler = on_watched_post;
 	err = register_kprobe(&w->entry);
-	if (IS_ENABLED(CONFIG_X86) && !err && kprobe_ftrace(&w->entry)) {
+#ifdef CONFIG_X86
+	if (!err && kprobe_ftrace(&w->entry)) {
 		w->next.addr = w->entry.addr + MCOUNT_INSN_SIZE;
 		err = register_kprobe(&w->next);
 	}
+#endif
 	err = err ?: register_kretprobe(&w->ret);
 	if (err)
 		complain(BAD_ERROR, "%s is not watched: %d", name, err);
