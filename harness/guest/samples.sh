@@ -31,13 +31,18 @@ sample()	# MODULE PARAMETERS...
 	check "$name leaves the list" not grep -q " $symbol+" $KPROBES/list
 }
 
-# Shortly after booting the clock may still count ticks, and a call takes none.
+# Shortly after booting the clock may still count ticks, and a call takes none. It stays so where a
+# busy host keeps the guest from calibrating a better one.
 CLOCK=/sys/devices/system/clocksource/clocksource0/current_clocksource
 SOON=100 soon not grep -q jiffies $CLOCK
 
 sample kprobe_example symbol="$symbol"
 sample kretprobe_example func="$symbol" maxactive=20
-check "kretprobe_example tells how long a call took" not grep -q ' after 0 ns' /tmp/hits
+if grep -q jiffies $CLOCK; then
+	skip "kretprobe_example tells how long a call took # the clock counts ticks"
+else
+	check "kretprobe_example tells how long a call took" not grep -q ' after 0 ns' /tmp/hits
+fi
 check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 
 # kprobe_redirect must affect only programs of that name, and only while loaded.
