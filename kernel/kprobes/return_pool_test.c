@@ -4,6 +4,7 @@
  * grows before the last of them is used, and that none is handed out twice.
  */
 #include <kunit/test.h>
+#include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
@@ -283,6 +284,42 @@ static void pool_after_oops_in_entry(struct kunit *test)
 	drop_pool(pool);
 }
 
+#ifdef CONFIG_HOTPLUG_CPU
+static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* A dead CPU's idle task is in calls that never return. */
+static void pool_after_cpu_death(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "do_idle", .handler = ignore_return };
+	unsigned int cpu = cpumask_last(cpu_online_mask), i;
+	struct llist_node *in_idle = NULL, *dead;
+	int ret;
+
+	if (num_online_cpus() == 1)
+		kunit_skip(test, "the only CPU");
+	ret = register_kretprobe(&rp);
+	if (ret)
+		kunit_skip(test, "do_idle() cannot be probed here: %d", ret);
+	for (i = 0; i < 500 && !in_idle; i++) {
+		msleep(20);
+		in_idle = READ_ONCE(idle_task(cpu)->kretprobe_instances.first);
+	}
+	ret = remove_cpu(cpu);
+	dead = idle_task(cpu)->kretprobe_instances.first;
+	if (!ret)
+		KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	unregister_kretprobe(&rp);
+
+	if (ret)
+		kunit_skip(test, "CPU %u stays online: %d", cpu, ret);
+	KUNIT_EXPECT_NOT_NULL(test, in_idle);
+	KUNIT_EXPECT_NULL(test, dead);
+}
+#endif
+
 /* A call that is under way outlives its return probe. */
 static void pool_retired(struct kunit *test)
 {
@@ -309,6 +346,9 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_reuses),
 	KUNIT_CASE(pool_keeps_its_own),
 	KUNIT_CASE(pool_leaves_memory),
+#ifdef CONFIG_HOTPLUG_CPU
+	KUNIT_CASE_SLOW(pool_after_cpu_death),
+#endif
 	KUNIT_CASE(pool_after_oops_in_entry),
 	KUNIT_CASE(pool_retired),
 	{}

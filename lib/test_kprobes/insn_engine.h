@@ -241,16 +241,13 @@ static noinline void run_world(void)
 	memcpy(lab.world.mem, insn_test_mem, sizeof(lab.world.mem));
 }
 
-static void release_cpu(void *unused)
-{
-	migrate_enable();
-}
-
-/* Per-CPU data and system registers must be the same in each run. */
+/*
+ * Per-CPU data and system registers must be the same in each run. Not by migrate_disable():
+ * KUnit would enable it again in another thread.
+ */
 static void stay_on_cpu(struct kunit *test)
 {
-	migrate_disable();
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release_cpu, NULL));
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
 }
 
 /* -- the checks: each returns what is wrong, or NULL -- */

@@ -54,7 +54,7 @@ int kprobes_test_init(struct kunit *test);
 static inline void wait_for_jumps(void)
 {
 #ifdef MODULE
-	/* Not exported. A probe has its jump after half a second, or this shows the same way again. */
+	/* That is not exported. Most jumps come within half a second; else the way is the same. */
 	msleep(500);
 #else
 	wait_for_kprobe_optimizer();
