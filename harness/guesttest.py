@@ -206,7 +206,7 @@ def beside(made, results):
 def alone(made, script, seconds, start, results):
     """Runs only FUZZ, random lines for kprobe_events, or TRAPS, random traps; see beside()."""
     run_scripts(made, results, label_of(script), [f"{script} {seconds} {start}"], 120 + seconds,
-                threads=made.config.arch.race_threads)
+                quiet=seconds, threads=made.config.arch.race_threads)
 
 
 def boot_with_returns(made, seed, results):
@@ -266,7 +266,7 @@ def race(made, what, seconds, seed, results):
     Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
-    run_scripts(made, results, what, order, 300 + 2 * sum(seconds.values()), cpus=4,
+    run_scripts(made, results, what, order, 300 + 2 * sum(seconds.values()), quiet=sum(seconds.values()), cpus=4,
                 threads=made.config.arch.race_threads)
 
 
@@ -409,7 +409,7 @@ def probe(made, place, ret, seconds):
     echo = Echo(log_file(f"{made.config.label}-probe"), ["hit"])
     ui.say(f"boot {made.config.label}, probe {place} for {seconds} seconds:")
     order = [f"jobs/probe {'r' if ret else 'p'} {place} {SHOWN} {seconds}"]
-    outcome = qemu.boot(made, "probe", order, 60 + seconds, args=QUIET, step=echo)
+    outcome = qemu.boot(made, "probe", order, 60 + seconds, args=QUIET, step=echo, quiet=seconds)
     echo.tick()
     said = dict(line.split(" ", 1) for line in outcome.lines if line.startswith(("point ", "count ")))
     refused = [line.removeprefix("refused ") for line in outcome.lines if line.startswith("refused ")]

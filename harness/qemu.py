@@ -24,6 +24,7 @@ COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
 KNOWN = re.compile(STAMP + r"WARNING: stack going in the wrong direction\? at return_to_handler\+")
 LINE = re.compile(STAMP + r"kp: (.*)")
 BANNER = "Linux version"
+QUIET = 240     # seconds, times config.slow, for which a guest that works may print nothing
 SCRIPT_END = re.compile(r"end (\S+) (\d+)")
 
 
@@ -109,8 +110,11 @@ def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu=
             "-kernel", str(made.folder / config.arch.kernel), "-initrd", str(initramfs), "-append", " ".join(words)]
 
 
-def boot(made, what, order, limit, args=(), extra=(), step=None, **machine):
-    """Boots one guest through its work order; @machine goes to command()."""
+def boot(made, what, order, limit, args=(), extra=(), step=None, quiet=0, **machine):
+    """Boots one guest through its work order; @machine goes to command().
+
+    @quiet: seconds for which it may print nothing because of its work.
+    """
     initramfs = pack(made, what, order, extra)
     config, log = made.config, log_file(f"{made.config.label}-{what}")
     argv = command(made, initramfs, ["ignore_loglevel", *args], **machine)
@@ -119,7 +123,8 @@ def boot(made, what, order, limit, args=(), extra=(), step=None, **machine):
     for left in reversed(range(config.arch.boots)):
         end = ui.within(limit * config.slow)
         # timeout(1) ends the guest even if we are killed ourselves.
-        status = ui.supervise(["timeout", "-k", "5", str(end), *argv], log, step, timeout=end + 20, sign=sign)
+        status = ui.supervise(["timeout", "-k", "5", str(end), *argv], log, step, timeout=end + 20, sign=sign,
+                              quiet=config.slow * QUIET + quiet)
         if not left or ui.contains(log, BANNER):
             break
         ui.say(f"  the firmware of {config.arch.name} has not started the kernel: once more")

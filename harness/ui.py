@@ -130,16 +130,18 @@ def stop(proc):
     proc.wait()
 
 
-def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None):
+def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None, quiet=None):
     """Runs @argv with its output in @log; returns its exit status, None when time ran out.
 
     @sign: (text, seconds): the text must be in the output by then.
+    @quiet: seconds for which it may print nothing.
     """
     if not shutil.which(argv[0]):
         raise Failure(f"{argv[0]} is not installed")
     deadline = time.monotonic() + timeout if timeout else None
     sign_by = time.monotonic() + sign[1] if sign else None
     proc = None
+    size, grown = 0, time.monotonic()
     try:
         with open(log, "wb") as out, SIGNALS.hold():
             proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
@@ -157,6 +159,10 @@ def supervise(argv, log, step=None, timeout=None, cwd=None, env=None, sign=None)
                 if not contains(log, sign[0]):
                     return None
                 sign_by = None
+            if os.path.getsize(log) != size:
+                size, grown = os.path.getsize(log), time.monotonic()
+            if quiet and time.monotonic() - grown > quiet:
+                return None
             if step:
                 step.tick(last_line(log))
     finally:

@@ -68,6 +68,12 @@ class UiTest(Case):
             ui.supervise(["sleep", "100"], self.log)
         self.assertEqual(started[0].returncode, -signal.SIGTERM)
 
+    def test_a_guest_that_hangs(self):
+        begun = time.monotonic()
+        self.assertIsNone(ui.supervise(["sh", "-c", "echo on; sleep 1; echo and on; sleep 100"], self.log, quiet=2))
+        self.assertTrue(3 <= time.monotonic() - begun < 50)
+        self.assertEqual(ui.supervise(["sh", "-c", "for i in 1 2 3; do echo; sleep 1; done"], self.log, quiet=2), 0)
+
     def test_a_program_that_is_not_there(self):
         with self.assertRaisesRegex(ui.Failure, "no-such-program is not installed"):
             ui.run(["no-such-program"], self.log)
