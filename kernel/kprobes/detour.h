@@ -7,6 +7,7 @@
 #include <linux/list.h>
 
 #include "point.h"
+#include "slot.h"
 
 #ifdef CONFIG_OPTPROBES
 static inline void point_init_detour(struct kprobe_point *point)
@@ -35,7 +36,14 @@ static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
 	       (point->post || !__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST));
 }
 
-/* Called with the original text restored, when no new hit can find the detour. */
+/* Keep look-ups by address from finding the detour, which no task is in. */
+static inline void point_hide_detour(struct kprobe_point *point)
+{
+	if (point->op.optinsn.insn)
+		kprobe_hide_optinsn_slot(point->op.optinsn.insn);
+}
+
+/* A grace period has passed since then. */
 static inline void point_remove_detour(struct kprobe_point *point)
 {
 	arch_remove_optimized_kprobe(&point->op);
@@ -58,6 +66,10 @@ static inline bool point_detour_calls_post(struct kprobe_point *point)
 static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
 {
 	return false;
+}
+
+static inline void point_hide_detour(struct kprobe_point *point)
+{
 }
 
 static inline void point_remove_detour(struct kprobe_point *point)

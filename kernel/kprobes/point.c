@@ -117,22 +117,22 @@ void kprobe_points_sort(struct list_head *work)
 	list_sort(NULL, work, point_cmp);
 }
 
-/* Dead points whose detours no task can be in, for free_left_points(). */
+/* Dead points whose copies and detours no task can be in, for free_left_points(). */
 static LLIST_HEAD(left_points);
 
-/*
- * The slot of a detour names its point, so free the point last, a grace period after the
- * slot was hidden from kprobe_optinsn_slot_of().
- */
 static void free_left_points(struct work_struct *work)
 {
+	struct llist_node *left = llist_del_all(&left_points);
 	struct kprobe_point *point, *next;
 
-	llist_for_each_entry_safe(point, next, llist_del_all(&left_points), left) {
-		/* Only now: until the grace period ended, a detour may have emulated by ainsn. */
+	llist_for_each_entry(point, left, left)
+		point_hide_detour(point);
+	/* A look-up by a stale address may have found a detour before, and through it the point. */
+	synchronize_rcu();
+	llist_for_each_entry_safe(point, next, left, left) {
 		arch_remove_kprobe(&point->op.kp);
 		point_remove_detour(point);
-		kfree_rcu(point, rcu);
+		kprobe_point_free(point);
 	}
 }
 
@@ -147,10 +147,10 @@ static void point_left_rcu(struct rcu_head *rcu)
 }
 
 /*
- * Wait for RCU-tasks: a task may be preempted in the detour, before it reaches the
- * handlers.
+ * Wait for RCU-tasks: a task may be preempted in the copy of the instruction, or in the detour,
+ * even before it has reached the handlers.
  */
-void kprobe_point_free_with_detour(struct kprobe_point *point)
+void kprobe_point_free_when_left(struct kprobe_point *point)
 {
 	call_rcu_tasks(&point->rcu, point_left_rcu);
 }

@@ -39,7 +39,7 @@
  * @reserved: another ftrace_ops has the site as well, to keep users of IPMODIFY away
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
- * @rcu: delays the freeing of a dead point that has had a detour
+ * @rcu: delays the freeing of a dead point
  * @left: links such a point when no task is in its detour any more
  */
 struct kprobe_point {
@@ -110,6 +110,6 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
 void kprobe_points_sort(struct list_head *work);
 void kprobe_point_free(struct kprobe_point *point);
-void kprobe_point_free_with_detour(struct kprobe_point *point);
+void kprobe_point_free_when_left(struct kprobe_point *point);
 
 #endif /* _KERNEL_KPROBES_POINT_H */

@@ -195,14 +195,10 @@ void kprobe_points_free(struct list_head *dead)
 	list_for_each_entry_safe(p, next, dead, list) {
 		struct kprobe_point *point = point_of(p);
 
-		if (kprobe_ftrace(p)) {
+		if (kprobe_ftrace(p))
 			kprobe_point_free(point);
-		} else if (point_has_detour(point)) {
-			kprobe_point_free_with_detour(point);
-		} else {
-			arch_remove_kprobe(p);
-			kprobe_point_free(point);
-		}
+		else
+			kprobe_point_free_when_left(point);
 	}
 }
 

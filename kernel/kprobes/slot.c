@@ -2,17 +2,14 @@
 /*
  * Executable memory for copies of instructions.
  *
- * All slots of a kind have one size and tile pages that the architecture allocates. A
- * slot in which a CPU may still run, or a task may be preempted, is given back dirty: it
- * waits for an RCU-tasks grace period together with all slots given back before that
- * began. No caller waits for it.
+ * All slots of a kind have one size and tile pages that the architecture allocates. A slot
+ * that is given back may be handed out again at once: free_left_points() has waited until
+ * no task was in it.
  */
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/rcupdate.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include "slot.h"
 #include "slot_page.h"
@@ -50,60 +47,7 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 	return kprobe_slot_use(kind, page, page->next - 1);
 }
 
-static enum slot_use other_generation(enum slot_use dirty)
-{
-	return dirty == SLOT_DIRTY ? SLOT_DIRTY_OTHER : SLOT_DIRTY;
-}
-
-/* Begin one grace period for all slots that are dirty now. */
-static void slots_begin_wait(struct slot_kind *kind, rcu_callback_t done)
-{
-	if (kind->waiting || !kind->nr_dirty)
-		return;
-
-	kind->dirty = other_generation(kind->dirty);
-	kind->nr_dirty = 0;
-	kind->waiting = true;
-	call_rcu_tasks(&kind->rcu, done);
-}
-
-/* Freeing pages may sleep, which an RCU callback must not. */
-static void slots_grace_done(struct rcu_head *rcu)
-{
-	struct slot_kind *kind = container_of(rcu, struct slot_kind, rcu);
-
-	schedule_work(&kind->reclaim);
-}
-
-static void slot_page_reclaim(struct slot_kind *kind, struct slot_page *page)
-{
-	enum slot_use waited = other_generation(kind->dirty);
-	unsigned int i;
-
-	for (i = 0; i < page->nr; i++) {
-		if (page->use[i] == waited) {
-			kprobe_slot_vacate(page, i);
-			page->nr_unclean--;
-		}
-	}
-	if (!page->nr_unclean)
-		list_del_init(&page->unclean);
-	kprobe_slot_page_tidy(kind, page);
-}
-
-static void slots_reclaim(struct work_struct *work)
-{
-	struct slot_kind *kind = container_of(work, struct slot_kind, reclaim);
-	struct slot_page *page, *next;
-
-	guard(mutex)(&kprobe_slot_mutex);
-	list_for_each_entry_safe(page, next, &kind->unclean, unclean)
-		slot_page_reclaim(kind, page);
-	kind->waiting = false;
-	slots_begin_wait(kind, slots_grace_done);
-}
-
-static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
+static void slot_put(struct slot_kind *kind, void *slot)
 {
 	struct slot_page *page;
 	unsigned int i;
@@ -114,19 +58,11 @@ static void slot_put(struct slot_kind *kind, void *slot, bool dirty)
 		return;
 
 	i = slot_index(kind, page, slot);
-	if (WARN_ON_ONCE(page->use[i] != SLOT_FRESH && page->use[i] != SLOT_USED))
+	if (WARN_ON_ONCE(page->use[i] == SLOT_FREE))
 		return;
 
-	if (dirty) {
-		WRITE_ONCE(page->use[i], kind->dirty);
-		if (!page->nr_unclean++)
-			list_add_tail(&page->unclean, &kind->unclean);
-		kind->nr_dirty++;
-		slots_begin_wait(kind, slots_grace_done);
-	} else {
-		kprobe_slot_vacate(page, i);
-		kprobe_slot_page_tidy(kind, page);
-	}
+	kprobe_slot_vacate(page, i);
+	kprobe_slot_page_tidy(kind, page);
 }
 
 /* Nearly all callers ask about kernel or module text: answer them without RCU. */
@@ -157,10 +93,7 @@ static struct slot_kind insn_slots = {
 	.release = execmem_free,
 	.pages = LIST_HEAD_INIT(insn_slots.pages),
 	.roomy = LIST_HEAD_INIT(insn_slots.roomy),
-	.unclean = LIST_HEAD_INIT(insn_slots.unclean),
 	.low = ULONG_MAX,
-	.dirty = SLOT_DIRTY,
-	.reclaim = __WORK_INITIALIZER(insn_slots.reclaim, slots_reclaim),
 };
 
 /**
@@ -178,13 +111,14 @@ kprobe_opcode_t *get_insn_slot(void)
 /**
  * free_insn_slot() - give a slot back
  * @slot: from get_insn_slot()
- * @dirty: a CPU may still run in it, or a task may have been preempted there
+ * @dirty: ignored; a slot that was in use is given back by arch_remove_kprobe() or
+ *	arch_remove_optimized_kprobe(), when no task can be in it
  *
  * Context: Process context, may sleep.
  */
 void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 {
-	slot_put(&insn_slots, slot, dirty);
+	slot_put(&insn_slots, slot);
 }
 
 /**
@@ -217,10 +151,7 @@ static struct slot_kind optinsn_slots = {
 	.release = free_optinsn_page,
 	.pages = LIST_HEAD_INIT(optinsn_slots.pages),
 	.roomy = LIST_HEAD_INIT(optinsn_slots.roomy),
-	.unclean = LIST_HEAD_INIT(optinsn_slots.unclean),
 	.low = ULONG_MAX,
-	.dirty = SLOT_DIRTY,
-	.reclaim = __WORK_INITIALIZER(optinsn_slots.reclaim, slots_reclaim),
 };
 
 /* Tests set this to make all requests fail. */
@@ -234,14 +165,7 @@ kprobe_opcode_t *get_optinsn_slot(void)
 	return slot_get(&optinsn_slots, MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 }
 
-/**
- * kprobe_publish_optinsn_slot() - let kprobe_optinsn_slot_of() find a slot
- * @slot: the slot; it and all that it leads to has been written, and it may have been
- *	published before
- *
- * Context: Process context, may sleep.
- */
-void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
+static void optinsn_slot_set_use(kprobe_opcode_t *slot, enum slot_use use)
 {
 	struct slot_page *page;
 
@@ -251,12 +175,30 @@ void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
 		return;
 
 	/* Pairs with the acquire in kprobe_slot_used_at(). */
-	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], SLOT_USED);
+	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], use);
+}
+
+/**
+ * kprobe_publish_optinsn_slot() - let kprobe_optinsn_slot_of() find a slot
+ * @slot: the slot; it and all that it leads to has been written, and it may have been
+ *	published before
+ *
+ * Context: Process context, may sleep.
+ */
+void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
+{
+	optinsn_slot_set_use(slot, SLOT_USED);
+}
+
+/* Keep kprobe_optinsn_slot_of() from finding a slot, which is given back a grace period later. */
+void kprobe_hide_optinsn_slot(kprobe_opcode_t *slot)
+{
+	optinsn_slot_set_use(slot, SLOT_FRESH);
 }
 
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {
-	slot_put(&optinsn_slots, slot, dirty);
+	slot_put(&optinsn_slots, slot);
 }
 
 /**
@@ -283,8 +225,8 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  * kprobe_optinsn_slot_of() - the slot that an address is in
  * @addr: an address, which may be stale, from a slot given back long ago
  *
- * free_optinsn_slot() hides the slot from here. The point that owns it is freed a grace
- * period after that, see free_left_points().
+ * free_left_points() hides the slot from here, a grace period before it gives it back and
+ * frees the point that owns it.
  *
  * Context: Any, with RCU watching. The slot and its owner stay until the caller's
  * rcu_read_unlock(), or for as long as the caller runs in the slot itself.

@@ -6,14 +6,12 @@
 #define _KERNEL_KPROBES_SLOT_KIND_H
 
 #include <linux/types.h>
-#include <linux/workqueue.h>
 
 /*
- * kprobe_optinsn_slot_of() ignores a fresh slot, which may still hold its former contents.
- * There are two dirty states, so that the slots in one of them can wait for a grace period
- * and need not be changed one by one when it begins.
+ * kprobe_optinsn_slot_of() finds a slot only while it is SLOT_USED. Before and after that it may
+ * hold the remains of a former one.
  */
-enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DIRTY_OTHER };
+enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED };
 
 /**
  * struct slot_kind - slots of one size
@@ -22,16 +20,10 @@ enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED, SLOT_DIRTY, SLOT_DIRTY_OTHER }
  * @release: gives a page back
  * @pages: struct slot_page
  * @roomy: pages with a free slot
- * @unclean: pages with a dirty slot
  * @low: no page lies below
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 before the first request
  * @nr_pages: pages in @pages
- * @dirty: state of a slot that becomes dirty now
- * @nr_dirty: slots in that state
- * @waiting: a grace period is under way for the dirty slots in the other state
- * @rcu: that grace period
- * @reclaim: work that runs after it
  */
 struct slot_kind {
 	const char *name;
@@ -39,16 +31,10 @@ struct slot_kind {
 	void (*release)(void *page);
 	struct list_head pages;
 	struct list_head roomy;
-	struct list_head unclean;
 	unsigned long low;
 	unsigned long high;
 	size_t size;
 	unsigned int nr_pages;
-	enum slot_use dirty;
-	unsigned int nr_dirty;
-	bool waiting;
-	struct rcu_head rcu;
-	struct work_struct reclaim;
 };
 
 #endif /* _KERNEL_KPROBES_SLOT_KIND_H */

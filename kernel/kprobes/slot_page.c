@@ -56,7 +56,6 @@ static struct slot_page *slot_page_add(struct slot_kind *kind, void *text)
 	page->text = text;
 	page->nr = nr;
 	page->nr_free = nr;
-	INIT_LIST_HEAD(&page->unclean);
 	list_add(&page->roomy, &kind->roomy);
 	WRITE_ONCE(kind->low, min(kind->low, start));
 	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
@@ -82,7 +81,6 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	slot_page_announce(kind, page, true);
 	list_del_rcu(&page->link);
 	list_del(&page->roomy);
-	list_del(&page->unclean);
 	hash_del_rcu(&page->node);
 	kind->nr_pages--;
 

@@ -18,7 +18,6 @@ extern struct mutex kprobe_slot_mutex;
  * struct slot_page - one page of slots
  * @link: in slot_kind::pages
  * @roomy: in slot_kind::roomy, while a slot is free
- * @unclean: in slot_kind::unclean, while a slot is dirty
  * @node: in the table of all pages
  * @release: delays the freeing of this struct and of @text
  * @kind: the kind of its slots
@@ -26,13 +25,11 @@ extern struct mutex kprobe_slot_mutex;
  * @nr: slots in the page
  * @nr_free: slots in state %SLOT_FREE
  * @next: no slot before this one is free
- * @nr_unclean: dirty slots, of either generation
  * @use: an enum slot_use for each slot
  */
 struct slot_page {
 	struct list_head link;
 	struct list_head roomy;
-	struct list_head unclean;
 	struct hlist_node node;
 	struct rcu_work release;
 	struct slot_kind *kind;
@@ -40,7 +37,6 @@ struct slot_page {
 	unsigned int nr;
 	unsigned int nr_free;
 	unsigned int next;
-	unsigned int nr_unclean;
 	u8 use[];
 };
 

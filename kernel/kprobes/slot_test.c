@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slots: none is handed out twice, a dirty one only after a grace period, and an address
- * in a page of slots is recognised.
+ * Slots: none is handed out twice, that of a probe only a grace period after the probe has
+ * gone, and an address in a page of slots is recognised.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 
 #include "slot.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 /* More than one page's worth on every architecture. */
 #define NR_SLOTS	(PAGE_SIZE / KPROBE_INSN_SLOT_SIZE + 3)
@@ -54,32 +55,57 @@ static void slot_get_many(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_span(0));
 }
 
-/* A slot that a task may be in is not the next to be handed out. */
-static void slot_dirty(struct kunit *test)
+/* Get a slot, and give it back so that it is the next to be handed out. */
+static kprobe_opcode_t *next_slot(void)
 {
-	kprobe_opcode_t *dirty, *next;
-	unsigned int i;
+	kprobe_opcode_t *slot = get_insn_slot();
 
-	/* The worker may come in between and clean it, but not each time. */
-	for (i = 0; i < 5; i++) {
-		dirty = get_insn_slot();
-		KUNIT_ASSERT_NOT_NULL(test, dirty);
-		free_insn_slot(dirty, 1);
-		next = get_insn_slot();
-		if (next != dirty)
-			break;
-		free_insn_slot(next, 0);
-	}
-	KUNIT_ASSERT_PTR_NE(test, next, dirty);
-	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)dirty));
-	free_insn_slot(next, 0);
+	if (slot)
+		free_insn_slot(slot, 0);
 
-	/* A clean one is handed out next. */
-	KUNIT_EXPECT_PTR_EQ(test, get_insn_slot(), next);
-	free_insn_slot(next, 0);
+	return slot;
 }
 
-/* Return NR_SLOTS slots that have been in use and are dirty now. */
+static void slot_again(struct kunit *test)
+{
+	kprobe_opcode_t *slot = get_insn_slot();
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	KUNIT_EXPECT_PTR_NE(test, next_slot(), slot);
+	free_insn_slot(slot, 0);
+	KUNIT_EXPECT_PTR_EQ(test, next_slot(), slot);
+}
+
+static noinline notrace unsigned long slot_test_function(unsigned long n)
+{
+	return n * 5 + 7;
+}
+
+/* A task may be preempted in a copy, so its slot is used again only after a grace period. */
+static void slot_outlives_probe(struct kunit *test)
+{
+	struct kprobe kp = { .pre_handler = ignore_hit };
+	kprobe_opcode_t *slot;
+	unsigned int i;
+
+	/* The worker may come in between and give it back, but not each time. */
+	for (i = 0; i < 5; i++) {
+		kp.addr = dereference_function_descriptor(slot_test_function);
+		slot = next_slot();
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+		if (next_slot() == slot) {
+			unregister_kprobe(&kp);
+			kunit_skip(test, "the instruction is not copied");
+		}
+		unregister_kprobe(&kp);
+		if (next_slot() != slot)
+			break;
+	}
+	KUNIT_EXPECT_LT(test, i, 5);
+	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slot));
+}
+
+/* Return NR_SLOTS slots that have been in use. */
 static kprobe_opcode_t **take_and_free_slots(struct kunit *test)
 {
 	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
@@ -91,19 +117,17 @@ static kprobe_opcode_t **take_and_free_slots(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
 	}
 	for (i = 0; i < NR_SLOTS; i++)
-		free_insn_slot(slots[i], 1);
+		free_insn_slot(slots[i], 0);
 
 	return slots;
 }
 
-/* Dirty slots become free by themselves, and pages that are empty then are freed. */
-static void slot_reclaim(struct kunit *test)
+/* Empty pages are freed, but for one. */
+static void slot_pages_go(struct kunit *test)
 {
-	unsigned int i, pages = kprobe_slot_pages_in_use();
+	unsigned int pages = kprobe_slot_pages_in_use();
 
 	take_and_free_slots(test);
-	for (i = 0; i < 600 && kprobe_slot_pages_in_use() > max(pages, 1U); i++)
-		msleep(100);
 	KUNIT_EXPECT_LE(test, kprobe_slot_pages_in_use(), max(pages, 1U));
 }
 
@@ -136,8 +160,7 @@ static int read_slot(void *data)
 			if (found && copy_from_kernel_nofault(&byte, reader->slot, 1))
 				reader->faults++;
 		}
-		/* The text is freed an RCU-tasks grace period after the slot. */
-		cond_resched_tasks_rcu_qs();
+		cond_resched();
 	}
 	while (!kthread_should_stop())
 		msleep(20);
@@ -182,7 +205,7 @@ static void slot_text_outlives_readers(struct kunit *test)
 	for (i = 0; i < 10000 && !READ_ONCE(reader->found); i++)
 		usleep_range(1000, 2000);
 	for (i = 0; i < nr; i++)
-		free_insn_slot(slots[i], 1);
+		free_insn_slot(slots[i], 0);
 
 	for (i = 0; i < 600 && is_kprobe_insn_slot((unsigned long)reader->slot); i++)
 		msleep(100);
@@ -224,23 +247,21 @@ static void slot_kallsyms(struct kunit *test)
 static void slot_page_forgotten(struct kunit *test)
 {
 	kprobe_opcode_t **slots = take_and_free_slots(test);
-	unsigned int i, tries, known = NR_SLOTS;
+	unsigned int i, known = 0;
 
-	for (tries = 0; tries < 600 && known == NR_SLOTS; tries++) {
-		msleep(100);
-		for (i = 0, known = 0; i < NR_SLOTS; i++)
-			known += is_kprobe_insn_slot((unsigned long)slots[i]);
-	}
+	for (i = 0; i < NR_SLOTS; i++)
+		known += is_kprobe_insn_slot((unsigned long)slots[i]);
 	KUNIT_EXPECT_LT(test, known, NR_SLOTS);
 }
 
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_get_many),
-	KUNIT_CASE(slot_dirty),
-	KUNIT_CASE_SLOW(slot_reclaim),
+	KUNIT_CASE(slot_again),
+	KUNIT_CASE(slot_outlives_probe),
+	KUNIT_CASE(slot_pages_go),
 	KUNIT_CASE_SLOW(slot_text_outlives_readers),
 	KUNIT_CASE(slot_kallsyms),
-	KUNIT_CASE_SLOW(slot_page_forgotten),
+	KUNIT_CASE(slot_page_forgotten),
 	{}
 };
 
