@@ -5,14 +5,252 @@
  * All slots of a kind have one size and tile pages that the architecture allocates. A slot
  * that is given back may be handed out again at once: free_left_points() has waited until
  * no task was in it.
+ *
+ * Look-ups by address may happen in any context and take no lock: they search a hash
+ * table of page numbers under RCU. A page without slots in use is freed a grace period
+ * after it has left that table.
  */
 #include <linux/execmem.h>
+#include <linux/hashtable.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "slot.h"
-#include "slot_page.h"
+
+/*
+ * kprobe_optinsn_slot_of() finds a slot only while it is SLOT_USED. Before and after that it may
+ * hold the remains of a former one.
+ */
+enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED };
+
+/**
+ * struct slot_kind - slots of one size
+ * @name: name of its pages in /proc/kallsyms and perf
+ * @alloc: gets a page, NULL when there is none
+ * @release: gives a page back
+ * @pages: struct slot_page
+ * @roomy: pages with a free slot
+ * @low: no page lies below
+ * @high: no page lies at or above; the two only ever move apart
+ * @size: bytes of a slot, 0 before the first request
+ * @nr_pages: pages in @pages
+ */
+struct slot_kind {
+	const char *name;
+	void *(*alloc)(void);
+	void (*release)(void *page);
+	struct list_head pages;
+	struct list_head roomy;
+	unsigned long low;
+	unsigned long high;
+	size_t size;
+	unsigned int nr_pages;
+};
+
+/**
+ * struct slot_page - one page of slots
+ * @link: in slot_kind::pages
+ * @roomy: in slot_kind::roomy, while a slot is free
+ * @node: in the table of all pages
+ * @release: delays the freeing of this struct and of @text
+ * @kind: the kind of its slots
+ * @text: the page
+ * @nr: slots in the page
+ * @nr_free: slots in state %SLOT_FREE
+ * @next: no slot before this one is free
+ * @use: an enum slot_use for each slot
+ */
+struct slot_page {
+	struct list_head link;
+	struct list_head roomy;
+	struct hlist_node node;
+	struct rcu_work release;
+	struct slot_kind *kind;
+	void *text;
+	unsigned int nr;
+	unsigned int nr_free;
+	unsigned int next;
+	u8 use[];
+};
+
+static void *slot_at(const struct slot_kind *kind, const struct slot_page *page,
+			    unsigned int i)
+{
+	return page->text + i * kind->size;
+}
+
+/* The pages of all kinds by page number. 100,000 slots take some 3,000 pages. */
+static DEFINE_HASHTABLE(slot_pages, 10);
+
+/* Serializes changes of kinds, of their pages and of the slots in them. */
+static DEFINE_MUTEX(slot_mutex);
+
+static void slot_page_announce(const struct slot_kind *kind, const struct slot_page *page,
+			       bool gone)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)page->text, PAGE_SIZE,
+			   gone, kind->name);
+}
+
+static unsigned long slot_page_number(unsigned long addr)
+{
+	return addr >> PAGE_SHIFT;
+}
+
+/* @text is a page from the architecture, or NULL if it had none. */
+static struct slot_page *slot_page_add(struct slot_kind *kind, void *text)
+{
+	unsigned long start = (unsigned long)text;
+	unsigned int nr = PAGE_SIZE / kind->size;
+	struct slot_page *page;
+
+	if (!text)
+		return NULL;
+
+	page = kzalloc(struct_size(page, use, nr), GFP_KERNEL);
+	if (!page) {
+		kind->release(text);
+		return NULL;
+	}
+	page->kind = kind;
+	page->text = text;
+	page->nr = nr;
+	page->nr_free = nr;
+	list_add(&page->roomy, &kind->roomy);
+	WRITE_ONCE(kind->low, min(kind->low, start));
+	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
+	list_add_rcu(&page->link, &kind->pages);
+	hash_add_rcu(slot_pages, &page->node, slot_page_number(start));
+	kind->nr_pages++;
+	slot_page_announce(kind, page, false);
+
+	return page;
+}
+
+/* Runs a grace period after the page left the table, so no reader uses it. */
+static void slot_page_release(struct work_struct *work)
+{
+	struct slot_page *page = container_of(to_rcu_work(work), struct slot_page, release);
+
+	page->kind->release(page->text);
+	kfree(page);
+}
+
+static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
+{
+	slot_page_announce(kind, page, true);
+	list_del_rcu(&page->link);
+	list_del(&page->roomy);
+	hash_del_rcu(&page->node);
+	kind->nr_pages--;
+
+	INIT_RCU_WORK(&page->release, slot_page_release);
+	queue_rcu_work(system_wq, &page->release);
+}
+
+/* Free a page without slots in use, but keep one for the next probe. */
+static void slot_page_tidy(struct slot_kind *kind, struct slot_page *page)
+{
+	if (page->nr_free == page->nr && kind->nr_pages > 1)
+		slot_page_remove(kind, page);
+}
+
+static struct slot_page *slot_page_with_room(struct slot_kind *kind)
+{
+	struct slot_page *page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
+
+	return page ?: slot_page_add(kind, kind->alloc());
+}
+
+static void *slot_take(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
+{
+	WRITE_ONCE(page->use[i], SLOT_FRESH);
+	page->nr_free--;
+	if (!page->nr_free)
+		list_del_init(&page->roomy);
+
+	return slot_at(kind, page, i);
+}
+
+static void slot_vacate(struct slot_page *page, unsigned int i)
+{
+	WRITE_ONCE(page->use[i], SLOT_FREE);
+	page->next = min(page->next, i);
+	page->nr_free++;
+	if (page->nr_free == 1)
+		list_add(&page->roomy, &page->kind->roomy);
+}
+
+static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
+{
+	unsigned long number = slot_page_number(addr);
+	struct slot_page *page;
+
+	hash_for_each_possible_rcu(slot_pages, page, node, number,
+				   lockdep_is_held(&slot_mutex)) {
+		if (slot_page_number((unsigned long)page->text) == number && page->kind == kind)
+			return page;
+	}
+
+	return NULL;
+}
+
+/* Is @addr in a page of @kind? Ask slot_kind_spans() first. */
+static bool slot_page_holds(struct slot_kind *kind, unsigned long addr)
+{
+	guard(rcu)();
+
+	return slot_page_of(kind, addr);
+}
+
+#ifdef CONFIG_OPTPROBES
+/* The slot of @kind that @addr is in, if it is published. Ask slot_kind_spans() first. */
+static void *slot_used_at(struct slot_kind *kind, unsigned long addr)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(rcu)();
+	page = slot_page_of(kind, addr);
+	if (!page)
+		return NULL;
+	i = (addr - (unsigned long)page->text) / kind->size;
+	/* Pairs with the release in kprobe_publish_optinsn_slot(). */
+	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
+		return NULL;
+
+	return slot_at(kind, page, i);
+}
+#endif
+
+static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
+				 unsigned long *value, char *type, char *sym)
+{
+	struct slot_page *page;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(page, &kind->pages, link) {
+		if ((*symnum)--)
+			continue;
+		*value = (unsigned long)page->text;
+		*type = 't';
+		strscpy(sym, kind->name, KSYM_NAME_LEN);
+		return 0;
+	}
+
+	return -ERANGE;
+}
 
 static unsigned int slot_index(const struct slot_kind *kind, const struct slot_page *page,
 			       const void *slot)
@@ -21,7 +259,7 @@ static unsigned int slot_index(const struct slot_kind *kind, const struct slot_p
 }
 
 /*
- * The size is no constant on all architectures. kprobe_slot_used_at() reads it without a lock,
+ * The size is no constant on all architectures. slot_used_at() reads it without a lock,
  * but only after it has found a page, and there is none before the first request.
  */
 static void slot_kind_set_size(struct slot_kind *kind, size_t size)
@@ -35,16 +273,16 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 	struct slot_page *page;
 	u8 *use;
 
-	guard(mutex)(&kprobe_slot_mutex);
+	guard(mutex)(&slot_mutex);
 	slot_kind_set_size(kind, size);
-	page = kprobe_slot_page_with_room(kind);
+	page = slot_page_with_room(kind);
 	if (!page)
 		return NULL;
 
 	use = memchr(page->use + page->next, SLOT_FREE, page->nr - page->next);
 	page->next = use - page->use + 1;
 
-	return kprobe_slot_use(kind, page, page->next - 1);
+	return slot_take(kind, page, page->next - 1);
 }
 
 static void slot_put(struct slot_kind *kind, void *slot)
@@ -52,8 +290,8 @@ static void slot_put(struct slot_kind *kind, void *slot)
 	struct slot_page *page;
 	unsigned int i;
 
-	guard(mutex)(&kprobe_slot_mutex);
-	page = kprobe_slot_page_of(kind, (unsigned long)slot);
+	guard(mutex)(&slot_mutex);
+	page = slot_page_of(kind, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
@@ -61,8 +299,8 @@ static void slot_put(struct slot_kind *kind, void *slot)
 	if (WARN_ON_ONCE(page->use[i] == SLOT_FREE))
 		return;
 
-	kprobe_slot_vacate(page, i);
-	kprobe_slot_page_tidy(kind, page);
+	slot_vacate(page, i);
+	slot_page_tidy(kind, page);
 }
 
 /* Nearly all callers ask about kernel or module text: answer them without RCU. */
@@ -73,7 +311,7 @@ static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
 
 static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
 {
-	return slot_kind_spans(kind, addr) && kprobe_slot_page_holds(kind, addr);
+	return slot_kind_spans(kind, addr) && slot_page_holds(kind, addr);
 }
 
 /**
@@ -169,12 +407,12 @@ static void optinsn_slot_set_use(kprobe_opcode_t *slot, enum slot_use use)
 {
 	struct slot_page *page;
 
-	guard(mutex)(&kprobe_slot_mutex);
-	page = kprobe_slot_page_of(&optinsn_slots, (unsigned long)slot);
+	guard(mutex)(&slot_mutex);
+	page = slot_page_of(&optinsn_slots, (unsigned long)slot);
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	/* Pairs with the acquire in kprobe_slot_used_at(). */
+	/* Pairs with the acquire in slot_used_at(). */
 	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], use);
 }
 
@@ -237,7 +475,7 @@ kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 	if (!slot_kind_spans(&optinsn_slots, addr))
 		return NULL;
 
-	return kprobe_slot_used_at(&optinsn_slots, addr);
+	return slot_used_at(&optinsn_slots, addr);
 }
 #endif
 
@@ -261,7 +499,7 @@ bool kprobe_slots_span(unsigned long addr)
 
 unsigned int kprobe_slot_pages_in_use(void)
 {
-	guard(mutex)(&kprobe_slot_mutex);
+	guard(mutex)(&slot_mutex);
 
 #ifdef CONFIG_OPTPROBES
 	return insn_slots.nr_pages + optinsn_slots.nr_pages;
@@ -282,11 +520,11 @@ unsigned int kprobe_slot_pages_in_use(void)
  */
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type, char *sym)
 {
-	int ret = kprobe_slot_kind_get_kallsym(&insn_slots, &symnum, value, type, sym);
+	int ret = slot_kind_get_kallsym(&insn_slots, &symnum, value, type, sym);
 
 #ifdef CONFIG_OPTPROBES
 	if (ret)
-		ret = kprobe_slot_kind_get_kallsym(&optinsn_slots, &symnum, value, type, sym);
+		ret = slot_kind_get_kallsym(&optinsn_slots, &symnum, value, type, sym);
 #endif
 	return ret;
 }
