@@ -34,7 +34,7 @@
  *	  cpus_read_lock()
  *	    jump_label_lock()
  *	      text_mutex
- *	        slot_mutex, blacklist_mutex
+ *	        slot_mutex
  *	  the locks of ftrace (never with text_mutex held)
  *	  chunks_mutex
  *

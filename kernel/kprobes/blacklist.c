@@ -3,9 +3,8 @@
  * The blacklist: functions that no probe may enter, because a trap there would recurse,
  * or would come where the kernel cannot handle one.
  *
- * It is one array, sorted by start, of ranges that do not overlap, so a look-up
- * is a binary search at any time, in any context. A change builds a new array
- * and swaps it in.
+ * It is a maple tree of ranges, which can be searched at any time, in any context. A range that
+ * overlaps others replaces a part of them, and what is covered stays covered.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -13,123 +12,26 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <linux/sort.h>
 #include <linux/string.h>
+#include <linux/xarray.h>
 #include <asm/sections.h>
 
 #include "blacklist.h"
 
-struct blacklist_range {
-	unsigned long start;
-	unsigned long end;
-};
+static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-struct blacklist {
-	struct rcu_head rcu;
-	unsigned int nr;
-	struct blacklist_range ranges[] __counted_by(nr);
-};
-
-static struct blacklist __rcu *blacklist;
-static DEFINE_MUTEX(blacklist_mutex);
-
-/* Ranges to be merged into the array, protected by blacklist_mutex. */
-static struct blacklist_range *blacklist_staged;
-static unsigned int blacklist_nr_staged, blacklist_max_staged;
-
-static int blacklist_range_cmp(const void *a, const void *b)
+/* The value means nothing, but neighbours must differ to stay two ranges. */
+static int blacklist_add_range(unsigned long start, unsigned long end)
 {
-	const struct blacklist_range *l = a, *r = b;
-
-	return l->start < r->start ? -1 : l->start > r->start;
+	return mtree_store_range(&blacklist, start, end - 1, xa_mk_value(start >> 1), GFP_KERNEL);
 }
 
-static int blacklist_stage_range(unsigned long start, unsigned long end)
-{
-	lockdep_assert_held(&blacklist_mutex);
-
-	if (blacklist_nr_staged == blacklist_max_staged) {
-		unsigned int max = blacklist_max_staged ? 2 * blacklist_max_staged : 64;
-		void *more = kvrealloc(blacklist_staged, max * sizeof(*blacklist_staged),
-				       GFP_KERNEL);
-
-		if (!more)
-			return -ENOMEM;
-		blacklist_staged = more;
-		blacklist_max_staged = max;
-	}
-	blacklist_staged[blacklist_nr_staged++] = (struct blacklist_range){ start, end };
-
-	return 0;
-}
-
-static void blacklist_drop_stage(void)
-{
-	kvfree(blacklist_staged);
-	blacklist_staged = NULL;
-	blacklist_nr_staged = 0;
-	blacklist_max_staged = 0;
-}
-
-/* Aliases, and functions listed twice, become one range. */
-static void blacklist_merge_ranges(struct blacklist *list)
-{
-	unsigned int i, kept = 0;
-
-	sort(list->ranges, list->nr, sizeof(list->ranges[0]), blacklist_range_cmp, NULL);
-
-	for (i = 1; i < list->nr; i++) {
-		struct blacklist_range *last = &list->ranges[kept];
-
-		if (list->ranges[i].start == last->start)
-			last->end = max(last->end, list->ranges[i].end);
-		else if (list->ranges[i].start >= last->end)
-			list->ranges[++kept] = list->ranges[i];
-		else if (list->ranges[i].end > last->end)
-			list->ranges[++kept] = (struct blacklist_range){
-				last->end, list->ranges[i].end };
-	}
-	list->nr = min(list->nr, kept + 1);
-}
-
-/* Publish the staged ranges together with the present ones outside [from, to). */
-static int blacklist_publish_stage(unsigned long from, unsigned long to)
-{
-	struct blacklist *old = rcu_dereference_protected(blacklist,
-							  lockdep_is_held(&blacklist_mutex));
-	unsigned int room = blacklist_nr_staged + (old ? old->nr : 0);
-	struct blacklist *list;
-	unsigned int i;
-
-	list = kvmalloc(struct_size(list, ranges, room), GFP_KERNEL);
-	if (!list)
-		return -ENOMEM;
-
-	list->nr = room;
-	if (blacklist_nr_staged)
-		memcpy(list->ranges, blacklist_staged,
-		       blacklist_nr_staged * sizeof(blacklist_staged[0]));
-	room = blacklist_nr_staged;
-	for (i = 0; old && i < old->nr; i++) {
-		if (old->ranges[i].start < from || old->ranges[i].start >= to)
-			list->ranges[room++] = old->ranges[i];
-	}
-	list->nr = room;
-	blacklist_merge_ranges(list);
-
-	rcu_assign_pointer(blacklist, list);
-	if (old)
-		kvfree_rcu(old, rcu);
-
-	return 0;
-}
-
-/* Stage the symbol at @entry; returns its size in bytes. */
-static int blacklist_stage_symbol(unsigned long entry, unsigned long limit)
+/* Add the symbol at @entry, and return its size in bytes. */
+static int blacklist_add_symbol(unsigned long entry, unsigned long limit)
 {
 	unsigned long size = 0, offset = 0;
 	int ret;
@@ -140,12 +42,12 @@ static int blacklist_stage_symbol(unsigned long entry, unsigned long limit)
 
 	/* kallsyms lets the last symbol of a section extend up to the next section. */
 	size = min(size - offset, limit - entry);
-	ret = blacklist_stage_range(entry, entry + size);
+	ret = blacklist_add_range(entry, entry + size);
 
 	return ret ?: size;
 }
 
-static int blacklist_stage_area(unsigned long start, unsigned long end)
+static int blacklist_add_area(unsigned long start, unsigned long end)
 {
 	unsigned long entry = start;
 	int size;
@@ -154,10 +56,10 @@ static int blacklist_stage_area(unsigned long start, unsigned long end)
 		return -EINVAL;
 
 	while (entry < end) {
-		size = blacklist_stage_symbol(entry, end);
+		size = blacklist_add_symbol(entry, end);
 		/* No symbol covers the rest of the area: add it as a single range. */
 		if (size == -EINVAL)
-			return blacklist_stage_range(entry, end);
+			return blacklist_add_range(entry, end);
 		if (size < 0)
 			return size;
 		entry += size;
@@ -176,31 +78,7 @@ static int blacklist_stage_area(unsigned long start, unsigned long end)
  */
 int kprobe_add_ksym_blacklist(unsigned long entry)
 {
-	int size, ret = 0;
-
-	guard(mutex)(&blacklist_mutex);
-	size = blacklist_stage_symbol(entry, ULONG_MAX);
-	if (size > 0)
-		ret = blacklist_publish_stage(0, 0);
-	blacklist_drop_stage();
-
-	return ret ?: size;
-}
-
-static int blacklist_add_areas(const struct kprobe_area *areas, unsigned int nr)
-{
-	unsigned int i;
-	int ret = 0;
-
-	guard(mutex)(&blacklist_mutex);
-	for (i = 0; i < nr && !ret; i++)
-		ret = blacklist_stage_area((unsigned long)areas[i].start,
-					   (unsigned long)areas[i].end);
-	if (!ret)
-		ret = blacklist_publish_stage(0, 0);
-	blacklist_drop_stage();
-
-	return ret;
+	return blacklist_add_symbol(entry, ULONG_MAX);
 }
 
 /**
@@ -213,9 +91,7 @@ static int blacklist_add_areas(const struct kprobe_area *areas, unsigned int nr)
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
-	struct kprobe_area area = { (void *)start, (void *)end };
-
-	return blacklist_add_areas(&area, 1);
+	return blacklist_add_area(start, end);
 }
 
 /**
@@ -230,7 +106,14 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  */
 int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned int nr)
 {
-	return blacklist_add_areas(areas, nr);
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < nr && !ret; i++)
+		ret = blacklist_add_area((unsigned long)areas[i].start,
+					 (unsigned long)areas[i].end);
+
+	return ret;
 }
 
 /*
@@ -252,11 +135,11 @@ static void __init blacklist_keep_names(const char * const *names, unsigned int 
 	blacklist_named[nr_named++].nr = nr;
 }
 
-static int __init blacklist_stage_namesake(void *data, unsigned long addr)
+static int __init blacklist_add_namesake(void *data, unsigned long addr)
 {
 	int *ret = data;
 
-	*ret = blacklist_stage_symbol(addr, ULONG_MAX);
+	*ret = blacklist_add_symbol(addr, ULONG_MAX);
 
 	return *ret == -ENOMEM;
 }
@@ -277,45 +160,16 @@ int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr
 	unsigned int i;
 	int ret = 0;
 
-	guard(mutex)(&blacklist_mutex);
 	blacklist_keep_names(names, nr);
 	for (i = 0; i < nr && ret != -ENOMEM; i++)
-		kallsyms_on_each_match_symbol(blacklist_stage_namesake, names[i], &ret);
-	if (ret != -ENOMEM)
-		ret = blacklist_publish_stage(0, 0);
-	blacklist_drop_stage();
+		kallsyms_on_each_match_symbol(blacklist_add_namesake, names[i], &ret);
 
-	return min(ret, 0);
-}
-
-static bool blacklist_has(const struct blacklist *list, unsigned long addr)
-{
-	unsigned int low = 0, high = list->nr;
-
-	/*
-	 * Invariant: ranges before @low start at or before @addr, ranges from @high on
-	 * after it.
-	 */
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
-
-		if (list->ranges[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-
-	return low && addr < list->ranges[low - 1].end;
+	return ret == -ENOMEM ? ret : 0;
 }
 
 bool kprobe_blacklist_holds(unsigned long addr)
 {
-	const struct blacklist *list;
-
-	guard(rcu)();
-	list = rcu_dereference(blacklist);
-
-	return list && blacklist_has(list, addr);
+	return mtree_load(&blacklist, addr);
 }
 
 static bool blacklist_is_named(const char *name)
@@ -381,14 +235,14 @@ bool within_kprobe_blacklist(unsigned long addr)
 }
 
 /* The entries are pointers to functions, descriptors on some architectures. */
-static int blacklist_stage_entries(const unsigned long *entry, const unsigned long *end)
+static int blacklist_add_entries(const unsigned long *entry, const unsigned long *end)
 {
 	int ret;
 
 	for (; entry < end; entry++) {
 		unsigned long addr = (unsigned long)dereference_symbol_descriptor((void *)*entry);
 
-		ret = blacklist_stage_symbol(addr, ULONG_MAX);
+		ret = blacklist_add_symbol(addr, ULONG_MAX);
 		if (ret == -EINVAL)
 			pr_err("no function at %pS to blacklist\n", (void *)addr);
 		else if (ret < 0)
@@ -403,94 +257,65 @@ int __weak __init arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
-static int __init blacklist_stage_kernel(void)
-{
-	int ret;
-
-	ret = blacklist_stage_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
-	if (ret)
-		return ret;
-
-	ret = blacklist_stage_area((unsigned long)__kprobes_text_start,
-				   (unsigned long)__kprobes_text_end);
-	if (ret)
-		return ret;
-
-	return blacklist_stage_area((unsigned long)__noinstr_text_start,
-				    (unsigned long)__noinstr_text_end);
-}
-
 int __init kprobe_blacklist_add_kernel(void)
 {
 	int ret;
 
-	guard(mutex)(&blacklist_mutex);
-	ret = blacklist_stage_kernel();
-	if (!ret)
-		ret = blacklist_publish_stage(0, 0);
-	blacklist_drop_stage();
+	ret = blacklist_add_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
+	if (ret)
+		return ret;
 
-	return ret;
+	ret = blacklist_add_area((unsigned long)__kprobes_text_start,
+				 (unsigned long)__kprobes_text_end);
+	if (ret)
+		return ret;
+
+	return blacklist_add_area((unsigned long)__noinstr_text_start,
+				  (unsigned long)__noinstr_text_end);
 }
 
 #ifdef CONFIG_MODULES
 
-static int blacklist_stage_module(struct module *mod)
+static int blacklist_add_module(struct module *mod)
 {
 	unsigned long start;
 	int ret;
 
-	ret = blacklist_stage_entries(mod->kprobe_blacklist,
-				      mod->kprobe_blacklist + mod->num_kprobe_blacklist);
+	ret = blacklist_add_entries(mod->kprobe_blacklist,
+				    mod->kprobe_blacklist + mod->num_kprobe_blacklist);
 	if (ret)
 		return ret;
 
 	start = (unsigned long)mod->kprobes_text_start;
-	ret = blacklist_stage_area(start, start + mod->kprobes_text_size);
+	ret = blacklist_add_area(start, start + mod->kprobes_text_size);
 	if (ret)
 		return ret;
 
 	start = (unsigned long)mod->noinstr_text_start;
 
-	return blacklist_stage_area(start, start + mod->noinstr_text_size);
+	return blacklist_add_area(start, start + mod->noinstr_text_size);
+}
+
+/* Without memory stale ranges stay: they only refuse too many probes. */
+void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
+{
+	unsigned long base = (unsigned long)mod->mem[type].base;
+
+	if (mod->mem[type].size)
+		mtree_store_range(&blacklist, base, base + mod->mem[type].size - 1, NULL,
+				  GFP_KERNEL);
 }
 
 int kprobe_blacklist_add_module(struct module *mod)
 {
-	int ret;
+	int ret = blacklist_add_module(mod);
 
-	guard(mutex)(&blacklist_mutex);
-	ret = blacklist_stage_module(mod);
-	if (!ret && blacklist_nr_staged)
-		ret = blacklist_publish_stage(0, 0);
-	blacklist_drop_stage();
-
-	return ret;
-}
-
-static bool blacklist_holds_any_of(unsigned long from, unsigned long to)
-{
-	const struct blacklist *list;
-	unsigned int i;
-
-	list = rcu_dereference_protected(blacklist, lockdep_is_held(&blacklist_mutex));
-	for (i = 0; list && i < list->nr; i++) {
-		if (list->ranges[i].start >= from && list->ranges[i].start < to)
-			return true;
+	if (ret) {
+		for_class_mod_mem_type(type, text)
+			kprobe_blacklist_forget_module(mod, type);
 	}
 
-	return false;
-}
-
-void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
-{
-	unsigned long base = (unsigned long)mod->mem[type].base;
-	unsigned long end = base + mod->mem[type].size;
-
-	guard(mutex)(&blacklist_mutex);
-	/* Without memory keep the stale ranges: they only refuse too many probes. */
-	if (blacklist_holds_any_of(base, end))
-		blacklist_publish_stage(base, end);
+	return ret;
 }
 
 #endif /* CONFIG_MODULES */
@@ -498,15 +323,12 @@ void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 /* Print debugfs "blacklist"; perf parses this format. */
 int kprobe_blacklist_show(struct seq_file *m, bool show_addr)
 {
-	const struct blacklist *list;
-	unsigned int i;
+	MA_STATE(mas, &blacklist, 0, 0);
+	void *range;
 
-	guard(mutex)(&blacklist_mutex);
-	list = rcu_dereference_protected(blacklist, lockdep_is_held(&blacklist_mutex));
-
-	for (i = 0; list && i < list->nr; i++) {
-		const struct blacklist_range *range = &list->ranges[i];
-		void *start = (void *)range->start, *end = (void *)range->end;
+	guard(rcu)();
+	mas_for_each(&mas, range, ULONG_MAX) {
+		void *start = (void *)mas.index, *end = (void *)(mas.last + 1);
 
 		seq_printf(m, "0x%px-0x%px\t%ps\n", show_addr ? start : NULL,
 			   show_addr ? end : NULL, start);
