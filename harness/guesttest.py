@@ -89,7 +89,7 @@ def judge(config, what, outcome, results):
 
 def our_suites(made):
     """The suites of our test files, as far as they were built."""
-    names = [n for n in tree.our_files() if re.search(r"(_test|_kunit)\.c$|/test_kprobes/", n)
+    names = [n for n in tree.our_files() if re.search(r"(_test|_kunit)\.c$|/test_kprobes[./]", n)
              and (made.folder / n).with_suffix(".o").exists()]
     return ktap.suites_in(made.source / n for n in names)
 

@@ -8,7 +8,7 @@ from harness.paths import HARNESS, REPO
 
 LIST = REPO / "Documentation/trace/kprobes-internals.rst"
 NAMED = re.compile(r"Failures? ((?:[CXARM]\d+|to|and|,|\s|[*#/])+)")
-IS_TEST = re.compile(r"(_test|/test_kprobes/\w+|_snippets\w*|/insn_test)\.[chS]$")
+IS_TEST = re.compile(r"(_test|/test_kprobes(/\w+)?|_snippets\w*|/insn_test)\.[chS]$")
 
 
 def named_in(text):

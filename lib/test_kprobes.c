@@ -2,13 +2,13 @@
 /*
  * Tests of kprobes through the public interface: they use only functions and fields that any
  * module can use, and hold on every architecture unless they say otherwise. This file tests
- * hits of probes; returns.c tests return probes, stacks.c stack traces through followed
- * calls, refused.c refusals, and sites.c ftrace sites with other users.
+ * hits of probes, the files in test_kprobes/ the rest: returns.c return probes, stacks.c stack
+ * traces through followed calls, refused.c refusals, and sites.c ftrace sites with other users.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
-#include "targets.h"
+#include "test_kprobes/targets.h"
 
 /* -- one probe -- */
 
