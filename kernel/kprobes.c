@@ -22,11 +22,11 @@
  *	hit
  *	fault
  *	table, state
- *	check, blacklist_names
+ *	check
  *	blacklist
  *	resolve
  *	function, sites, slot
- *	symbols, index, slot_page, obstacle
+ *	symbols, index, obstacle
  *
  * Lock order, outermost first. The trap side takes none of them.
  *

@@ -14,7 +14,6 @@ extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
 int kprobe_blacklist_init(void);
-int kprobe_blacklist_add_kernel(void);
 bool kprobe_blacklist_holds(unsigned long addr);
 bool kprobe_blacklist_holds_origin(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addr);
