@@ -8,6 +8,7 @@
 #define _LINUX_KPROBES_PORT_H
 
 #include <linux/kprobes.h>
+#include <linux/kprobes_base.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>

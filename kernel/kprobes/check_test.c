@@ -55,7 +55,7 @@ DEFINE_FUNCTION(check_test_warning, WARN_ON(1) + x)
 DEFINE_FUNCTION(__pfx_check_test, x + 8)
 
 /* Where the compiler itself makes such symbols, objtool knows them. */
-#if !defined(CONFIG_CFI_CLANG) || !defined(CONFIG_X86)
+#if !defined(CONFIG_KPROBES_CFI) || !defined(CONFIG_X86)
 DEFINE_FUNCTION(__cfi_check_test, x + 9)
 #endif
 

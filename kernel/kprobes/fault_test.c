@@ -173,7 +173,7 @@ static int fault_test_init(struct kunit *test)
 
 static u32 (*targets[])(u32 n) = { fault_test_plain, fault_test_traced };
 
-static const void *next_target(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_target)
 {
 	u32 (**t)(u32 n) = prev ? (void *)prev + sizeof(*t) : targets;
 

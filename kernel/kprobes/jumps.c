@@ -89,7 +89,7 @@ bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kpro
 
 static void jumps_kick_worker(void)
 {
-	queue_delayed_work(system_unbound_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
+	queue_delayed_work(system_dfl_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
 }
 
 /* Return the first candidate for a detour or a shared jump, or NULL. */

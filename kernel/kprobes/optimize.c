@@ -86,12 +86,12 @@ static void optimize_prepare_point(struct kprobe_point *point)
 
 	if (!kprobe_lifetime_is_settled(point_addr(point), &mod)) {
 		optimize_postpone_point(point, DETOUR_TOO_EARLY);
-		mod_delayed_work(system_unbound_wq, &optimize_retry, RETRY_DELAY_MIN);
+		mod_delayed_work(system_dfl_wq, &optimize_retry, RETRY_DELAY_MIN);
 		return;
 	}
 	if (READ_ONCE(kprobe_optimize_prepare)(&point->op, &point->op.kp) == -ENOMEM) {
 		optimize_postpone_point(point, DETOUR_NO_MEMORY);
-		queue_delayed_work(system_unbound_wq, &optimize_retry, optimize_retry_delay);
+		queue_delayed_work(system_dfl_wq, &optimize_retry, optimize_retry_delay);
 		return;
 	}
 	point->detour = DETOUR_TRIED;
@@ -223,7 +223,7 @@ static bool optimize_is_idle(void)
 void wait_for_kprobe_optimizer(void)
 {
 	while (!optimize_is_idle()) {
-		mod_delayed_work(system_unbound_wq, &kprobe_optimizer, 0);
+		mod_delayed_work(system_dfl_wq, &kprobe_optimizer, 0);
 		flush_delayed_work(&kprobe_optimizer);
 	}
 }

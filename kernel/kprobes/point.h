@@ -82,8 +82,6 @@ static inline unsigned long point_addr(const struct kprobe_point *point)
 	return (unsigned long)point->op.kp.addr;
 }
 
-DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
-
 /* kprobes.c: set once everything is set up that probes need to be registered */
 extern bool kprobes_available;
 

@@ -27,6 +27,7 @@
 #include <linux/irq_work.h>
 #include <linux/kmsan-checks.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_base.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -272,7 +273,7 @@ static void pools_grow_low(struct work_struct *work)
 		if (pool_may_grow(pool) &&
 		    pool_grow(pool, NULL, pool->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)) {
 			WRITE_ONCE(pools_lack_memory, true);
-			queue_delayed_work(system_unbound_wq, &pools_allow_work, HZ);
+			queue_delayed_work(system_dfl_wq, &pools_allow_work, HZ);
 			WRITE_ONCE(pool->nr_asked, -pool->nr);
 		}
 	}
@@ -282,8 +283,8 @@ static DECLARE_WORK(pools_grow_work, pools_grow_low);
 
 static void pools_queue_works(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &pools_grow_work);
-	queue_work(system_unbound_wq, &pools_late_work);
+	queue_work(system_dfl_wq, &pools_grow_work);
+	queue_work(system_dfl_wq, &pools_late_work);
 }
 
 /* Hard: if the CPU where it is queued goes offline, that still runs it, as it needs no thread. */
@@ -354,7 +355,7 @@ static void pool_put_spares_back(struct return_pool *pool)
  */
 void kretprobe_pools_settle(void)
 {
-	queue_work(system_unbound_wq, &pools_grow_work);
+	queue_work(system_dfl_wq, &pools_grow_work);
 	flush_work(&pools_grow_work);
 }
 

@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/bug.h>
+#include <linux/ftrace.h>
 #include <linux/kmsan.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -19,6 +20,7 @@
 #include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
+#include <asm/sections.h>
 
 #include "fault.h"
 #include "hit.h"
@@ -96,8 +98,18 @@ static __always_inline bool return_is_to_trampoline(unsigned long addr)
 	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
 }
 
+/* The function graph tracer, by which fprobes divert calls where they do not use rethook. */
+static __always_inline bool is_graph_trampoline(unsigned long addr)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
+#else
+	return false;
+#endif
+}
+
 /**
- * kretprobe_find_caller() - look through both kinds of trampoline for a caller
+ * kretprobe_find_caller() - look through all kinds of trampolines for a caller
  * @fp: the frame of the call
  * @addr: its return address, which may be a trampoline
  * @cur: the instance that the search for return probes has reached; NULL at first
@@ -109,14 +121,20 @@ static __always_inline bool return_is_to_trampoline(unsigned long addr)
 unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_node *cur,
 				    struct llist_node *rethook_cur)
 {
-	for (;;) {
+	unsigned long prev;
+	int graph = 0;
+
+	do {
+		prev = addr;
 		if (is_kretprobe_trampoline(addr))
 			addr = kretprobe_find_ret_addr(current, fp, &cur);
 		else if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
 			addr = rethook_find_ret_addr(current, (unsigned long)fp, &rethook_cur);
-		else
-			return addr;
-	}
+		else if (is_graph_trampoline(addr))
+			addr = ftrace_graph_ret_addr(current, &graph, addr, fp);
+	} while (addr != prev);
+
+	return addr;
 }
 
 NOKPROBE_SYMBOL(kretprobe_find_caller);

@@ -156,7 +156,7 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	kind->nr_pages--;
 
 	INIT_RCU_WORK(&page->release, slot_page_release);
-	queue_rcu_work(system_wq, &page->release);
+	queue_rcu_work(system_percpu_wq, &page->release);
 }
 
 /* Free a page without slots in use, but keep one for the next probe. */

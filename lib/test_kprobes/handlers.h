@@ -8,6 +8,7 @@
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_base.h>
 
 static unsigned int hits, posts;
 

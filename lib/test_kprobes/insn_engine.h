@@ -537,7 +537,7 @@ static const void *snippet_behind(const void *prev, const struct snippet *first,
 	return s;
 }
 
-static const void *next_snippet(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_snippet)
 {
 	return snippet_behind(prev, insn_snippets, insn_snippets_end, desc);
 }

@@ -136,7 +136,7 @@ static noinline notrace void __used __pfx_kprobes_test(void)
 }
 
 /* Only on x86 do compilers name the type hash. */
-#if defined(CONFIG_CFI_CLANG) && defined(CONFIG_X86)
+#if defined(CONFIG_KPROBES_CFI) && defined(CONFIG_X86)
 #define CFI_SYMBOL	"__cfi_kprobes_test_plain"
 #else
 #define CFI_SYMBOL	"__cfi_kprobes_test"
@@ -272,7 +272,7 @@ static const struct bad_input bad_inputs[] = {
 #endif
 };
 
-static const void *next_bad_input(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_bad_input)
 {
 	const struct bad_input *bad = prev ? (const struct bad_input *)prev + 1 : bad_inputs;
 

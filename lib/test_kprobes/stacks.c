@@ -247,7 +247,7 @@ static void stacktrace_preempted(struct kunit *test)
 static unsigned int fprobe_exits;
 
 static void count_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-			      struct pt_regs *regs, void *entry_data)
+			      struct fprobe_exit_regs *regs, void *entry_data)
 {
 	fprobe_exits++;
 }

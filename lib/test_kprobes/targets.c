@@ -75,7 +75,7 @@ struct target kprobes_test_targets[NR_TARGETS] = {
 	{ "kprobes_test_middle", kprobes_test_middle, 19, 23 },
 };
 
-const void *kprobes_test_next_subject(const void *prev, char *desc)
+KUNIT_GENERATOR(kprobes_test_next_subject)
 {
 	const struct target *t = prev ? (const struct target *)prev + 1 : kprobes_test_targets;
 

@@ -40,7 +40,7 @@ extern struct target kprobes_test_targets[NR_TARGETS];
 extern u32 (*kprobes_test_recurse)(u32 depth);
 extern unsigned long kprobes_test_return_place;
 
-const void *kprobes_test_next_subject(const void *prev, char *desc);
+KUNIT_GENERATOR(kprobes_test_next_subject);
 /* A pre_handler that calls kprobes_test_called_in_handler. */
 extern const struct target *kprobes_test_called_in_handler;
 int kprobes_test_call_in_handler(struct kprobe *kp, struct pt_regs *regs);

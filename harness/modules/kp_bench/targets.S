@@ -22,7 +22,7 @@
 #include <asm/nospec-branch.h>
 
 /* Instructions of five bytes, so that a jump covers only one. */
-#define START(name, stride)	.balign stride, 0xcc; SYM_FUNC_START_LOCAL_NOALIGN(name)
+#define START(name, stride)	.balign stride, 0xcc; SYM_START(name, SYM_L_LOCAL, SYM_A_NONE) ENDBR
 #define MOVE(n)			mov $n, %eax
 #define JUMP			jmp 1f
 #define SAVE_LINK
@@ -64,9 +64,16 @@
 #define INSN_SIZE		4
 #endif
 
+/* Called by a pointer. */
+#ifdef CONFIG_X86
+#define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
+#else
+#define CALLED_START(name)	SYM_FUNC_START(name)
+#endif
+
 	.text
 
-SYM_FUNC_START(kp_bench_move)
+CALLED_START(kp_bench_move)
 LABEL(move)
 	MOVE(1)
 	MOVE(2)
@@ -85,7 +92,7 @@ SYM_FUNC_START_LOCAL(leaf)
 	RETURN
 SYM_FUNC_END(leaf)
 
-SYM_FUNC_START(kp_bench_call)
+CALLED_START(kp_bench_call)
 	SAVE_LINK
 LABEL(call)
 	CALL
@@ -93,14 +100,14 @@ LABEL(call)
 	RETURN
 SYM_FUNC_END(kp_bench_call)
 
-SYM_FUNC_START(kp_bench_jump)
+CALLED_START(kp_bench_jump)
 LABEL(jump)
 	JUMP
 1:
 	RETURN
 SYM_FUNC_END(kp_bench_jump)
 
-SYM_FUNC_START(kp_bench_branch)
+CALLED_START(kp_bench_branch)
 	SET_ZERO
 LABEL(branch)
 	IF_ZERO
@@ -109,7 +116,7 @@ LABEL(branch)
 	RETURN
 SYM_FUNC_END(kp_bench_branch)
 
-SYM_FUNC_START(kp_bench_ret)
+CALLED_START(kp_bench_ret)
 	MOVE(1)
 LABEL(ret)
 	BARE_RETURN

@@ -10,9 +10,12 @@
 #include <asm/nospec-branch.h>
 #include <asm/smap.h>
 
+/* They are called by pointers. */
+#define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
+
 	.text
 
-SYM_FUNC_START(kp_target_short)
+CALLED_START(kp_target_short)
 	mov %edi, %eax
 	push %rdi
 	push %rsi
@@ -32,7 +35,7 @@ SYM_FUNC_START(kp_target_short)
 SYM_FUNC_END(kp_target_short)
 
 /* Each label is inside the regions of jumps before it. */
-SYM_FUNC_START(kp_target_branch)
+CALLED_START(kp_target_branch)
 	xor %eax, %eax
 	mov %edi, %ecx
 	inc %ecx
@@ -69,7 +72,7 @@ SYM_FUNC_START(kp_target_branch)
 SYM_FUNC_END(kp_target_branch)
 
 /* A call of two bytes returns into the region of a jump at the call or just before it. */
-SYM_FUNC_START(kp_target_callback)
+CALLED_START(kp_target_callback)
 	FRAME_BEGIN
 	push %rbx
 	push %r12
@@ -100,7 +103,7 @@ SYM_FUNC_START(kp_target_callback)
 SYM_FUNC_END(kp_target_callback)
 
 /* Odd inputs read from an unmapped address. */
-SYM_FUNC_START(kp_target_load)
+CALLED_START(kp_target_load)
 	mov %edi, %ecx
 	mov %rdi, (%rsi)
 	test $1, %cl
@@ -130,7 +133,7 @@ SYM_FUNC_START(kp_target_load)
 	_ASM_EXTABLE(2b, .Lload_bad)
 SYM_FUNC_END(kp_target_load)
 
-SYM_FUNC_START(kp_target_store)
+CALLED_START(kp_target_store)
 	mov %edi, %ecx
 	ASM_STAC
 	xor %eax, %eax
@@ -151,7 +154,7 @@ SYM_FUNC_START(kp_target_store)
 	_ASM_EXTABLE(1b, .Lstore_bad)
 SYM_FUNC_END(kp_target_store)
 
-SYM_FUNC_START(kp_target_flags)
+CALLED_START(kp_target_flags)
 	mov %edi, %eax
 	neg %edi
 	sbb %edx, %edx
@@ -176,7 +179,7 @@ SYM_FUNC_START(kp_target_flags)
 	RET
 SYM_FUNC_END(kp_target_flags)
 
-SYM_FUNC_START(kp_target_returns)
+CALLED_START(kp_target_returns)
 	mov %edi, %eax
 	test %edi, %edi
 	jz .Lzero
@@ -200,7 +203,7 @@ SYM_FUNC_START(kp_target_returns)
 	RET
 SYM_FUNC_END(kp_target_returns)
 
-SYM_FUNC_START(kp_target_tail)
+CALLED_START(kp_target_tail)
 	test $1, %dil
 	jnz kp_target_leaf
 	inc %edi
@@ -214,7 +217,7 @@ SYM_FUNC_START(kp_target_tail)
 SYM_FUNC_END(kp_target_tail)
 
 /* The result depends on the stack pointer and on the stack. */
-SYM_FUNC_START(kp_target_stack)
+CALLED_START(kp_target_stack)
 	mov %rsp, %rax
 	push %rdi
 	push %rsp

@@ -38,6 +38,7 @@
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
 #include <asm/insn.h>
+#include <asm/kprobes_base.h>
 #include <asm/mmu.h>
 #include <asm/probes.h>
 #include <asm/ptrace.h>
@@ -93,7 +94,7 @@ static __always_inline bool kprobe_close_user_memory(struct pt_regs *regs)
 	if (!system_uses_ttbr0_pan())
 		return false;
 
-	if (!(read_sysreg(ttbr0_el1) & TTBR_ASID_MASK)) {
+	if (!(read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK)) {
 		regs->pstate |= PSR_PAN_BIT;
 		return false;
 	}
@@ -158,7 +159,7 @@ static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
 
 static __always_inline struct slot *slot_of(struct kprobe *p)
 {
-	return (struct slot *)p->ainsn.api.insn;
+	return (struct slot *)kprobe_xol_insn(p);
 }
 
 /*

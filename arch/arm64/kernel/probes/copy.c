@@ -30,7 +30,7 @@
 #include <asm/cacheflush.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 #include "operands.h"
@@ -193,18 +193,18 @@ int kprobe_prepare_copy(struct kprobe *p)
 		free_insn_slot((kprobe_opcode_t *)slot, 0);
 		return ret;
 	}
-	p->ainsn.api.insn = (probe_opcode_t *)slot;
+	kprobe_xol_insn(p) = (kprobe_opcode_t *)slot;
 
 	return 0;
 }
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	if (!p->ainsn.api.insn)
+	if (!kprobe_xol_insn(p))
 		return;
 
-	free_insn_slot(p->ainsn.api.insn, 1);
-	p->ainsn.api.insn = NULL;
+	free_insn_slot(kprobe_xol_insn(p), 1);
+	kprobe_xol_insn(p) = NULL;
 }
 
 /* Continue at the second copy; @p stays current until its post_handler has run. */

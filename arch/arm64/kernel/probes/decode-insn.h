@@ -11,6 +11,6 @@ enum probe_insn {
 	INSN_GOOD,		/* does the same at any address */
 };
 
-enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
+enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *api);
 
 #endif /* _ARM_KERNEL_PROBES_DECODE_INSN_H */

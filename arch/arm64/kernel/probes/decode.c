@@ -256,7 +256,7 @@ probes_handler_t *kprobe_find_kernel_emulation(u32 insn)
  * Context: Any.
  * Return: whether it can be probed, and whether it is emulated.
  */
-enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
+enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *api)
 {
 	const char *why = kprobe_refusal_reason(insn);
 

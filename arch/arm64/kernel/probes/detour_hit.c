@@ -240,7 +240,7 @@ NOKPROBE_SYMBOL(leave_detour);
 static __always_inline void save_pmr(struct pt_regs *regs)
 {
 	if (system_uses_irq_prio_masking())
-		regs->pmr_save = read_sysreg_s(SYS_ICC_PMR_EL1);
+		kprobe_regs_pmr(regs) = read_sysreg_s(SYS_ICC_PMR_EL1);
 }
 
 /* Where interrupts are masked by priority, handlers look there, not at DAIF. */
@@ -253,7 +253,7 @@ static __always_inline void show_mask(void)
 static __always_inline void restore_pmr(const struct pt_regs *regs)
 {
 	if (system_uses_irq_prio_masking())
-		gic_write_pmr(regs->pmr_save);
+		gic_write_pmr(kprobe_regs_pmr(regs));
 }
 
 /* Interrupts are masked in DAIF: tell lockdep, and handlers. Return what lockdep knew. */
@@ -409,7 +409,7 @@ NOKPROBE_SYMBOL(kprobe_detour_post);
  */
 asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs)
 {
-	return copy_has_run(p, regs, (unsigned long)p->ainsn.api.insn + SLOT_BEHIND, true);
+	return copy_has_run(p, regs, (unsigned long)kprobe_xol_insn(p) + SLOT_BEHIND, true);
 }
 
 NOKPROBE_SYMBOL(kprobe_slot_post);

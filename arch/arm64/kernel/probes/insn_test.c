@@ -21,7 +21,7 @@
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/neon.h>
-#include <asm/patching.h>
+#include <asm/kprobes_base.h>
 #include <asm/sections.h>
 #include <asm/simd.h>
 
@@ -44,6 +44,8 @@ static_assert(offsetof(struct machine, gpr[GPR_SP]) == MACHINE_SP);
 static_assert(offsetof(struct machine, flags) == MACHINE_FLAGS);
 static_assert(offsetof(struct machine, vreg) == MACHINE_VREG);
 static_assert(offsetof(struct machine, stack) == MACHINE_STACK);
+
+static struct user_fpsimd_state neon_state;
 
 static struct {
 	bool wanted;		/* probes should have jumps where possible */
@@ -165,21 +167,21 @@ static noinline void run_in_task(void)
 	unsigned long flags = 0;
 	bool off = lab.world.machine.flags & PSR_I_BIT;
 
-	kernel_neon_begin();
+	kprobe_neon_begin(&neon_state);
 	if (off)
 		flags = local_daif_save();
 	run_world();
 	if (off)
 		local_daif_restore(flags);
-	kernel_neon_end();
+	kprobe_neon_end(&neon_state);
 }
 
 static noinline void run_nested(unsigned int state)
 {
 	make_world(state);
-	kernel_neon_begin();
+	kprobe_neon_begin(&neon_state);
 	hit_me();
-	kernel_neon_end();
+	kprobe_neon_end(&neon_state);
 }
 
 /* -- the checks -- */
@@ -483,7 +485,7 @@ static void insn_refused_data(struct kunit *test)
 {
 	void *before = (void *)traced - AARCH64_INSN_SIZE;
 
-	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && !IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && !IS_ENABLED(CONFIG_KPROBES_CFI))
 		kunit_skip(test, "no data in front of functions");
 
 	traced();

@@ -16,7 +16,7 @@
 #include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 #include "operands.h"

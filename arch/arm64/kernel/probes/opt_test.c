@@ -39,6 +39,8 @@
 /* Address of the instructions; 4G in either direction must be valid addresses. */
 #define ADDR	0xffff800181234560UL
 
+static struct user_fpsimd_state neon_state;
+
 /* The literal of the loads, and its distance from them. */
 static u64 literal = 0x8badf00dcafef00d;
 
@@ -224,7 +226,7 @@ static void opt_relocated(struct kunit *test)
 		expect_same(test, place, &r);
 }
 
-static const void *next_place(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_place)
 {
 	const struct place *place = prev ? (const struct place *)prev + 1 : places;
 
@@ -252,7 +254,7 @@ static struct {
 
 static bool user_memory_is_open(void)
 {
-	return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+	return read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK;
 }
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -672,9 +674,9 @@ static void opt_return_to_vectors(struct kunit *test)
 	READ_ONCE(pointer)(1);
 	KUNIT_EXPECT_TRUE(test, seen.vectors);
 
-	kernel_neon_begin();
+	kprobe_neon_begin(&neon_state);
 	READ_ONCE(pointer)(1);
-	kernel_neon_end();
+	kprobe_neon_end(&neon_state);
 	KUNIT_EXPECT_EQ(test, seen.hits, 2);
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 }
@@ -697,9 +699,9 @@ static void opt_vectors_in_use(struct kunit *test)
 	local_bh_enable();
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 
-	kernel_neon_begin();
+	kprobe_neon_begin(&neon_state);
 	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
-	kernel_neon_end();
+	kprobe_neon_end(&neon_state);
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 	KUNIT_EXPECT_EQ(test, seen.hits, 3);
 	KUNIT_EXPECT_EQ(test, seen.posts, 3);

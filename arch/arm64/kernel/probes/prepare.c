@@ -17,7 +17,7 @@
 #include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 #include "decode-insn.h"
@@ -160,7 +160,7 @@ static int prepare_emulation(struct kprobe *p)
  */
 bool kprobe_is_before_function(unsigned long addr)
 {
-	bool has_type = IS_ENABLED(CONFIG_CFI_CLANG);
+	bool has_type = IS_ENABLED(CONFIG_KPROBES_CFI);
 	unsigned int i, words = IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) ? 2 : has_type;
 	unsigned long offset;
 

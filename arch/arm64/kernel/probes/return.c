@@ -50,7 +50,7 @@ NOKPROBE_SYMBOL(arch_prepare_kretprobe);
 /* Put the address into the trampoline's frame record. */
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *correct_ret_addr)
 {
-	regs->stackframe[1] = (unsigned long)correct_ret_addr;
+	kprobe_regs_frame_lr(regs) = (unsigned long)correct_ret_addr;
 }
 
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
@@ -94,7 +94,7 @@ asmlinkage unsigned long kretprobe_trampoline_return(struct pt_regs *regs)
 	regs->orig_x0 = ~0UL;
 	regs->syscallno = NO_SYSCALL;
 	if (system_uses_irq_prio_masking())
-		regs->pmr_save = read_sysreg_s(SYS_ICC_PMR_EL1);
+		kprobe_regs_pmr(regs) = read_sysreg_s(SYS_ICC_PMR_EL1);
 	if (system_uses_ttbr0_pan())
 		return return_without_pan(regs);
 

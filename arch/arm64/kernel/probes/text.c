@@ -15,7 +15,7 @@
 #include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 

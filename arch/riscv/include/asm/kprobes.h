@@ -44,7 +44,7 @@ struct kprobe;
 #define arch_hit_context()	preempt_count()
 
 /* The exception of a breakpoint adds this to preempt_count(). */
-#define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
+#define KPROBE_TRAP_COUNT	KPROBE_NMI_COUNT
 
 /* Length of the longest instruction and an ebreak behind it, in kprobe_opcode_t. */
 #define MAX_INSN_SIZE		2

@@ -19,7 +19,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/csr.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 #include <asm/pgtable.h>
 
 #include "common.h"

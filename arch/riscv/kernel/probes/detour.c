@@ -9,7 +9,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 

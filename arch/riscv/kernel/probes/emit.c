@@ -18,7 +18,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 #include <asm/processor.h>
 #include <asm/stacktrace.h>
 

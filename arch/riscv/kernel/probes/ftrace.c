@@ -22,7 +22,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 

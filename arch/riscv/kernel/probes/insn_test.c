@@ -26,7 +26,7 @@
 #include <linux/vmalloc.h>
 #include <asm/bug.h>
 #include <asm/csr.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 #include <asm/sections.h>
 
 #include "common.h"
@@ -631,7 +631,7 @@ static void insn_decoded_for_uprobes(struct kunit *test)
 
 /* -- the suite -- */
 
-static const void *next_refused(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_refused)
 {
 	const struct refused_insn *r = prev ? (const struct refused_insn *)prev + 1 : insn_refused;
 

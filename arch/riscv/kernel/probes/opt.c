@@ -15,7 +15,7 @@
 #include <linux/mm.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 #include "function_map.h"

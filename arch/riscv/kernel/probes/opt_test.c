@@ -122,7 +122,7 @@ static void opt_rule(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, s->text, sizeof(s->text));
 }
 
-static const void *next_rule(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_rule)
 {
 	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
 

@@ -331,9 +331,9 @@ static unsigned long hit_goes_on(unsigned long addr)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	__preempt_count_add(KPROBE_TRAP_COUNT);
+	__preempt_count_nmi_enter();
 	kprobe_breakpoint_handler(&regs);
-	__preempt_count_sub(KPROBE_TRAP_COUNT);
+	__preempt_count_nmi_exit();
 	local_irq_restore(flags);
 
 	return regs.epc;

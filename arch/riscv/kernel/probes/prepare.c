@@ -159,7 +159,7 @@ static bool is_type_hash(unsigned long addr)
 {
 	unsigned long offset, end = addr + sizeof(u32);
 
-	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
 
 	while ((addr += sizeof(u16)) <= end) {

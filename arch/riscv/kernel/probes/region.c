@@ -166,7 +166,7 @@ static bool is_reserved(const struct region *region)
 
 	if (kprobe_has_jump_labels(region->addr + 1, end))
 		return true;
-	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
 
 	/* The handler decodes the LW, LUI, ADDIW and BEQ in front of the trap. */

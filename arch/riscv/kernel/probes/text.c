@@ -10,7 +10,7 @@
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
-#include <asm/patch.h>
+#include <asm/kprobes_base.h>
 
 #include "common.h"
 

@@ -7,8 +7,9 @@
 #define _ASM_X86_KPROBES_H
 
 #include <asm-generic/kprobes.h>
+#include <asm/kprobes_base.h>
 
-/* Offsets in struct kprobe, struct kprobe_ctlblk and pcpu_hot, for entry.S. */
+/* Offsets in struct kprobe and struct kprobe_ctlblk, for entry.S. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 #define KPROBE_POST_HANDLER	(4 * __SIZEOF_POINTER__)
 #define KPROBE_HIT_PRE		(5 * __SIZEOF_POINTER__)
@@ -16,7 +17,6 @@
 #define KPROBE_CONTEXT		0
 #define KPROBE_SAVED_FLAGS	4
 #define KPROBE_CALLED		8
-#define PCPU_PREEMPT_COUNT	__SIZEOF_POINTER__
 
 /*
  * A detour begins with a pointer to its probe, and code that pushes the frame above the
@@ -76,10 +76,10 @@ typedef u8 kprobe_opcode_t;
 #define ARCH_KPROBES_TELL_CONTEXTS	1
 
 /* preempt_count(); only its context bits are used. */
-#define arch_hit_context()	raw_cpu_read_4(pcpu_hot.preempt_count)
+#define arch_hit_context()	raw_cpu_read_4(KPROBE_PREEMPT_COUNT)
 
 /* The exception of a breakpoint adds this to preempt_count(). */
-#define KPROBE_TRAP_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
+#define KPROBE_TRAP_COUNT	KPROBE_NMI_COUNT
 
 /* kprobe_ftrace_handler() calls kprobe_ftrace_claims(). */
 #define ARCH_KPROBES_CLAIM_SITES	1

@@ -38,7 +38,7 @@ static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *
 	u8 opcode = insn->opcode.bytes[0];
 	bool branch;
 
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return false;
 
 	switch (opcode) {
@@ -65,7 +65,7 @@ static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *
 
 static bool is_indirect_jmp(struct insn *insn)
 {
-	return !insn_is_avx(insn) && insn->opcode.bytes[0] == 0xff &&
+	return !insn_is_avx_or_xop(insn) && insn->opcode.bytes[0] == 0xff &&
 	       X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
 }
 
@@ -132,7 +132,7 @@ static bool is_far_call(struct insn *insn)
  */
 static bool sets_direction(struct insn *insn)
 {
-	return !insn_is_avx(insn) && (insn->opcode.bytes[0] == 0xfd || is_far_call(insn));
+	return !insn_is_avx_or_xop(insn) && (insn->opcode.bytes[0] == 0xfd || is_far_call(insn));
 }
 
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end);

@@ -17,6 +17,7 @@
 #include <linux/context_tracking_state.h>
 #include <linux/entry-common.h>
 #include <linux/execmem.h>
+#include <linux/hardirq.h>
 #include <linux/instrumentation.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
@@ -40,8 +41,13 @@ static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
 
 void *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+	void *page;
 
+	/* Such memory is full of INT3, and written only through another mapping. */
+	if (execmem_is_rox(EXECMEM_KPROBES))
+		return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	page = kprobe_alloc_writable();
 	if (!page)
 		return NULL;
 
@@ -216,11 +222,11 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 	irqentry_state_t state;
 
 	if (likely(post_trap_is_simple())) {
-		__preempt_count_add(NMI_OFFSET + HARDIRQ_OFFSET);
+		__preempt_count_nmi_enter();
 		instrumentation_begin();
 		finish_post_copy(regs);
 		instrumentation_end();
-		__preempt_count_sub(NMI_OFFSET + HARDIRQ_OFFSET);
+		__preempt_count_nmi_exit();
 		return;
 	}
 

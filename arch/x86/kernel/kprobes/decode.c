@@ -21,15 +21,7 @@
 
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
-	insn_byte_t prefix;
-	int i;
-
-	for_each_insn_prefix(insn, i, prefix) {
-		if (prefix == wanted)
-			return true;
-	}
-
-	return false;
+	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
 }
 
 /* -- refused -- */
@@ -108,7 +100,7 @@ const char *kprobe_refusal_reason(struct insn *insn)
 		return "marked for the hypervisor";
 	if (insn_is_rex2(insn))
 		return "struct pt_regs lacks its registers";
-	if (insn_is_avx(insn) || insn->opcode.nbytes > 2)
+	if (insn_is_avx_or_xop(insn) || insn->opcode.nbytes > 2)
 		return NULL;
 	if (insn_is_fred_return(insn))
 		return refused_switch;
@@ -305,7 +297,7 @@ bool kprobe_insn_waits(struct insn *insn)
 	const u8 *opcode = insn->opcode.bytes;
 	u8 modrm = insn->modrm.bytes[0];
 
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return false;
 
 	return opcode[0] == 0xf4 || (opcode[0] == 0x0f && opcode[1] == 0x01 &&
@@ -396,7 +388,7 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 {
 	/* The opcode maps of vector instructions give the bytes other meanings. */
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return 0;
 	if (kprobe_insn_waits(insn))
 		return emulate_with(p, kprobe_emulate_nop);

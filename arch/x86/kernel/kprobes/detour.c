@@ -402,7 +402,6 @@ static_assert(offsetof(struct kprobe, handler_probe) == KPROBE_HANDLER_PROBE);
 static_assert(offsetof(struct kprobe_ctlblk, context) == KPROBE_CONTEXT);
 static_assert(offsetof(struct kprobe_ctlblk, saved_flags) == KPROBE_SAVED_FLAGS);
 static_assert(offsetof(struct kprobe_ctlblk, called) == KPROBE_CALLED);
-static_assert(offsetof(struct pcpu_hot, preempt_count) == PCPU_PREEMPT_COUNT);
 
 /*
  * Called by kprobe_detour_entry() when this CPU handles another hit. Return 0 to continue
@@ -452,7 +451,7 @@ __visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
 
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_KPROBES_CFI
 /* Called by kprobe_detour_entry(), which cannot call by pointer itself. */
 __visible int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs)
 {

@@ -126,7 +126,7 @@ static __always_inline void push_return(struct kprobe *p, struct pt_regs *regs)
 {
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
-		raw_cpu_write_8(pcpu_hot.call_depth, 0);
+		raw_cpu_write_8(__x86_call_depth, 0);
 #endif
 	int3_emulate_push(regs, ip_behind(p));
 }

@@ -81,7 +81,7 @@ SYM_CODE_END(kprobe_post_entry)
 /* Call the pre_handler of the kprobe in %rdi. */
 .macro CALL_PRE_HANDLER
 	movq	%rsp, %rsi
-#if defined(CONFIG_CFI_CLANG)
+#if defined(CONFIG_KPROBES_CFI)
 	/* Only C code is compiled to call functions by pointer with CFI. */
 	call	kprobe_detour_call
 #elif defined(CONFIG_MITIGATION_RETPOLINE)
@@ -95,7 +95,7 @@ SYM_CODE_END(kprobe_post_entry)
 /* Call its post_handler, if it has one; that of a point may go at any time. */
 .macro CALL_POST_HANDLER
 	movq	%rsp, %rsi
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_KPROBES_CFI
 	call	kprobe_detour_call_post
 #else
 	movq	KPROBE_POST_HANDLER(%rdi), %rax
@@ -129,13 +129,13 @@ SYM_CODE_END(kprobe_post_entry)
  */
 .macro BEGIN_HIT nested:req
 #ifdef CONFIG_PREEMPT_COUNT
-	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+	KPROBE_INC_PREEMPT_COUNT
 #endif
 	movq	-DETOUR_RETURN(%rbx), %rdi
 	cmpq	$0, PER_CPU_VAR(current_kprobe)
 	jne	\nested
 	movq	%rdi, PER_CPU_VAR(current_kprobe)
-	movl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT), %eax
+	movl	PER_CPU_VAR(KPROBE_PREEMPT_COUNT), %eax
 	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
 	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 .endm
@@ -162,7 +162,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	END_HIT
 .Lover:
 #ifdef CONFIG_PREEMPT_COUNT
-	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+	KPROBE_DEC_PREEMPT_COUNT
 #endif
 #ifdef CONFIG_PREEMPTION
 	jz	.Lreschedule
@@ -244,7 +244,7 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 #ifdef CONFIG_PREEMPT_COUNT
 	/* Until the post_handler is called only this keeps the probe from being freed. */
 	cli
-	decl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+	KPROBE_DEC_PREEMPT_COUNT
 #endif
 	jmp	.Lback
 
@@ -279,7 +279,7 @@ SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* called directly only */
 	SAVE_REGS_IN_DETOUR
 #ifdef CONFIG_PREEMPT_COUNT
-	incl	PER_CPU_VAR(pcpu_hot + PCPU_PREEMPT_COUNT)
+	KPROBE_INC_PREEMPT_COUNT
 #endif
 	movl	PER_CPU_VAR(kprobe_ctlblk + KPROBE_SAVED_FLAGS), %eax
 	andl	$X86_EFLAGS_IF, %eax

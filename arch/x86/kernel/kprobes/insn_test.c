@@ -833,16 +833,16 @@ static void insn_boundaries(struct kunit *test)
 /* -- the suite -- */
 
 /* The boundaries are found in the same way in each snippet, so some are enough. */
-static const void *next_of_some(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_of_some)
 {
 	unsigned int i;
 
 	for (i = 0; prev && i < 8; i++)
-		prev = next_snippet(prev, desc) ?: insn_snippets_end;
-	return prev ? next_snippet(prev, desc) : next_snippet(NULL, desc);
+		prev = snippet_behind(prev, insn_snippets, insn_snippets_end, desc) ?: insn_snippets_end;
+	return snippet_behind(prev, insn_snippets, insn_snippets_end, desc);
 }
 
-static const void *next_refused(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_refused)
 {
 	return snippet_behind(prev, insn_refused, insn_refused_end, desc);
 }

@@ -12,6 +12,9 @@
 
 #include "opt_test.h"
 
+/* The test calls it by a pointer. Whether SYM_FUNC_START() has a landing pad depends on the version. */
+#define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
+
 .pushsection .data
 .balign 8
 SYM_DATA_START(opt_rules)
@@ -546,7 +549,7 @@ NO_JUMP too_short, "too short at +3"
 	cmc
 END too_short
 
-#ifdef CONFIG_CFI_CLANG
+#ifdef CONFIG_KPROBES_CFI
 /* What may be the hash of the next function's type is not covered. */
 NO_JUMP before_type_hash, "too short at +2"
 .Lprobe_before_type_hash:
@@ -667,7 +670,7 @@ SYM_DATA_END_LABEL(opt_rules, SYM_L_GLOBAL, opt_rules_end)
 
 /* int opt_branch(int in): returns 5, or 4 if a branch skips the probe and its region. */
 .balign	16, 0xcc
-SYM_FUNC_START(opt_branch)
+CALLED_START(opt_branch)
 	ANNOTATE_NOENDBR
 	test	%_ASM_ARG1L, %_ASM_ARG1L
 	mov	$0, %eax
@@ -694,7 +697,7 @@ SYM_DATA(opt_branch_second, .long .Lbranch_second - opt_branch)
 
 /* long opt_tail(long n): returns n + 2. Another symbol follows its last byte. */
 .balign	16, 0xcc
-SYM_FUNC_START(opt_tail)
+CALLED_START(opt_tail)
 	ANNOTATE_NOENDBR
 	mov	%_ASM_ARG1, %_ASM_AX
 	add	$2, %_ASM_AX
@@ -729,7 +732,7 @@ SYM_DATA(opt_tail_end, .long .Ltail_end - opt_tail)
  * bytes; if @in is true it is entered by a branch to the fourth of them.
  */
 .balign	16, 0xcc
-SYM_FUNC_START(opt_chain)
+CALLED_START(opt_chain)
 	ANNOTATE_NOENDBR
 	mov	%_ASM_ARG1, %_ASM_AX
 	test	%_ASM_ARG2L, %_ASM_ARG2L
@@ -757,7 +760,7 @@ SYM_DATA(opt_chain_start, .long .Lchain_start - opt_chain)
 .popsection
 
 .balign	16, 0xcc
-SYM_FUNC_START(opt_stack_inner)
+CALLED_START(opt_stack_inner)
 	ANNOTATE_NOENDBR
 	push	%_ASM_ARG1
 	pop	%_ASM_AX
@@ -770,7 +773,7 @@ STACK_FRAME_NON_STANDARD opt_stack_inner
 
 /* For a handler that has pushed the return address again: the result is 42. */
 .balign	16, 0xcc
-SYM_FUNC_START(opt_stack_injected)
+CALLED_START(opt_stack_injected)
 	mov	$42, %eax
 	ANNOTATE_UNRET_SAFE
 	ret	$__ASM_SEL(4, 8)
@@ -782,7 +785,7 @@ STACK_FRAME_NON_STANDARD opt_stack_injected
  * number of bytes by which that leaves the stack higher than it found it.
  */
 .balign	16, 0xcc
-SYM_FUNC_START(opt_stack)
+CALLED_START(opt_stack)
 	ANNOTATE_NOENDBR
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP

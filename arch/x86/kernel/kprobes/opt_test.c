@@ -189,7 +189,7 @@ static void opt_rule(struct kunit *test)
 	expect_original(test, s);
 }
 
-static const void *next_rule(const void *prev, char *desc)
+static KUNIT_GENERATOR(next_rule)
 {
 	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
 

@@ -151,7 +151,7 @@ static int check_insn(struct kprobe *p, struct insn *insn)
 {
 	const char *why;
 
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && kprobe_in_cfi_check((unsigned long)p->addr)) {
+	if (IS_ENABLED(CONFIG_KPROBES_CFI) && kprobe_in_cfi_check((unsigned long)p->addr)) {
 		pr_debug("%pS: part of a type check\n", p->addr);
 		return -EINVAL;
 	}
@@ -205,7 +205,7 @@ static bool starts_with_endbr(unsigned long func)
 		return false;
 
 	/* The user supplied the address, so it may be invalid. */
-	return !get_kernel_nofault(insn, (u32 *)func) && is_endbr(insn);
+	return !get_kernel_nofault(insn, (u32 *)func) && __is_endbr(insn);
 }
 
 /*

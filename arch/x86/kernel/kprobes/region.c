@@ -76,7 +76,7 @@ static bool shadows_next(struct insn *insn)
 {
 	u8 opcode = insn->opcode.bytes[0];
 
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return false;
 
 	return opcode == 0xfb || opcode == 0x17 ||
@@ -150,7 +150,7 @@ static bool is_landing_pad(struct insn *insn)
 		return false;
 	memcpy(&code, insn->kaddr, sizeof(code));
 
-	return is_endbr(code);
+	return __is_endbr(code);
 }
 
 static int region_copied_kind(struct insn *insn)
@@ -176,9 +176,9 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 	if (kprobe_refusal_reason(insn) || shadows_next(insn) || kprobe_insn_waits(insn) ||
 	    is_landing_pad(insn))
 		return -EOPNOTSUPP;
-	if (IS_ENABLED(CONFIG_CFI_CLANG) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
+	if (IS_ENABLED(CONFIG_KPROBES_CFI) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return region_copied_kind(insn);
 
 	kind = classify_opcode(insn);
@@ -212,7 +212,7 @@ static bool is_padding(const struct region *region, struct insn *insn)
  */
 static bool is_type_hash(const struct region *region, struct insn *insn)
 {
-	return IS_ENABLED(CONFIG_CFI_CLANG) && region->ended && insn->opcode.bytes[0] == 0xb8;
+	return IS_ENABLED(CONFIG_KPROBES_CFI) && region->ended && insn->opcode.bytes[0] == 0xb8;
 }
 
 /*
@@ -223,7 +223,7 @@ static bool is_nop(struct insn *insn)
 {
 	const u8 *opcode = insn->opcode.bytes;
 
-	if (insn_is_avx(insn))
+	if (insn_is_avx_or_xop(insn))
 		return false;
 	if (opcode[0] == 0x0f)
 		return opcode[1] == 0x1f;

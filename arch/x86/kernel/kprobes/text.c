@@ -91,7 +91,7 @@ void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 void kprobe_poke_sync(void)
 {
 	kprobe_poke_flush();
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 /* Copies of instructions must be written before the breakpoints are. */

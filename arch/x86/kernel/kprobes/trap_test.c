@@ -163,9 +163,9 @@ static void trap_leaves_btf(struct kunit *test)
 
 	add_watches(test);
 	guard(preempt)();
-	if (!rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &old)) {
-		wrmsrl(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF);
-		rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
+	if (!rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &old)) {
+		wrmsrq(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF);
+		rdmsrq(MSR_IA32_DEBUGCTLMSR, now);
 	}
 	if (!(now & DEBUGCTLMSR_BTF)) {
 		kunit_mark_skipped(test, "this CPU has no such flag");
@@ -174,8 +174,8 @@ static void trap_leaves_btf(struct kunit *test)
 
 	call(0, 1);
 	call(1, 1);
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
-	wrmsrl(MSR_IA32_DEBUGCTLMSR, old);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, now);
+	wrmsrq(MSR_IA32_DEBUGCTLMSR, old);
 	KUNIT_EXPECT_TRUE(test, now & DEBUGCTLMSR_BTF);
 }
 
@@ -313,7 +313,7 @@ static void trap_leaves_cfi_checks(struct kunit *test)
 	const char *at = _stext;
 	unsigned int nr = 0;
 
-	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		kunit_skip(test, "this compiler makes none");
 	if (IS_ENABLED(CONFIG_FINEIBT) && cfi_mode == CFI_FINEIBT)
 		kunit_skip(test, "they are where the callee begins");

@@ -64,13 +64,13 @@ static void where_sampled(struct kunit *test)
 	memcpy(&disp, kp.addr + 1, sizeof(disp));
 	for (pos = 0; pos < DETOUR_SIZE - sizeof(long); pos++) {
 		regs.ip = addr + JMP32_INSN_SIZE + disp + pos;
-		named = perf_instruction_pointer(&regs);
+		named = perf_arch_instruction_pointer(&regs);
 		KUNIT_EXPECT_GE(test, named, addr);
 		KUNIT_EXPECT_LE(test, named, addr + JMP32_INSN_SIZE + MAX_INSN_SIZE);
 	}
 	/* The ip of a program is reported as it is. */
 	regs.cs = __USER_CS;
-	KUNIT_EXPECT_EQ(test, perf_instruction_pointer(&regs), regs.ip);
+	KUNIT_EXPECT_EQ(test, perf_arch_instruction_pointer(&regs), regs.ip);
 }
 
 static void expect_same_stack(struct kunit *test, unsigned long a, unsigned long b,
@@ -123,7 +123,7 @@ noinline notrace int where_read(const void __user *from)
 	int value = 0, err = 0;
 
 	__uaccess_begin();
-	asm volatile(ANNOTATE_NOENDBR
+	asm volatile(ANNOTATE_NOENDBR "\n\t"
 		     ".globl where_read_at\n"
 		     "where_read_at:\n"
 		     "1:	movl	%[from], %[value]\n"
@@ -230,7 +230,7 @@ static noinline notrace int where_load(const int *from)
 {
 	int value = 0, err = 0;
 
-	asm volatile(ANNOTATE_NOENDBR
+	asm volatile(ANNOTATE_NOENDBR "\n\t"
 		     ".globl where_load_at\n"
 		     "where_load_at:\n"
 		     "1:	movl	%[from], %[value]\n"
@@ -484,5 +484,3 @@ static struct kunit_suite where_test_suite = {
 };
 
 kunit_test_suite(where_test_suite);
-
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
