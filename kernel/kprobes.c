@@ -2,8 +2,8 @@
 /*
  * Kernel probes: the functions that the rest of the kernel calls.
  *
- * Each of them calls down into the files in kernel/kprobes/, most of which use the types of
- * point.h there.
+ * Each of them calls down into the files in kernel/kprobes/, which share the types of
+ * internal.h there.
  *
  * Calls only go down this list, also those that an inline function of a header makes for a file:
  *
@@ -47,16 +47,7 @@
 #include <linux/kdebug.h>
 #include <linux/slab.h>
 
-#include "kprobes/blacklist.h"
-#include "kprobes/lifetime.h"
-#include "kprobes/members.h"
-#include "kprobes/oops.h"
-#include "kprobes/point.h"
-#include "kprobes/reconcile.h"
-#include "kprobes/request.h"
-#include "kprobes/return.h"
-#include "kprobes/table.h"
-#include "kprobes/wait.h"
+#include "kprobes/internal.h"
 
 /* Serializes changes of points, of their members and of the global switches. */
 DEFINE_MUTEX(kprobe_mutex);

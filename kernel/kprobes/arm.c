@@ -12,9 +12,7 @@
 #include <linux/memory.h>
 #include <linux/sched.h>
 
-#include "arm.h"
-#include "ftrace.h"
-#include "point.h"
+#include "internal.h"
 
 /**
  * arch_finish_prepare_kprobes() - all probes of a batch have been prepared

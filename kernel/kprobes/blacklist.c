@@ -22,7 +22,7 @@
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
-#include "blacklist.h"
+#include "internal.h"
 
 static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 

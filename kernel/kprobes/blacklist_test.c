@@ -8,7 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 
-#include "blacklist.h"
+#include "internal.h"
 
 static noinline void may_be_probed(void)
 {

@@ -18,9 +18,7 @@
 #include <linux/string.h>
 #include <asm/sections.h>
 
-#include "blacklist.h"
-#include "check.h"
-#include "request.h"
+#include "internal.h"
 
 /* Protected by kprobe_mutex. */
 static bool init_text_is_over;

@@ -20,9 +20,7 @@
 #endif
 
 #include "../debug/debug_core.h"
-#include "check.h"
-#include "point.h"
-#include "request.h"
+#include "internal.h"
 
 /* Found by their names, so that the compiler assumes nothing about them. */
 static noinline notrace __used int check_place_text(int x)

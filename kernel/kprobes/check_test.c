@@ -14,9 +14,7 @@
 #include <linux/memory.h>
 #include <linux/static_call.h>
 
-#include "check.h"
-#include "point.h"
-#include "request.h"
+#include "internal.h"
 
 /* -- the functions: looked up by name, so that the compiler assumes nothing about them -- */
 

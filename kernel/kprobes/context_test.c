@@ -16,9 +16,7 @@
 #include <asm/nmi.h>
 #endif
 
-#include "point.h"
-#include "state.h"
-#include "table.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 /* -- the probed functions -- */

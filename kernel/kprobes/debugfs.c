@@ -12,14 +12,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "blacklist.h"
-#include "jprobe.h"
-#include "optimize.h"
-#include "point.h"
-#include "reconcile.h"
-#include "return.h"
-#include "table.h"
-#include "want.h"
+#include "internal.h"
 
 static char member_type(const struct kprobe *kp)
 {

@@ -15,8 +15,7 @@
 #include <linux/ptrace.h>
 #include <linux/rculist.h>
 
-#include "fault.h"
-#include "point.h"
+#include "internal.h"
 
 /* The probe whose handler runs on this CPU, NULL when none does. */
 DEFINE_PER_CPU(struct kprobe *, kprobe_fault_member);

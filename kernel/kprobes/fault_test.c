@@ -14,9 +14,7 @@
 #include <asm/insn.h>
 #endif
 
-#include "fault.h"
-#include "members.h"
-#include "point.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 static int *bad_pointer = (int *)8;

@@ -23,8 +23,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "ftrace.h"
-#include "point.h"
+#include "internal.h"
 
 /**
  * struct ftrace_user - one of the two ftrace_ops

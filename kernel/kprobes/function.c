@@ -10,8 +10,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
 
-#include "check.h"
-#include "point.h"
+#include "internal.h"
 
 static char cached_function_name[KSYM_NAME_LEN];
 static struct kprobe_function cached_function = { .name = cached_function_name };

@@ -8,8 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 
-#include "check.h"
-#include "point.h"
+#include "internal.h"
 
 static noinline int function_test_target(int x)
 {

@@ -18,9 +18,7 @@
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 
-#include "fault.h"
-#include "hit.h"
-#include "point.h"
+#include "internal.h"
 
 /* As current_kprobe it means that handlers must not run on this CPU. */
 static struct kprobe kprobe_busy;

@@ -13,8 +13,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "check.h"
-#include "point.h"
+#include "internal.h"
 
 /* Changes whenever a module comes or goes. */
 static unsigned long index_generation = 1;

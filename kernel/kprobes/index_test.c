@@ -10,7 +10,7 @@
 #include <linux/module.h>
 #include <asm/sections.h>
 
-#include "point.h"
+#include "internal.h"
 
 static const unsigned int offsets[] = { 0x300, 0x100, 0x20, 0x200, 0x100 };
 

@@ -21,11 +21,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "check.h"
-#include "jprobe.h"
-#include "members.h"
-#include "point.h"
-#include "request.h"
+#include "internal.h"
 
 /* register_jprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);

@@ -12,10 +12,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "jprobe.h"
-#include "members.h"
-#include "optimize.h"
-#include "point.h"
+#include "internal.h"
 
 #define ARGS_MAX	14
 

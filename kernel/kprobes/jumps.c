@@ -15,11 +15,7 @@
 #include <linux/list.h>
 #include <linux/workqueue.h>
 
-#include "arm.h"
-#include "jumps.h"
-#include "neighbours.h"
-#include "point.h"
-#include "state.h"
+#include "internal.h"
 
 /* ARMED, to be tried for a detour, or to take over the jump of a neighbour. */
 static LIST_HEAD(candidates);

@@ -13,12 +13,7 @@
 #include <linux/xarray.h>
 #include <asm/sections.h>
 
-#include "blacklist.h"
-#include "check.h"
-#include "lifetime.h"
-#include "point.h"
-#include "reconcile.h"
-#include "request.h"
+#include "internal.h"
 
 /**
  * kprobe_free_init_mem() - the kernel's boot-time text is about to be freed

@@ -9,8 +9,7 @@
 #include <linux/workqueue.h>
 #include <asm/sections.h>
 
-#include "lifetime.h"
-#include "request.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/fake_module.h"
 
 /* An attempt to hold a module, by the task that loads it or by another one. */

@@ -9,14 +9,7 @@
 #include <linux/rculist.h>
 #include <linux/uaccess.h>
 
-#include "detour.h"
-#include "fault.h"
-#include "hit.h"
-#include "members.h"
-#include "point.h"
-#include "return.h"
-#include "return_pool.h"
-#include "table.h"
+#include "internal.h"
 
 /*
  * The private word of a user's probe. It names the point while the probe is a member, so

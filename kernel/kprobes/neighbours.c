@@ -15,11 +15,7 @@
 #include <linux/list.h>
 #include <linux/minmax.h>
 
-#include "detour.h"
-#include "neighbours.h"
-#include "point.h"
-#include "table.h"
-#include "want.h"
+#include "internal.h"
 
 /* Alignment of instructions in bytes. */
 #ifndef KPROBE_INSN_ALIGN

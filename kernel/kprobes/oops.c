@@ -22,16 +22,7 @@
 #include <linux/stacktrace.h>
 #include <linux/workqueue.h>
 
-#include "fault.h"
-#include "hit.h"
-#include "jprobe.h"
-#include "members.h"
-#include "oops.h"
-#include "point.h"
-#include "reconcile.h"
-#include "return.h"
-#include "return_pool.h"
-#include "table.h"
+#include "internal.h"
 
 enum culprit_state {
 	CULPRIT_NONE,

@@ -21,15 +21,7 @@
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 
-#include "detour.h"
-#include "jumps.h"
-#include "lifetime.h"
-#include "neighbours.h"
-#include "optimize.h"
-#include "point.h"
-#include "reconcile.h"
-#include "state.h"
-#include "want.h"
+#include "internal.h"
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
 static LIST_HEAD(optimize_postponed);

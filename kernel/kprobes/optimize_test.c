@@ -18,13 +18,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "detour.h"
-#include "optimize.h"
-#include "point.h"
-#include "reconcile.h"
-#include "slot.h"
-#include "state.h"
-#include "table.h"
+#include "internal.h"
 
 /* -- the probed functions -- */
 

@@ -12,12 +12,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "detour.h"
-#include "hit.h"
-#include "members.h"
-#include "point.h"
-#include "state.h"
-#include "table.h"
+#include "internal.h"
 
 /* A separate cache: kmalloc() would round each point up to the next size class. */
 static struct kmem_cache *point_cache;

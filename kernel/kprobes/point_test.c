@@ -5,16 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "detour.h"
-#include "fault.h"
-#include "ftrace.h"
-#include "hit.h"
-#include "members.h"
-#include "optimize.h"
-#include "point.h"
-#include "reconcile.h"
-#include "state.h"
-#include "table.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 /* Two targets: one that ftrace knows, where possible, and one that it does not know. */

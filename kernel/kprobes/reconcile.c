@@ -7,16 +7,7 @@
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 
-#include "arm.h"
-#include "detour.h"
-#include "ftrace.h"
-#include "jumps.h"
-#include "neighbours.h"
-#include "point.h"
-#include "reconcile.h"
-#include "state.h"
-#include "table.h"
-#include "want.h"
+#include "internal.h"
 
 /* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
 static bool point_gets_jump(struct kprobe_point *point)

@@ -7,7 +7,7 @@
 #include <linux/init.h>
 #include <linux/string.h>
 
-#include "point.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 static noinline int target(int x)

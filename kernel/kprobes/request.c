@@ -11,15 +11,7 @@
 #include <linux/sched.h>
 #include <linux/sort.h>
 
-#include "check.h"
-#include "jumps.h"
-#include "lifetime.h"
-#include "members.h"
-#include "point.h"
-#include "reconcile.h"
-#include "request.h"
-#include "return.h"
-#include "table.h"
+#include "internal.h"
 
 /* Save what request_restore() puts back, and make the caller's probe a member. */
 static void request_join(struct probe_request *req, struct kprobe_point *point,

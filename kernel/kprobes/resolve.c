@@ -14,8 +14,7 @@
 #include <linux/string.h>
 #include <asm/sections.h>
 
-#include "check.h"
-#include "request.h"
+#include "internal.h"
 
 /**
  * kprobe_lookup_name() - find the text of a symbol

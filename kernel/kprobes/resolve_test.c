@@ -5,7 +5,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 
-#include "point.h"
+#include "internal.h"
 
 static noinline int resolve_test_target(int x)
 {

@@ -22,12 +22,7 @@
 #include <linux/sizes.h>
 #include <linux/sort.h>
 
-#include "check.h"
-#include "members.h"
-#include "point.h"
-#include "request.h"
-#include "return.h"
-#include "return_pool.h"
+#include "internal.h"
 
 /* register_kretprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct kretprobe, kp) == 0);

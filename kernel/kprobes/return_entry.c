@@ -6,8 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
 
-#include "return.h"
-#include "return_pool.h"
+#include "internal.h"
 
 static noinline int return_count_miss(struct kretprobe *rp)
 {

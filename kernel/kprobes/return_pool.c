@@ -35,8 +35,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "return.h"
-#include "return_pool.h"
+#include "internal.h"
 
 /*
  * Number of instances from the start if the user does not choose it, unless there are

@@ -9,8 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 
-#include "return.h"
-#include "return_pool.h"
+#include "internal.h"
 
 #define NR_INSTANCES	8
 #define NR_MORE		(4 * NR_INSTANCES)

@@ -6,7 +6,7 @@
 #include <linux/kprobes.h>
 #include <linux/rethook.h>
 
-#include "return_pool.h"
+#include "internal.h"
 
 static void return_rethook_handler(struct rethook_node *node, void *data,
 				   unsigned long ret_addr, struct pt_regs *regs)

@@ -22,9 +22,7 @@
 #include <linux/sched.h>
 #include <asm/sections.h>
 
-#include "fault.h"
-#include "hit.h"
-#include "return_pool.h"
+#include "internal.h"
 
 /*
  * Starting at @node, find the instance that has the real return address of the function

@@ -6,8 +6,7 @@
 #include <kunit/test.h>
 #include <linux/kprobes_port.h>
 
-#include "check.h"
-#include "lifetime.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/fake_module.h"
 
 /* Expect the answer for @offset in the text of @mod, and that @mod is its owner. */

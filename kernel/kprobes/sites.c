@@ -9,8 +9,7 @@
 #include <linux/module.h>
 #include <linux/static_call.h>
 
-#include "check.h"
-#include "point.h"
+#include "internal.h"
 
 static void collect_sites(struct kprobe_addrs *list, const struct module *mod)
 {

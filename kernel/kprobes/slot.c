@@ -26,7 +26,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "slot.h"
+#include "internal.h"
 
 /*
  * kprobe_optinsn_slot_of() finds a slot only while it is SLOT_USED. Before and after that it may

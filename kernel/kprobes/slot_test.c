@@ -13,7 +13,7 @@
 #include <linux/rcupdate.h>
 #include <linux/uaccess.h>
 
-#include "slot.h"
+#include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 /* More than one page's worth on every architecture. */

@@ -7,7 +7,7 @@
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 
-#include "state.h"
+#include "internal.h"
 
 /*
  * What there is to know about a state: its name for users, the KPROBE_FLAG_* bits that mirror it

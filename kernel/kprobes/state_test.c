@@ -7,7 +7,7 @@
 
 #include <linux/kprobes.h>
 
-#include "state.h"
+#include "internal.h"
 
 /* Row: from; column: to, in the order of enum point_state. 1 is a legal step. */
 static const bool legal[NR_POINT_STATES][NR_POINT_STATES] = {

@@ -20,8 +20,7 @@
 #include <linux/string.h>
 #include <linux/stringhash.h>
 
-#include "check.h"
-#include "point.h"
+#include "internal.h"
 
 /**
  * struct keyed_symbol - a symbol of a module

@@ -23,10 +23,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "point.h"
-#include "state.h"
-#include "table.h"
-#include "wait.h"
+#include "internal.h"
 
 #define POINT_TABLE_BITS_MIN	6
 

@@ -7,8 +7,7 @@
 #include <linux/limits.h>
 #include <linux/minmax.h>
 
-#include "point.h"
-#include "table.h"
+#include "internal.h"
 
 /* As many as a table of the smallest size can take. */
 static struct kprobe_point fakes[45];

@@ -2,9 +2,7 @@
 /* Which text a point needs: its members, its detour and the global switches decide. */
 #include <linux/kprobes.h>
 
-#include "detour.h"
-#include "point.h"
-#include "want.h"
+#include "internal.h"
 
 /* Debugfs "enabled" is 0. */
 static bool all_off;

@@ -25,10 +25,8 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-#include "jumps.h"
+#include "internal.h"
 #include "opt_test.h"
-#include "optimize.h"
-#include "reconcile.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
 /* Bytes to compare: more than a jump has, but none of the next row. */
