@@ -15,13 +15,12 @@
  *	jumps
  *	arm, ftrace
  *	neighbours
- *	want
- *	point, members
+ *	point
  *	return_entry
  *	return_trampoline, return_pool, return_rethook
  *	hit
  *	fault
- *	table, state
+ *	table
  *	check
  *	blacklist
  *	resolve

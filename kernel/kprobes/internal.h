@@ -69,10 +69,19 @@ extern bool kprobe_optinsn_slots_withheld;
 void kprobe_hide_optinsn_slot(kprobe_opcode_t *slot);
 #endif
 
-/*
- * -- state.c: the states of a point and the steps between them. Nothing here has a side effect.
- * See point_rows[] in state.c for the legal steps --
- */
+/* -- table.c: the points by address -- */
+
+struct kprobe_point *kprobe_point_find(unsigned long addr);
+int kprobe_points_reserve(unsigned int nr);
+int kprobe_points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data),
+		     void *data);
+int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data);
+bool kprobe_table_has(const struct kprobe_point *point, unsigned long addr);
+void kprobe_table_add(struct kprobe_point *point);
+void kprobe_table_del(struct kprobe_point *point);
+void kprobe_table_set_gone(struct kprobe_point *point);
+
+/* -- point.c: points, their states and members, and what they want -- */
 
 /* OPTIMIZING to OPTIMIZED are those in which a jump is planned or written. */
 enum point_state {
@@ -97,13 +106,6 @@ enum point_detour {
 const char *kprobe_point_state_name(enum point_state state);
 bool kprobe_point_edge_legal(enum point_state from, enum point_state to);
 u32 kprobe_point_state_flags(enum point_state state);
-
-/*
- * -- point.c: a point: one probed address. Every probed address has one struct kprobe_point.
- * The struct kprobe inside it is the one that architectures see; a user's struct kprobe is a
- * member of it. A change to a member, or to one of the global switches, changes which text the
- * point needs, and kprobe_points_reconcile() writes that text --
- */
 
 /**
  * struct kprobe_point - one probed address
@@ -194,8 +196,6 @@ void kprobe_points_sort(struct list_head *work);
 void kprobe_point_free(struct kprobe_point *point);
 void kprobe_point_free_when_left(struct kprobe_point *point);
 
-/* -- the detour of a point, prepared by the architecture -- */
-
 #ifdef CONFIG_OPTPROBES
 static inline void point_init_detour(struct kprobe_point *point)
 {
@@ -244,20 +244,6 @@ static inline void point_hide_detour(struct kprobe_point *point) { }
 static inline void point_remove_detour(struct kprobe_point *point) { }
 #endif
 
-/* -- table.c: the points by address -- */
-
-struct kprobe_point *kprobe_point_find(unsigned long addr);
-int kprobe_points_reserve(unsigned int nr);
-int kprobe_points_at(unsigned long addr, int (*fn)(struct kprobe_point *point, void *data),
-		     void *data);
-int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), void *data);
-bool kprobe_table_has(const struct kprobe_point *point, unsigned long addr);
-void kprobe_table_add(struct kprobe_point *point);
-void kprobe_table_del(struct kprobe_point *point);
-void kprobe_table_set_gone(struct kprobe_point *point);
-
-/* -- members.c: the members of a point, and which of them a hit calls -- */
-
 /*
  * The traps of the kernel's own ports read a point's post_handler twice during a hit and
  * call the second value. Leave the dispatcher in place there when the last member with a
@@ -273,8 +259,6 @@ void kprobe_has_left(struct kprobe *kp);
 void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp);
 void kprobe_point_del_member(struct kprobe_point *point, struct kprobe *kp);
 bool kprobe_point_enable_member(struct kprobe_point *point, struct kprobe *kp, bool enable);
-
-/* -- want.c: which text a point needs -- */
 
 bool kprobe_point_wants_text(struct kprobe_point *point);
 bool kprobe_point_wants_jump(struct kprobe_point *point);
