@@ -11,9 +11,8 @@
  *	request
  *	optimize
  *	lifetime
- *	reconcile
- *	jumps
- *	arm, ftrace
+ *	text
+ *	ftrace
  *	neighbours
  *	point
  *	return_entry

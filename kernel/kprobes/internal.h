@@ -294,33 +294,6 @@ static inline bool kprobe_points_add_outer(struct list_head *work) { return fals
 static inline bool kprobe_points_cover(unsigned long addr) { return false; }
 #endif
 
-/* -- jumps.c: points on their way to a jump -- */
-
-#ifdef CONFIG_OPTPROBES
-extern struct delayed_work kprobe_optimizer;
-
-struct kprobe_point *kprobe_jump_candidate(void);
-void kprobe_jump_queue(struct kprobe_point *point);
-void kprobe_jump_forget(struct kprobe_point *point);
-void kprobe_jumps_cancel(struct list_head *kps);
-void kprobe_jumps_write_single(struct list_head *points);
-bool kprobe_jumps_fence(struct list_head *points);
-void kprobe_jumps_write_fenced(struct list_head *points);
-bool kprobe_jumps_idle(void);
-bool kprobe_detour_is_idle(const struct kprobe_point *point);
-#else
-static inline void kprobe_jump_queue(struct kprobe_point *point) { }
-static inline void kprobe_jump_forget(struct kprobe_point *point) { }
-static inline void kprobe_jumps_cancel(struct list_head *kps) { }
-static inline bool kprobe_detour_is_idle(const struct kprobe_point *point) { return true; }
-#endif
-
-/* -- arm.c: arming and disarming many points at once -- */
-
-void kprobe_text_write_chunks(struct list_head *items, void (*write)(struct list_head *items));
-int kprobe_arm_points(struct list_head *kps, struct list_head *refused);
-void kprobe_disarm_points(struct list_head *kps);
-
 /* -- ftrace.c: arming and disarming many points at once on ftrace sites -- */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -339,7 +312,18 @@ static inline int kprobe_ftrace_change_reservations(struct list_head *kps) { ret
 static inline bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point) { return false; }
 #endif
 
-/* -- reconcile.c: makes the text follow members and switches -- */
+/* -- text.c: makes the text follow members and switches -- */
+
+#ifdef CONFIG_OPTPROBES
+extern struct delayed_work kprobe_optimizer;
+
+struct kprobe_point *kprobe_jump_candidate(void);
+void kprobe_jump_queue(struct kprobe_point *point);
+bool kprobe_jumps_idle(void);
+bool kprobe_detour_is_idle(const struct kprobe_point *point);
+#else
+static inline bool kprobe_detour_is_idle(const struct kprobe_point *point) { return true; }
+#endif
 
 int kprobe_points_reconcile(struct list_head *work);
 int kprobe_points_reconcile_all(void);

@@ -1,0 +1,744 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes the text follow members and switches: which steps lead from the text that a point has
+ * to the one that it wants, and the writing of breakpoints and jumps, many in one round.
+ */
+#include <linux/cpu.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
+#include <linux/list.h>
+#include <linux/memory.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/*
+ * Writing and removing breakpoints, many in one round of text patching. Points on ftrace
+ * sites go to ftrace instead, in a round of its own.
+ *
+ * The weak functions serve architectures that do not write text in batches.
+ */
+
+/**
+ * arch_finish_prepare_kprobes() - all probes of a batch have been prepared
+ *
+ * An architecture may collect what arch_prepare_kprobe() and
+ * arch_prepare_optimized_kprobe() have to write, and write it here for many probes at
+ * once.
+ *
+ * Context: Process context, with the locks held that were held for preparing.
+ */
+void __weak arch_finish_prepare_kprobes(void)
+{
+}
+
+/**
+ * arch_arm_kprobes() - write the breakpoints of several probes
+ * @kps: struct kprobe, linked by their list
+ *
+ * An architecture that can synchronise its CPUs once for all of them overrides
+ * this.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_arm_kprobes(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		arch_arm_kprobe(p);
+}
+
+/**
+ * arch_disarm_kprobes() - write the original instructions of several probes
+ * @kps: struct kprobe, linked by their list
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_disarm_kprobes(struct list_head *kps)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		arch_disarm_kprobe(p);
+}
+
+/*
+ * Maximum number of points whose text is written in one round. Each round synchronises all
+ * CPUs, and some architectures stop them for as long as it takes.
+ */
+#define WRITE_CHUNK	256
+
+static void cut_chunk(struct list_head *items, struct list_head *chunk)
+{
+	struct list_head *last = items->next;
+	unsigned int nr;
+
+	for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
+		last = last->next;
+	list_cut_position(chunk, items, last);
+}
+
+/*
+ * Call @write with some of @items at a time, under the locks for writing text. @write may
+ * take items off the list that it gets; the others stay in @items, in their order.
+ */
+static void kprobe_text_write_chunks(struct list_head *items,
+				     void (*write)(struct list_head *items))
+{
+	LIST_HEAD(written);
+	LIST_HEAD(chunk);
+
+	while (!list_empty(items)) {
+		cut_chunk(items, &chunk);
+		scoped_guard(cpus_read_lock) {
+			guard(mutex)(&text_mutex);
+			write(&chunk);
+		}
+		list_splice_tail_init(&chunk, &written);
+		cond_resched();
+	}
+	list_splice(&written, items);
+}
+
+static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, kps, list) {
+		if (kprobe_ftrace(p))
+			list_move_tail(&p->list, on_ftrace);
+	}
+}
+
+/*
+ * Arm the points, and move those that ftrace refuses to @refused. Return the first error. The
+ * list does not keep its order.
+ */
+static int kprobe_arm_points(struct list_head *kps, struct list_head *refused)
+{
+	LIST_HEAD(on_ftrace);
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	split_off_ftrace(kps, &on_ftrace);
+	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
+	kprobe_text_write_chunks(kps, arch_arm_kprobes);
+	list_splice_tail(&on_ftrace, kps);
+
+	return ret;
+}
+
+static void kprobe_disarm_points(struct list_head *kps)
+{
+	LIST_HEAD(on_ftrace);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	split_off_ftrace(kps, &on_ftrace);
+	kprobe_ftrace_disarm_points(&on_ftrace);
+	kprobe_text_write_chunks(kps, arch_disarm_kprobes);
+	list_splice_tail(&on_ftrace, kps);
+}
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * Points on their way to a jump, and the text that is written there and back.
+ *
+ * A point is on at most one of the lists below, linked by its op.list. The worker keeps
+ * no list of its own while it holds no lock, so taking a point off its list is enough to
+ * stop it. Functions that write text hand the points back, and their caller sets the states.
+ *
+ * Points that share a jump change their state together. Their detours are chained before
+ * the region is fenced. Chaining changes code in a detour, so no task may be in it: after
+ * a jump is removed, its detours may be in use for another grace period.
+ */
+
+/* ARMED, to be tried for a detour, or to take over the jump of a neighbour. */
+static LIST_HEAD(candidates);
+
+/* OPTIMIZING, until a grace period begins and no task is in their detours. */
+static LIST_HEAD(queued);
+
+/* On their way from there to @fenced, within kprobe_jumps_fence(). */
+static LIST_HEAD(chained);
+
+/* FENCED, while a grace period is under way. */
+static LIST_HEAD(fenced);
+
+/* Runs after a point has been queued. optimize.c sets it up before a point may want a jump. */
+struct delayed_work kprobe_optimizer;
+
+/* Numbers of the grace period that began last, and of the one that ended last. */
+static unsigned int grace_begun;
+static unsigned int grace_over;
+
+/* Delay of the worker, so that one grace period serves many points. */
+#define OPTIMIZE_DELAY	2	/* jiffies */
+
+/**
+ * arch_fence_kprobes() - keep CPUs out of text that a jump will cover
+ * @oplist: struct optimized_kprobe, linked by their list, whose jumps are planned
+ *
+ * A grace period follows, and then arch_optimize_kprobes(). From the start of the grace
+ * period no task may enter the middle of the instructions that the jump replaces, neither
+ * from a copy of an instruction nor by a branch or a call. Not called for jumps for which
+ * arch_jump_is_single() is true.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_fence_kprobes(struct list_head *oplist)
+{
+}
+
+/**
+ * arch_unfence_kprobes() - undo arch_fence_kprobes()
+ * @oplist: struct optimized_kprobe, fenced or not
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ */
+void __weak arch_unfence_kprobes(struct list_head *oplist)
+{
+}
+
+/**
+ * arch_chain_detour() - set the detour in which a detour continues
+ * @op: a probe with a prepared detour, and no jump
+ * @owner: whose jump leads to it: @op itself, or a probe before it
+ * @next: the next probe behind @op that this jump covers, or NULL
+ * @post: the jump has to lead to code that calls post_handlers
+ * @unused: no task is in the detour, so it may be changed
+ *
+ * Called before each arch_fence_kprobes(), first for the owner.
+ *
+ * Context: Process context, cpus_read_lock() and text_mutex held.
+ * Return: false if the detour has to be changed but must not be.
+ */
+bool __weak arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
+			      struct optimized_kprobe *next, bool post, bool unused)
+{
+	return true;
+}
+
+static void jumps_kick_worker(void)
+{
+	queue_delayed_work(system_dfl_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
+}
+
+/* Return the first candidate for a detour or a shared jump, or NULL. */
+struct kprobe_point *kprobe_jump_candidate(void)
+{
+	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);
+}
+
+/* Put @point on the list of its state. */
+void kprobe_jump_queue(struct kprobe_point *point)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_move_tail(&point->op.list, point->state == POINT_OPTIMIZING ? &queued : &candidates);
+	jumps_kick_worker();
+}
+
+static void kprobe_jump_forget(struct kprobe_point *point)
+{
+	list_del_init(&point->op.list);
+}
+
+static void jumps_unlink(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list)
+		list_del_init(&op->list);
+}
+
+/* Replace the jumps of @ops by breakpoints, and empty the list. */
+static void jumps_remove(struct list_head *ops)
+{
+	LIST_HEAD(done);
+
+	arch_unoptimize_kprobes(ops, &done);
+	jumps_unlink(&done);
+}
+
+static void jumps_unfence(struct list_head *ops)
+{
+	arch_unfence_kprobes(ops);
+	jumps_unlink(ops);
+}
+
+/* New hits do not enter the detour any more, but tasks may still be in it. */
+static void detour_note_removal(struct kprobe_point *point)
+{
+	point->quiet_after = grace_begun + 1;
+}
+
+/* Is no task in the detour of @point, unless a jump leads there now? */
+bool kprobe_detour_is_idle(const struct kprobe_point *point)
+{
+	return (int)(grace_over - point->quiet_after) >= 0;
+}
+
+/*
+ * Replace jumps by breakpoints, and cancel pending jumps. A point that shares a jump has
+ * none of its own to replace: hits reach its detour until the owner's jump is gone.
+ */
+static void kprobe_jumps_cancel(struct list_head *kps)
+{
+	struct kprobe *p;
+	LIST_HEAD(jumps);
+	LIST_HEAD(plans);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(p, kps, list) {
+		struct kprobe_point *point = point_of(p);
+		bool planned = point->state == POINT_OPTIMIZING ||
+			       point->state == POINT_FENCED || point->owner;
+
+		/* In @plans owners come first: their fences lead to the detours of the others. */
+		if (planned && !point->owner)
+			list_move(&point->op.list, &plans);
+		else
+			list_move_tail(&point->op.list, planned ? &plans : &jumps);
+		detour_note_removal(point);
+	}
+	kprobe_text_write_chunks(&jumps, jumps_remove);
+	kprobe_text_write_chunks(&plans, jumps_unfence);
+}
+
+/* The architecture empties @ops, so link the points in @points as well. */
+static void jumps_list_points(struct list_head *ops, struct list_head *points)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, ops, list)
+		point_queue(container_of(op, struct kprobe_point, op), points);
+}
+
+/* Replace the breakpoints of @ops by jumps, and move their points to @points. */
+static void jumps_write(struct list_head *ops, struct list_head *points)
+{
+	jumps_list_points(ops, points);
+	kprobe_text_write_chunks(ops, arch_optimize_kprobes);
+}
+
+/* Write the queued jumps that need no grace period, and move their points to @points. */
+static void kprobe_jumps_write_single(struct list_head *points)
+{
+	struct optimized_kprobe *op, *next;
+	LIST_HEAD(single);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry_safe(op, next, &queued, list) {
+		if (arch_jump_is_single(&op->optinsn))
+			list_move_tail(&op->list, &single);
+	}
+	jumps_write(&single, points);
+}
+
+/* Return false if a task may be in one of the detours that have to be changed. */
+static bool jumps_chain_sharing(struct kprobe_point *owner)
+{
+	struct kprobe_point *point, *next;
+	bool done = true;
+
+	for (point = owner; point; point = next) {
+		next = kprobe_point_next_sharing(owner, point);
+		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
+				       point->calls_post, kprobe_detour_is_idle(point)))
+			done = false;
+	}
+
+	return done;
+}
+
+/*
+ * Chain the detours of @ops and of points that share their jumps, and move them to @chained.
+ * They are fenced in that order, in chunks: the owner last, because from then on hits reach
+ * the detours of all others.
+ */
+static void jumps_chain(struct list_head *ops)
+{
+	struct kprobe_point *point, *owner;
+	LIST_HEAD(group);
+	LIST_HEAD(later);
+	bool done;
+
+	while (!list_empty(ops)) {
+		point = list_first_entry(ops, struct kprobe_point, op.list);
+		owner = point->owner ?: point;
+		done = jumps_chain_sharing(owner);
+		for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
+			list_move(&point->op.list, &group);
+		list_splice_tail_init(&group, done ? &chained : &later);
+	}
+	list_splice(&later, ops);
+	arch_finish_prepare_kprobes();
+}
+
+/*
+ * Fence the regions of the queued jumps, and add their points to @points. Return whether the
+ * caller has to wait for a grace period.
+ */
+static bool kprobe_jumps_fence(struct list_head *points)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_text_write_chunks(&queued, jumps_chain);
+	kprobe_text_write_chunks(&chained, arch_fence_kprobes);
+	jumps_list_points(&chained, points);
+	list_splice_tail_init(&chained, &fenced);
+	if (list_empty(&fenced) && list_empty(&queued))
+		return false;
+	grace_begun++;
+
+	return true;
+}
+
+/* A grace period after kprobe_jumps_fence(), write the jumps, and move their points to @points. */
+static void kprobe_jumps_write_fenced(struct list_head *points)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	grace_over = grace_begun;
+	jumps_write(&fenced, points);
+
+	/*
+	 * A point that was queued meanwhile, or whose detour was still in use, needs
+	 * another grace period.
+	 */
+	if (!list_empty(&queued))
+		jumps_kick_worker();
+}
+
+bool kprobe_jumps_idle(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced);
+}
+#else
+static void kprobe_jump_queue(struct kprobe_point *point) { }
+static void kprobe_jump_forget(struct kprobe_point *point) { }
+static void kprobe_jumps_cancel(struct list_head *kps) { }
+#endif /* CONFIG_OPTPROBES */
+
+/* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
+static bool point_gets_jump(struct kprobe_point *point)
+{
+	return point_has_detour(point) && kprobe_point_wants_jump(point) &&
+	       !kprobe_point_is_blocked(point);
+}
+
+/* Would the point get a jump if it had a detour? */
+bool kprobe_point_wants_detour(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
+	       point->detour == DETOUR_UNTRIED && kprobe_point_wants_jump(point);
+}
+
+static void points_set_state(struct list_head *kps, enum point_state state)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		kprobe_point_set_state(point_of(p), state);
+}
+
+/* Most points have no jump, and need no search for a neighbour. */
+static bool point_loses_jump(struct kprobe_point *point)
+{
+	return point_in_jump_state(point) &&
+	       (!point_gets_jump(point) || kprobe_point_is_taken_over(point));
+}
+
+static bool point_is_armed(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED;
+}
+
+/* Skip the search for neighbours: they decide only between breakpoint and jump. */
+static bool point_is_to_disarm(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED && !kprobe_point_wants_text(point);
+}
+
+static bool point_is_to_arm(struct kprobe_point *point)
+{
+	return point->state == POINT_DISARMED && kprobe_point_wants_text(point);
+}
+
+static bool point_reservation_is_wrong(struct kprobe_point *point)
+{
+	return kprobe_ftrace_reservation_is_wrong(point) && kprobe_point_wants_text(point);
+}
+
+/* Move the points for which @is_one() is true from @work to @some. */
+static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
+			struct list_head *some)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		if (is_one(point_of(p)))
+			list_move_tail(&p->list, some);
+	}
+}
+
+/* Replace the jumps, written or pending, of selected points in @work by breakpoints. */
+static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kprobe_point *point))
+{
+	LIST_HEAD(some);
+
+	points_pick(work, is_one, &some);
+	kprobe_jumps_cancel(&some);
+	points_set_state(&some, POINT_ARMED);
+	list_splice_tail(&some, work);
+}
+
+/* Disarm selected points in @work. */
+static void points_drop_breakpoints(struct list_head *work,
+				    bool (*is_one)(struct kprobe_point *point))
+{
+	LIST_HEAD(some);
+
+	points_pick(work, is_one, &some);
+	kprobe_disarm_points(&some);
+	points_set_state(&some, POINT_DISARMED);
+	list_splice_tail(&some, work);
+}
+
+/* The points that the jump of @owner covers become OPTIMIZING with it. */
+static void point_share_jump(struct kprobe_point *owner)
+{
+	struct kprobe_point *point = owner;
+
+	while ((point = kprobe_point_share_next(owner, point))) {
+		kprobe_point_set_state(point, POINT_OPTIMIZING);
+		kprobe_jump_queue(point);
+	}
+}
+
+/* The breakpoint that the point needs is in place: queue what the worker has to do. */
+static void point_reconsider(struct kprobe_point *point)
+{
+	if (point->state != POINT_ARMED)
+		return;
+	if (point_gets_jump(point)) {
+		kprobe_point_set_state(point, POINT_OPTIMIZING);
+		kprobe_jump_queue(point);
+		point_share_jump(point);
+	} else if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point)) {
+		kprobe_jump_queue(point);
+	}
+}
+
+/*
+ * Give all points in @work the text that their inputs ask for, in as few rounds of
+ * patching as possible. The points stay in @work, and points whose jump covers one of
+ * them join it.
+ *
+ * Only ftrace can refuse. Then the other points have their text all the same, and the result is
+ * the first error; the next call for a point that is not armed tries again.
+ */
+int kprobe_points_reconcile(struct list_head *work)
+{
+	LIST_HEAD(refused);
+	LIST_HEAD(some);
+	struct kprobe *p;
+	int ret, error;
+	bool again;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	again = kprobe_points_add_outer(work);
+	points_pick(work, point_reservation_is_wrong, &some);
+	ret = kprobe_ftrace_change_reservations(&some);
+	list_splice_tail_init(&some, work);
+
+	/* Remove a jump before a breakpoint is written into its region. */
+	points_drop_jumps(work, point_loses_jump);
+	if (again)
+		kprobe_points_add_outer(work);
+	points_drop_breakpoints(work, point_is_to_disarm);
+
+	points_pick(work, point_is_to_arm, &some);
+	error = kprobe_arm_points(&some, &refused);
+	points_set_state(&some, POINT_ARMED);
+	list_splice_tail(&some, work);
+	list_splice_tail(&refused, work);
+
+	list_for_each_entry(p, work, list)
+		point_reconsider(point_of(p));
+
+	return ret ?: error;
+}
+
+/* Empty @work, and move the points without members to @dead, NULL if there are none. */
+void kprobe_points_finish(struct list_head *work, struct list_head *dead)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		struct kprobe_point *point = point_of(p);
+
+		list_del_init(&p->list);
+		if (!list_empty(&point->members) || WARN_ON_ONCE(!dead))
+			continue;
+		kprobe_table_del(point);
+		kprobe_jump_forget(point);
+		kprobe_point_set_state(point, POINT_DEAD);
+		list_add_tail(&p->list, dead);
+	}
+}
+
+/* Called a grace period after kprobe_points_finish(), with no lock held. */
+void kprobe_points_free(struct list_head *dead)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, dead, list) {
+		struct kprobe_point *point = point_of(p);
+
+		if (kprobe_ftrace(p))
+			kprobe_point_free(point);
+		else
+			kprobe_point_free_when_left(point);
+	}
+}
+
+struct text_range {
+	unsigned long start;
+	unsigned long end;
+	struct list_head points;
+};
+
+static int collect_in_range(struct kprobe_point *point, void *data)
+{
+	struct text_range *range = data;
+	unsigned long addr = point_addr(point);
+
+	if (addr >= range->start && addr < range->end && point->state != POINT_GONE)
+		point_queue(point, &range->points);
+
+	return 0;
+}
+
+/*
+ * The text in [start, end) is about to be freed. Restore it, because a late hit would find
+ * no point.
+ */
+void kprobe_points_forget_text(unsigned long start, unsigned long end)
+{
+	struct text_range range = {
+		.start = start,
+		.end = end,
+		.points = LIST_HEAD_INIT(range.points),
+	};
+	struct kprobe *p, *next;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_points_for_each(collect_in_range, &range);
+	points_drop_jumps(&range.points, point_in_jump_state);
+	points_drop_breakpoints(&range.points, point_is_armed);
+
+	list_for_each_entry_safe(p, next, &range.points, list) {
+		list_del_init(&p->list);
+		kprobe_table_set_gone(point_of(p));
+		kprobe_jump_forget(point_of(p));
+		kprobe_point_set_state(point_of(p), POINT_GONE);
+	}
+}
+
+/**
+ * kprobe_keeps_text() - do probes control the text at an address?
+ * @addr: an address of kernel text
+ *
+ * Code that writes text without taking part in kprobes' locking, such as a debugger while
+ * all other CPUs are stopped, must not write there if so: its change or the probe's would
+ * be lost.
+ *
+ * Context: Any that allows RCU readers, including a debugger that has stopped the kernel.
+ * Return: true when a probe is there, armed or not, or when a jump covers the address.
+ */
+bool kprobe_keeps_text(unsigned long addr)
+{
+	return get_kprobe((void *)addr) || kprobe_points_cover(addr);
+}
+
+static int queue_point(struct kprobe_point *point, void *work)
+{
+	point_queue(point, work);
+
+	return 0;
+}
+
+#ifdef CONFIG_OPTPROBES
+/* Empty @points, whose text is now that of @state. */
+static void points_finish_step(struct list_head *points, enum point_state state)
+{
+	struct kprobe *p, *next;
+
+	points_set_state(points, state);
+	list_for_each_entry_safe(p, next, points, list)
+		list_del_init(&p->list);
+}
+
+/*
+ * Write the queued jumps that need no grace period, and fence the regions of the others.
+ * Return whether the caller has to wait for a grace period.
+ */
+bool kprobe_points_begin_jumps(void)
+{
+	LIST_HEAD(points);
+	bool wait;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_jumps_write_single(&points);
+	points_finish_step(&points, POINT_OPTIMIZED);
+	wait = kprobe_jumps_fence(&points);
+	points_finish_step(&points, POINT_FENCED);
+
+	return wait;
+}
+
+/* Called a grace period after kprobe_points_begin_jumps(). */
+void kprobe_points_end_jumps(void)
+{
+	LIST_HEAD(points);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_jumps_write_fenced(&points);
+	points_finish_step(&points, POINT_OPTIMIZED);
+}
+#endif
+
+/* Reconcile every point after a global switch has changed. */
+int kprobe_points_reconcile_all(void)
+{
+	LIST_HEAD(work);
+	int ret;
+
+	kprobe_points_for_each(queue_point, &work);
+	kprobe_points_sort(&work);
+	ret = kprobe_points_reconcile(&work);
+	kprobe_points_finish(&work, NULL);
+
+	return ret;
+}
+
+/* Disarm every point regardless of its members, or end that. */
+int kprobe_points_set_all_off(bool off)
+{
+	kprobe_want_all_off(off);
+
+	return kprobe_points_reconcile_all();
+}
