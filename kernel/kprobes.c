@@ -24,7 +24,7 @@
  *	blacklist
  *	resolve
  *	function, sites, slot
- *	symbols, index, obstacle
+ *	symbols, index
  *
  * Lock order, outermost first. The trap side takes none of them.
  *

@@ -335,7 +335,7 @@ int kprobe_points_set_all_off(bool off);
 bool kprobe_points_begin_jumps(void);
 void kprobe_points_end_jumps(void);
 
-/* -- optimize.c: jumps in place of breakpoints -- */
+/* -- optimize.c: the worker that plans jumps, and its switches -- */
 
 void kprobe_optimize_set_knob(bool on);
 

@@ -6,11 +6,13 @@
  * detour for it, once. A jump for which arch_jump_is_single() is true is written at once. For
  * any other jump the architecture fences the region: from then on tasks that come to it
  * are led through the detour. After a grace period no task is in the region, and the jump
- * can be written. The way back needs no grace period. jumps.c has the lists of the points
+ * can be written. The way back needs no grace period. text.c has the lists of the points
  * on their way, and neighbours.c decides which points share a jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/array_size.h>
+#include <linux/build_bug.h>
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
@@ -18,10 +20,51 @@
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
+#include <linux/sprintf.h>
 #include <linux/sysctl.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
+
+static const char * const obstacles[] = {
+	[DETOUR_POSSIBLE]	= "-",
+	[DETOUR_NO_FUNCTION]	= "not in a function",
+	[DETOUR_UNDECODABLE]	= "function cannot be decoded",
+	[DETOUR_TOO_SHORT]	= "too short",
+	[DETOUR_NOT_RELOCATABLE] = "not relocatable",
+	[DETOUR_RESERVED]	= "rewritten by others",
+	[DETOUR_JUMP_INTO]	= "jump into the region",
+	[DETOUR_INDIRECT_JUMP]	= "indirect jump",
+	[DETOUR_RETURN_INTO]	= "call inside the region",
+	[DETOUR_FAULT_INSIDE]	= "may sleep inside the region",
+	[DETOUR_PREEMPTED]	= "preempted anywhere",
+	[DETOUR_BACKWARDS]	= "direction flag set",
+	[DETOUR_LANDING_PAD]	= "landing pad",
+	[DETOUR_NO_REGISTER]	= "no register is free",
+	[DETOUR_TOO_LONG]	= "copies too long",
+	[DETOUR_OUT_OF_REACH]	= "out of reach",
+	[DETOUR_NO_ROOM]	= "no memory in reach",
+};
+
+static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
+
+/**
+ * kprobe_explain_obstacle() - describe an obstacle to a detour
+ * @why: the obstacle
+ * @at: its distance in bytes from the start of the jump, 0 if it has no particular place
+ * @buf: buffer for the text
+ * @size: bytes in @buf
+ *
+ * Context: Any.
+ * Return: bytes written.
+ */
+int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size)
+{
+	if (!at)
+		return scnprintf(buf, size, "%s", obstacles[why]);
+
+	return scnprintf(buf, size, "%s at +%u", obstacles[why], at);
+}
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
 static LIST_HEAD(optimize_postponed);
