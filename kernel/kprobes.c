@@ -23,8 +23,7 @@
  *	check
  *	blacklist
  *	resolve
- *	function, sites, slot
- *	symbols, index
+ *	function, slot
  *
  * Lock order, outermost first. The trap side takes none of them.
  *

@@ -16,24 +16,6 @@
 
 #include "internal.h"
 
-/**
- * kprobe_lookup_name() - find the text of a symbol
- * @name: the symbol, "module:symbol" for one of a module
- * @offset: bytes that the caller is going to add, for architectures with more
- *	than one entry to a function
- *
- * Context: Process context, may sleep.
- * Return: the address, NULL when there is no such symbol.
- */
-kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
-{
-	/* No symbol of the kernel itself has a colon, so do not search those. */
-	if (strchr(name, ':'))
-		return (kprobe_opcode_t *)module_kallsyms_lookup_name(name);
-
-	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
-}
-
 /* Does the architecture keep the default kprobe_lookup_name()? */
 #ifndef ARCH_KPROBES_PLAIN_NAMES
 #define ARCH_KPROBES_PLAIN_NAMES	false
@@ -45,7 +27,7 @@ static kprobe_opcode_t *resolve_lookup_sorted(const char *name, unsigned int off
 	unsigned long addr = 0;
 
 	if (ARCH_KPROBES_PLAIN_NAMES && strchr(name, ':'))
-		addr = kprobe_symbols_lookup(name);
+		addr = kprobe_module_symbol(name);
 
 	return addr ? (kprobe_opcode_t *)addr : kprobe_lookup_name(name, offset);
 }
