@@ -22,7 +22,6 @@
  *	table
  *	check
  *	blacklist
- *	resolve
  *	function, slot
  *
  * Lock order, outermost first. The trap side takes none of them.
