@@ -10,7 +10,7 @@
  *	kprobes, return, jprobe, debugfs, oops
  *	request
  *	optimize
- *	lifetime
+ *	module
  *	text
  *	ftrace
  *	neighbours
@@ -372,7 +372,7 @@ static int __init kprobes_init(void)
 	ret = ret ?: kretprobe_init();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
 	ret = ret ?: kprobe_oops_init();
-	ret = ret ?: kprobe_lifetime_init();
+	ret = ret ?: kprobe_module_init();
 	kprobes_available = !ret;
 	ret = ret ?: arch_init_kprobes();
 	if (ret) {

@@ -255,7 +255,7 @@ void dump_kprobe(struct kprobe *kp);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 
-/* kernel/kprobes/lifetime.c */
+/* kernel/kprobes/module.c */
 void kprobe_free_init_mem(void);
 
 /* kernel/kprobes/reconcile.c */

@@ -391,7 +391,7 @@ static const struct reservation {
 
 /*
  * The caller's locks keep every reservation stable, except the static calls of a module,
- * which have a private lock. kprobe_lifetime_hold() refuses a module while they are sorted.
+ * which have a private lock. kprobe_module_hold() refuses a module while they are sorted.
  */
 int kprobe_check(struct probe_request *req)
 {

@@ -465,27 +465,27 @@ int kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type);
 #endif
 
-/* -- lifetime.c: text that appears and disappears -- */
+/* -- module.c: text that appears and disappears -- */
 
 #ifdef CONFIG_MODULES
-int kprobe_lifetime_init(void);
-int kprobe_lifetime_hold(struct probe_request *req);
-void kprobe_lifetime_release(struct probe_request *req);
-bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner);
-bool kprobe_lifetime_is_going(struct module *mod);
+int kprobe_module_init(void);
+int kprobe_module_hold(struct probe_request *req);
+void kprobe_module_release(struct probe_request *req);
+bool kprobe_module_is_settled(unsigned long addr, struct module **owner);
+bool kprobe_module_is_going(struct module *mod);
 #else
-static inline int kprobe_lifetime_init(void) { return 0; }
-static inline int kprobe_lifetime_hold(struct probe_request *req) { return 0; }
-static inline void kprobe_lifetime_release(struct probe_request *req) { }
+static inline int kprobe_module_init(void) { return 0; }
+static inline int kprobe_module_hold(struct probe_request *req) { return 0; }
+static inline void kprobe_module_release(struct probe_request *req) { }
 
-static inline bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
+static inline bool kprobe_module_is_settled(unsigned long addr, struct module **owner)
 {
 	*owner = NULL;
 
 	return true;
 }
 
-static inline bool kprobe_lifetime_is_going(struct module *mod) { return false; }
+static inline bool kprobe_module_is_going(struct module *mod) { return false; }
 #endif
 
 /*

@@ -119,7 +119,7 @@ static void optimize_prepare_point(struct kprobe_point *point)
 	if (!kprobe_point_wants_detour(point))
 		return;
 
-	if (!kprobe_lifetime_is_settled(point_addr(point), &mod)) {
+	if (!kprobe_module_is_settled(point_addr(point), &mod)) {
 		optimize_postpone_point(point, DETOUR_TOO_EARLY);
 		mod_delayed_work(system_dfl_wq, &optimize_retry, RETRY_DELAY_MIN);
 		return;
@@ -130,7 +130,7 @@ static void optimize_prepare_point(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	if (kprobe_lifetime_is_going(mod))
+	if (kprobe_module_is_going(mod))
 		point_remove_detour(point);
 }
 

@@ -111,7 +111,7 @@ static int request_resolve(struct probe_request *req)
 	do {
 		before = req->addr;
 		ret = kprobe_resolve_address(req);
-		ret = ret ?: kprobe_lifetime_hold(req);
+		ret = ret ?: kprobe_module_hold(req);
 	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
 	if (!ret)
 		request_set_order(req);
@@ -242,7 +242,7 @@ void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		kprobe_lifetime_release(&reqs[i]);
+		kprobe_module_release(&reqs[i]);
 }
 
 /* Restore the caller's struct as it was, unlinked. */

@@ -16,7 +16,7 @@ static void expect_settled(struct kunit *test, struct module *mod, unsigned int 
 	struct module *owner = NULL;
 
 	guard(mutex)(&kprobe_mutex);
-	KUNIT_EXPECT_EQ(test, kprobe_lifetime_is_settled(text_of(mod) + offset, &owner), expected);
+	KUNIT_EXPECT_EQ(test, kprobe_module_is_settled(text_of(mod) + offset, &owner), expected);
 	KUNIT_EXPECT_PTR_EQ(test, owner, mod);
 }
 
@@ -58,7 +58,7 @@ static void settled_is_remembered(struct kunit *test)
 
 	/* For its own text only, whatever was asked about in between. */
 	scoped_guard(mutex, &kprobe_mutex) {
-		KUNIT_EXPECT_TRUE(test, kprobe_lifetime_is_settled(text_of(mod) + TEXT_SIZE,
+		KUNIT_EXPECT_TRUE(test, kprobe_module_is_settled(text_of(mod) + TEXT_SIZE,
 								   &owner));
 		KUNIT_EXPECT_NULL(test, owner);
 	}
@@ -75,15 +75,15 @@ static void settled_going(struct kunit *test)
 {
 	struct module *mod = add_module(test, MODULE_STATE_LIVE);
 
-	KUNIT_EXPECT_FALSE(test, kprobe_lifetime_is_going(mod));
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_going(mod));
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 0);
-	KUNIT_EXPECT_FALSE(test, kprobe_lifetime_is_going(NULL));
+	KUNIT_EXPECT_FALSE(test, kprobe_module_is_going(NULL));
 
 	atomic_set(&mod->refcnt, 0);
-	KUNIT_EXPECT_TRUE(test, kprobe_lifetime_is_going(mod));
+	KUNIT_EXPECT_TRUE(test, kprobe_module_is_going(mod));
 	atomic_set(&mod->refcnt, 1);
 	mod->state = MODULE_STATE_GOING;
-	KUNIT_EXPECT_TRUE(test, kprobe_lifetime_is_going(mod));
+	KUNIT_EXPECT_TRUE(test, kprobe_module_is_going(mod));
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 0);
 }
 

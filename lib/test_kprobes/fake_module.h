@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A module that the kernel finds by its addresses, but that has no code: its state, and what
- * the notifiers of lifetime.c are told of it, change as a test says.
+ * the notifiers of module.c are told of it, change as a test says.
  */
 #ifndef _LIB_TEST_KPROBES_FAKE_MODULE_H
 #define _LIB_TEST_KPROBES_FAKE_MODULE_H
@@ -30,7 +30,7 @@ static inline unsigned long init_of(const struct module *mod)
 	return text_of(mod) + INIT_OFFSET;
 }
 
-/* Call one of the two notifiers of lifetime.c, as for an event of @mod. */
+/* Call one of the two notifiers of module.c, as for an event of @mod. */
 static inline int tell(const char *notifier, struct module *mod, unsigned long event)
 {
 	notifier_fn_t call = (notifier_fn_t)kprobe_lookup_name(notifier, 0);

@@ -23,8 +23,8 @@ static void hold_and_release(struct work_struct *work)
 {
 	struct attempt *a = container_of(work, struct attempt, work);
 
-	a->err = kprobe_lifetime_hold(&a->req);
-	kprobe_lifetime_release(&a->req);
+	a->err = kprobe_module_hold(&a->req);
+	kprobe_module_release(&a->req);
 }
 
 static int err_at(unsigned long addr)
@@ -54,19 +54,19 @@ static void lifetime_holds(struct kunit *test)
 	struct probe_request first = { .addr = text_of(mod) };
 	struct probe_request last = { .addr = text_of(mod) + TEXT_SIZE - 1 };
 
-	KUNIT_EXPECT_EQ(test, kprobe_lifetime_hold(&first), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_module_hold(&first), 0);
 	KUNIT_EXPECT_PTR_EQ(test, first.module, mod);
-	KUNIT_EXPECT_EQ(test, kprobe_lifetime_hold(&last), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_module_hold(&last), 0);
 	KUNIT_EXPECT_PTR_EQ(test, last.module, mod);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 2);
 
-	kprobe_lifetime_release(&first);
+	kprobe_module_release(&first);
 	KUNIT_EXPECT_NULL(test, first.module);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 1);
 	/* A second time it has nothing to release. */
-	kprobe_lifetime_release(&first);
+	kprobe_module_release(&first);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 1);
-	kprobe_lifetime_release(&last);
+	kprobe_module_release(&last);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 0);
 }
 
@@ -83,11 +83,11 @@ static void lifetime_without_module(struct kunit *test)
 		struct probe_request req = { .addr = addrs[i] };
 		struct module *owner = mod;
 
-		KUNIT_EXPECT_EQ(test, kprobe_lifetime_hold(&req), 0);
+		KUNIT_EXPECT_EQ(test, kprobe_module_hold(&req), 0);
 		KUNIT_EXPECT_NULL(test, req.module);
-		kprobe_lifetime_release(&req);
+		kprobe_module_release(&req);
 		guard(mutex)(&kprobe_mutex);
-		KUNIT_EXPECT_TRUE(test, kprobe_lifetime_is_settled(addrs[i], &owner));
+		KUNIT_EXPECT_TRUE(test, kprobe_module_is_settled(addrs[i], &owner));
 		KUNIT_EXPECT_NULL(test, owner);
 	}
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 0);

@@ -114,7 +114,7 @@ static struct notifier_block last_module_nb = {
 	.priority = INT_MIN + 1,
 };
 
-int __init kprobe_lifetime_init(void)
+int __init kprobe_module_init(void)
 {
 	return register_module_notifier(&module_nb) ?: register_module_notifier(&last_module_nb);
 }
@@ -143,7 +143,7 @@ static bool module_is_changing(struct module *mod, unsigned long addr)
  * Pin the module that owns the text until the text is armed. From then on the notifier
  * above retires the point when the module goes.
  */
-int kprobe_lifetime_hold(struct probe_request *req)
+int kprobe_module_hold(struct probe_request *req)
 {
 	struct module *mod;
 
@@ -161,7 +161,7 @@ int kprobe_lifetime_hold(struct probe_request *req)
 	return 0;
 }
 
-void kprobe_lifetime_release(struct probe_request *req)
+void kprobe_module_release(struct probe_request *req)
 {
 	module_put(req->module);
 	req->module = NULL;
@@ -191,7 +191,7 @@ static bool module_drops_init(const struct module *mod)
  * module, or to NULL. Cache the module of the last call; it cannot be freed before the
  * generation changes.
  */
-bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
+bool kprobe_module_is_settled(unsigned long addr, struct module **owner)
 {
 	static struct module *settled_last;
 	static unsigned long settled_generation;
@@ -221,7 +221,7 @@ bool kprobe_lifetime_is_settled(unsigned long addr, struct module **owner)
  * Has the module begun to go, so that what others patch in its text is not known any more?
  * Try to get a reference: mod->state may change later than the count of references.
  */
-bool kprobe_lifetime_is_going(struct module *mod)
+bool kprobe_module_is_going(struct module *mod)
 {
 	if (!try_module_get(mod))
 		return true;
