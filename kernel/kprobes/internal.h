@@ -390,7 +390,7 @@ static __always_inline void fault_unwatch(struct kprobe *before) { }
 
 #endif
 
-/* -- request.c: a probe on its way into a point -- */
+/* -- kprobes.c: a probe on its way into a point -- */
 
 /**
  * struct probe_request - one probe on its way into a point
@@ -420,13 +420,6 @@ struct probe_request {
 		u32 flags;
 	} saved;
 };
-
-int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work);
-bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr);
-void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr, struct list_head *work);
-void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr);
-void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr);
-bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr);
 
 /* -- function.c: the function that an address is in -- */
 
