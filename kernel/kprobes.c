@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the functions that the rest of the kernel calls, and the requests that an
- * array of probes is while it is registered. The other files are in kernel/kprobes/, and share
- * the types of internal.h there.
+ * Kernel probes: the functions that the rest of the kernel calls, and the batches of probes that
+ * they change. The other files are in kernel/kprobes/, and share the types of internal.h there.
  *
- * A registration: each probe is a request. kprobe_resolve_address() (check.c) finds its address,
- * and kprobe_module_hold() (module.c) pins the module there. Under the locks that keep the text
- * as it is, kprobe_resolve_place() moves the request to where the architecture wants it, asking
- * function.c, and joins it to the point there: to the one of the table (table.c), or after
- * kprobe_check() (check.c, blacklist.c) to a new one (point.c), for which the architecture
- * copies the instruction to a slot (slot.c). Then kprobe_points_reconcile() (text.c, ftrace.c)
- * writes the breakpoints of all of them in one round. What fails is undone, and the caller gets
- * the error of the first probe that failed. A worker (optimize.c) replaces breakpoints by jumps
- * where neighbours.c sees no conflict.
+ * A registration is a batch of requests, one for each probe. batch_collect() finds their addresses
+ * by kprobe_resolve_address() (check.c) and pins their modules by kprobe_module_hold() (module.c).
+ * Under the locks that keep the text as it is, batch_join() moves each request to where the
+ * architecture wants it, by kprobe_resolve_place(), which asks function.c for the function, and
+ * makes the probe a member of the point there: of one in the table (table.c), or after
+ * kprobe_check() (check.c, blacklist.c) of a new one (point.c), for which the architecture copies
+ * the instruction to a slot (slot.c). kprobe_points_reconcile() (text.c, ftrace.c) writes all
+ * breakpoints in one round, and batch_settle() lets go. What fails is undone, and the caller gets
+ * the error of the first probe that failed. Later a worker (optimize.c) replaces breakpoints by
+ * jumps where neighbours.c sees no conflict.
  *
  * A hit: the trap of the architecture finds the point by get_kprobe() (table.c), and
  * hit_breakpoint() in <linux/kprobes_hit.h> makes it current, calls the members' pre_handlers by
@@ -73,92 +73,39 @@ DEFINE_MUTEX(kprobe_mutex);
 
 bool kprobes_available __read_mostly;
 
-/* Save what request_restore() puts back, and make the caller's probe a member. */
-static void request_join(struct probe_request *req, struct kprobe_point *point,
-			 struct list_head *work)
-{
-	struct kprobe *kp = req->kp;
-
-	req->saved.addr = kp->addr;
-	req->saved.opcode = kp->opcode;
-	req->saved.nmissed = kp->nmissed;
-	req->saved.flags = kp->flags;
-	req->point = point;
-
-	kprobe_point_add_member(point, kp);
-	point_queue(point, work);
-}
-
-static int request_find_point(struct probe_request *req, struct list_head *work)
-{
-	struct kprobe_point *point = kprobe_point_find(req->addr);
-	int ret;
-
-	if (point) {
-		request_join(req, point, work);
-		return 0;
-	}
-
-	ret = kprobe_check(req);
-	if (ret)
-		return ret;
-
-	point = kprobe_point_create(req->addr, req->on_entry, req->on_ftrace);
-	if (IS_ERR(point))
-		return kprobe_check_refused(req, PTR_ERR(point));
-
-	/* kprobe_points_reserve() has made room. */
-	kprobe_table_add(point);
-	request_join(req, point, work);
-
-	return 0;
-}
-
-static int request_cmp(const void *a, const void *b)
-{
-	const struct probe_request *left = a, *right = b;
-
-	if (left->order != right->order)
-		return left->order < right->order ? -1 : 1;
-
-	return left->index < right->index ? -1 : 1;
-}
-
-/* Sort by address; requests for one place keep the caller's order. */
-static void requests_sort(struct probe_request *reqs, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 1; i < nr; i++) {
-		if (request_cmp(&reqs[i - 1], &reqs[i]) > 0) {
-			sort(reqs, nr, sizeof(*reqs), request_cmp, NULL);
-			return;
-		}
-	}
-}
-
-/*
- * Sort a function's entry and the address behind its landing pad as equal: later
- * kprobe_resolve_place() may move the one to the other, which depends on the symbol.
+/**
+ * struct kprobe_batch - probes that are changed together, under one hold of kprobe_mutex
+ * @reqs: the requests of a registration
+ * @nr: how many there are
+ * @failed: index in the caller's array of the first request known to fail; the errors of
+ *	later ones do not matter
+ * @err: its error
+ * @work: points that the batch concerns, until their text has followed
+ * @dead: those of them that have lost their last member, freed when no hit uses them
+ * @seen: hits may have seen a probe that has joined, or one that has been removed
+ * @misses_post: a hit under way may call a pre_handler, but not the post_handler
  */
-static void request_set_order(struct probe_request *req)
-{
-	kprobe_opcode_t *place = NULL;
-	bool on_entry;
-
-	if (req->module || core_kernel_text(req->addr))
-		place = arch_adjust_kprobe_addr(req->addr, 0, &on_entry);
-	req->order = place ? (unsigned long)place : req->addr;
-}
+struct kprobe_batch {
+	struct probe_request *reqs;
+	unsigned int nr;
+	unsigned int failed;
+	int err;
+	struct list_head work;
+	struct list_head dead;
+	bool seen;
+	bool misses_post;
+};
 
 /*
- * Find the address and pin its module. The init text of a module may be freed in between;
- * then nothing is pinned. Look the symbol up again in that case: it is gone if its text was
- * freed, and has the same address as before if it is a symbol of data.
+ * Find the address of a request and pin its module. The init text of a module may be freed in
+ * between; then nothing is pinned. Look the symbol up again in that case: it is gone if its text
+ * was freed, and has the same address as before if it is a symbol of data.
  */
 static int request_resolve(struct probe_request *req)
 {
+	kprobe_opcode_t *place = NULL;
 	unsigned long before;
+	bool on_entry;
 	int ret;
 
 	if (!req->kp) {
@@ -173,216 +120,228 @@ static int request_resolve(struct probe_request *req)
 		ret = kprobe_resolve_address(req);
 		ret = ret ?: kprobe_module_hold(req);
 	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
-	if (!ret)
-		request_set_order(req);
+	if (ret)
+		return ret;
 
-	return ret;
+	/*
+	 * Sort a function's entry and the address after its landing pad as equal: later
+	 * kprobe_resolve_place() may move the one to the other, which depends on the symbol.
+	 */
+	if (req->module || core_kernel_text(req->addr))
+		place = arch_adjust_kprobe_addr(req->addr, 0, &on_entry);
+	req->order = place ? (unsigned long)place : req->addr;
+
+	return 0;
 }
 
-/**
- * struct first_failure - the failure that the caller gets
- * @index: index in the caller's array of the first request known to fail; errors of later
- *	requests do not matter
- * @err: its error
- */
-struct first_failure {
-	unsigned int index;
-	int err;
-};
-
-/* Resolve before the text locks are taken, because it may take a while. */
-static struct first_failure requests_resolve(struct probe_request *reqs, unsigned int nr)
+static int request_cmp(const void *a, const void *b)
 {
-	struct first_failure first = {};
+	const struct probe_request *left = a, *right = b;
 
-	for (; first.index < nr; first.index++) {
-		first.err = request_resolve(&reqs[first.index]);
-		if (first.err)
-			break;
+	if (left->order != right->order)
+		return left->order < right->order ? -1 : 1;
+
+	return left->index < right->index ? -1 : 1;
+}
+
+/*
+ * Resolve before the text locks are taken, because it may take a while, up to the first request
+ * that fails. Then sort by address, so that neighbours use the same look-ups; requests for one
+ * place keep the caller's order.
+ */
+static void batch_collect(struct kprobe_batch *batch)
+{
+	struct probe_request *reqs = batch->reqs;
+	unsigned int i;
+
+	batch->err = kprobe_points_reserve(batch->nr);
+	for (i = 0; i < batch->nr && !batch->err; i++) {
+		batch->failed = i;
+		batch->err = request_resolve(&reqs[i]);
 		cond_resched();
 	}
+	if (!batch->err)
+		batch->failed = batch->nr;
 
-	return first;
+	for (i = 1; i < batch->failed; i++) {
+		if (request_cmp(&reqs[i - 1], &reqs[i]) > 0) {
+			sort(reqs, batch->failed, sizeof(*reqs), request_cmp, NULL);
+			break;
+		}
+	}
 }
 
-static int request_settle(struct probe_request *req, struct list_head *work)
+/* Return the point that the request is for, which is created if it has to be. */
+static struct kprobe_point *request_find_point(struct probe_request *req)
 {
+	struct kprobe_point *point;
 	int ret;
 
 	/* Check again: the array may name the probe twice. */
 	if (kprobe_is_registered(req->kp))
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	ret = kprobe_resolve_place(req);
 	/* Another module may have been loaded here since register_kretprobe() checked this. */
 	if (!ret && return_is_request(req->kp) && !req->on_entry)
 		ret = -EINVAL;
+	if (ret)
+		return ERR_PTR(ret);
 
-	return ret ?: request_find_point(req, work);
+	point = kprobe_point_find(req->addr);
+	if (point)
+		return point;
+
+	ret = kprobe_check(req);
+	if (ret)
+		return ERR_PTR(ret);
+
+	point = kprobe_point_create(req->addr, req->on_entry, req->on_ftrace);
+	if (IS_ERR(point))
+		return ERR_PTR(kprobe_check_refused(req, PTR_ERR(point)));
+
+	/* kprobe_points_reserve() has made room. */
+	kprobe_table_add(point);
+
+	return point;
+}
+
+static int request_join(struct kprobe_batch *batch, struct probe_request *req)
+{
+	struct kprobe_point *point = request_find_point(req);
+	struct kprobe *kp = req->kp;
+
+	if (IS_ERR(point))
+		return PTR_ERR(point);
+
+	req->saved.addr = kp->addr;
+	req->saved.opcode = kp->opcode;
+	req->saved.nmissed = kp->nmissed;
+	req->saved.flags = kp->flags;
+	req->point = point;
+	batch->seen = true;
+
+	kprobe_point_add_member(point, kp);
+	point_queue(point, &batch->work);
+
+	return 0;
 }
 
 /* Number of requests that join under one hold of the locks: decoding takes a while. */
 #define JOIN_CHUNK	64
 
 /*
- * The locks keep the text, and what others have reserved of it, unchanged for the whole
- * chunk.
+ * Join each request to its point. All failures except those of arming happen here or before. The
+ * locks keep the text, and what others have reserved of it, unchanged for a whole chunk.
  */
-static void requests_join_chunk(struct probe_request *reqs, unsigned int nr,
-				struct first_failure *first, struct list_head *work)
+static void batch_join(struct kprobe_batch *batch)
 {
-	struct probe_request *req;
-	int ret;
+	unsigned int i = 0, nr = batch->failed;
 
-	guard(cpus_read_lock)();
-	guard(jump_label_lock)();
-	guard(mutex)(&text_mutex);
+	while (i < nr) {
+		scoped_guard(cpus_read_lock) {
+			guard(jump_label_lock)();
+			guard(mutex)(&text_mutex);
 
-	for (req = reqs; req < reqs + nr; req++) {
-		if (req->index > first->index)
-			continue;
-		ret = request_settle(req, work);
-		if (ret)
-			*first = (struct first_failure){ req->index, ret };
-	}
-	arch_finish_prepare_kprobes();
-}
+			for (unsigned int end = min(nr, i + JOIN_CHUNK); i < end; i++) {
+				struct probe_request *req = &batch->reqs[i];
+				int ret = req->index < batch->failed ? request_join(batch, req) : 0;
 
-/*
- * Join each request to its point, in the order of addresses, so that neighbours use the same
- * look-ups. All failures except those of arming happen here.
- */
-static int kprobe_requests_join(struct probe_request *reqs, unsigned int nr, struct list_head *work)
-{
-	struct first_failure first;
-	unsigned int i, nr_resolved;
-	int ret;
-
-	ret = kprobe_points_reserve(nr);
-	if (ret)
-		return ret;
-
-	first = requests_resolve(reqs, nr);
-	nr_resolved = first.index;
-	requests_sort(reqs, nr_resolved);
-	for (i = 0; i < nr_resolved; i += JOIN_CHUNK) {
-		requests_join_chunk(reqs + i, min(nr_resolved - i, JOIN_CHUNK), &first, work);
+				if (ret) {
+					batch->failed = req->index;
+					batch->err = ret;
+				}
+			}
+			arch_finish_prepare_kprobes();
+		}
 		cond_resched();
 	}
-
-	return first.err;
 }
 
-static bool kprobe_requests_any_joined(struct probe_request *reqs, unsigned int nr)
+/* Undo batch_join(), except for what running hits may still use. */
+static void batch_remove(struct kprobe_batch *batch)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
-		if (reqs[i].point)
-			return true;
+	for (i = 0; i < batch->nr; i++) {
+		if (batch->reqs[i].point)
+			kprobe_point_del_member(batch->reqs[i].point, batch->reqs[i].kp);
 	}
-
-	return false;
-}
-
-/* Undo kprobe_requests_join(), except for what running hits may still use. */
-static void kprobe_requests_remove(struct probe_request *reqs, unsigned int nr,
-				   struct list_head *work)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (reqs[i].point)
-			kprobe_point_del_member(reqs[i].point, reqs[i].kp);
-	}
-
-	kprobe_points_reconcile(work);
-}
-
-static void kprobe_requests_release_modules(struct probe_request *reqs, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		kprobe_module_release(&reqs[i]);
-}
-
-/* Restore the caller's struct as it was, unlinked. */
-static void request_restore(struct probe_request *req)
-{
-	struct kprobe *kp = req->kp;
-
-	kp->addr = req->saved.addr;
-	kp->opcode = req->saved.opcode;
-	kp->nmissed = req->saved.nmissed;
-	kp->flags = req->saved.flags;
-	kprobe_has_left(kp);
-}
-
-/* A request that did not join has nothing to restore; its probe may be registered already. */
-static void kprobe_requests_restore(struct probe_request *reqs, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (reqs[i].point)
-			request_restore(&reqs[i]);
-	}
+	kprobe_points_reconcile(&batch->work);
 }
 
 /*
- * May a hit call the pre_handler of one of these but not its post_handler, because it is in a
- * detour that calls none? That is over an RCU-tasks grace period later. The states of the points
- * do not answer this, nor whether their next jumps call post_handlers: a task may be preempted
- * in the detour for long after the jump was removed, and before it calls pre_handlers.
+ * May a hit call the pre_handler of @kp but not its post_handler, because it is in a detour that
+ * calls none? That is over an RCU-tasks grace period later. The state of the point does not
+ * answer this, nor whether its next jump calls post_handlers: a task may be preempted in the
+ * detour for long after the jump was removed, and before it calls pre_handlers.
  */
-static bool kprobe_requests_may_miss_post(struct probe_request *reqs, unsigned int nr)
+static bool member_misses_post(struct kprobe *kp, const struct kprobe_point *point)
 {
-	unsigned int i;
+	return kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
+	       !kprobe_disabled(kp) && !kprobe_detour_is_idle(point);
+}
 
-	for (i = 0; i < nr; i++) {
-		struct kprobe_point *point = reqs[i].point;
-		struct kprobe *kp = reqs[i].kp;
+/* The text has followed: let the points and the modules go. */
+static void batch_settle(struct kprobe_batch *batch)
+{
+	struct probe_request *req;
 
-		if (point && kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
-		    !kprobe_disabled(kp) && !kprobe_detour_is_idle(point))
-			return true;
+	kprobe_points_finish(&batch->work, &batch->dead);
+	for (req = batch->reqs; req < batch->reqs + batch->nr; req++) {
+		if (!batch->err && member_misses_post(req->kp, req->point))
+			batch->misses_post = true;
+		kprobe_module_release(req);
 	}
+}
 
-	return false;
+/* Restore the callers' structs as they were, unlinked. Those that did not join are unchanged. */
+static void batch_restore(struct kprobe_batch *batch)
+{
+	struct probe_request *req;
+
+	for (req = batch->reqs; req < batch->reqs + batch->nr; req++) {
+		struct kprobe *kp = req->kp;
+
+		if (!req->point)
+			continue;
+		kp->addr = req->saved.addr;
+		kp->opcode = req->saved.opcode;
+		kp->nmissed = req->saved.nmissed;
+		kp->flags = req->saved.flags;
+		kprobe_has_left(kp);
+	}
 }
 
 static int requests_register(struct probe_request *reqs, unsigned int nr)
 {
-	bool wait = false;
-	LIST_HEAD(work);
-	LIST_HEAD(dead);
-	int ret;
+	struct kprobe_batch batch = {
+		.reqs = reqs,
+		.nr = nr,
+		.work = LIST_HEAD_INIT(batch.work),
+		.dead = LIST_HEAD_INIT(batch.dead),
+	};
 
 	if (!kprobes_available)
 		return -EOPNOTSUPP;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		ret = kprobe_requests_join(reqs, nr, &work);
-		ret = ret ?: kprobe_points_reconcile(&work);
-		if (ret)
-			kprobe_requests_remove(reqs, nr, &work);
-		else
-			wait = kprobe_requests_may_miss_post(reqs, nr);
-		kprobe_points_finish(&work, &dead);
-		kprobe_requests_release_modules(reqs, nr);
+		batch_collect(&batch);
+		batch_join(&batch);
+		if (!batch.err)
+			batch.err = kprobe_points_reconcile(&batch.work);
+		if (batch.err)
+			batch_remove(&batch);
+		batch_settle(&batch);
 	}
-	if (wait)
+	if (batch.misses_post)
 		synchronize_rcu_tasks();
-	if (!ret)
-		return 0;
-
-	/* Running hits may have seen the probes that had joined, and their points. */
-	if (kprobe_requests_any_joined(reqs, nr))
+	if (batch.err && batch.seen) {
 		kprobe_wait_for_hits();
-	kprobe_points_free(&dead);
-	kprobe_requests_restore(reqs, nr);
+		kprobe_points_free(&batch.dead);
+		batch_restore(&batch);
+	}
 
-	return ret;
+	return batch.err;
 }
 
 /**
@@ -457,69 +416,29 @@ int register_kprobes(struct kprobe **kps, int num)
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
-/* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
-static bool point_remove_members(struct kprobe *kp, struct list_head *work)
-{
-	struct kprobe_point *point = kprobe_point_find((unsigned long)kp->addr);
-	struct kprobe *member, *next;
-
-	if (!point || kp != &point->op.kp)
-		return false;
-
-	list_for_each_entry_safe(member, next, &point->members, list)
-		kprobe_point_del_member(point, member);
-	point_queue(point, work);
-
-	return true;
-}
-
-/* Remove a probe from its point, and queue the point. */
-static bool member_remove(struct kprobe *kp, struct list_head *work)
+/* Remove a probe from its point. Return false if it is not registered. */
+static bool batch_remove_probe(struct kprobe_batch *batch, struct kprobe *kp)
 {
 	struct kprobe_point *point = kprobe_point_find_member(kp);
+	struct kprobe *member, *next;
 
-	if (!point)
-		return false;
-
-	kprobe_point_del_member(point, kp);
-	point_queue(point, work);
-
-	return true;
-}
-
-/* Return whether the caller has to wait for a grace period. */
-static bool probes_remove(struct kprobe **kps, int num, struct list_head *work)
-{
-	bool any = false;
-	int i;
-
-	for (i = 0; i < num; i++) {
-		if (!kps[i])
-			continue;
-
-		/*
-		 * Leaving already: named twice in the array, or removed together with its
-		 * point.
-		 */
-		if (member_remove(kps[i], work) || point_remove_members(kps[i], work) ||
-		    kprobe_is_leaving(kps[i]))
-			any = true;
-		else
-			kps[i]->addr = NULL;
+	if (point) {
+		kprobe_point_del_member(point, kp);
+		point_queue(point, &batch->work);
+		return true;
 	}
 
-	return any;
-}
-
-/* Called a grace period later: no hit walks from one of these to another member any more. */
-static void probes_restore(struct kprobe **kps, int num)
-{
-	int i;
-
-	for (i = 0; i < num; i++) {
-		if (kps[i] && kprobe_is_leaving(kps[i]))
-			kprobe_has_left(kps[i]);
+	/* arch/sh unregisters what get_kprobe() returned: remove all members of that point. */
+	point = kprobe_point_find((unsigned long)kp->addr);
+	if (point && kp == &point->op.kp) {
+		list_for_each_entry_safe(member, next, &point->members, list)
+			kprobe_point_del_member(point, member);
+		point_queue(point, &batch->work);
+		return true;
 	}
+
+	/* Leaving already: named twice in the array, or removed together with its point. */
+	return kprobe_is_leaving(kp);
 }
 
 /**
@@ -534,24 +453,37 @@ static void probes_restore(struct kprobe **kps, int num)
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	bool any;
-	LIST_HEAD(work);
-	LIST_HEAD(dead);
+	struct kprobe_batch batch = {
+		.work = LIST_HEAD_INIT(batch.work),
+		.dead = LIST_HEAD_INIT(batch.dead),
+	};
+	int i;
 
 	if (!kps || num <= 0)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		any = probes_remove(kps, num, &work);
-		kprobe_points_reconcile(&work);
-		kprobe_points_finish(&work, &dead);
+		for (i = 0; i < num; i++) {
+			if (!kps[i])
+				continue;
+			if (batch_remove_probe(&batch, kps[i]))
+				batch.seen = true;
+			else
+				kps[i]->addr = NULL;
+		}
+		kprobe_points_reconcile(&batch.work);
+		batch_settle(&batch);
 	}
-	if (!any)
+	if (!batch.seen)
 		return;
 
+	/* From here on no hit walks from one of these to another member. */
 	kprobe_wait_for_hits();
-	probes_restore(kps, num);
-	kprobe_points_free(&dead);
+	for (i = 0; i < num; i++) {
+		if (kps[i] && kprobe_is_leaving(kps[i]))
+			kprobe_has_left(kps[i]);
+	}
+	kprobe_points_free(&batch.dead);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
@@ -569,35 +501,37 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
 
 static int set_enabled(struct kprobe *kp, bool enable)
 {
-	struct probe_request req = { .kp = kp };
-	LIST_HEAD(work);
-	bool changes, wait;
-	int ret;
+	struct kprobe_point *point;
+	struct kprobe_batch batch = {
+		.work = LIST_HEAD_INIT(batch.work),
+		.dead = LIST_HEAD_INIT(batch.dead),
+	};
+	bool changes;
 
 	if (!kp)
 		return -EINVAL;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		req.point = kprobe_point_find_member(kp);
-		if (!req.point || (enable && kprobe_gone(kp)))
+		point = kprobe_point_find_member(kp);
+		if (!point || (enable && kprobe_gone(kp)))
 			return -EINVAL;
 
-		changes = kprobe_point_enable_member(req.point, kp, enable);
-		point_queue(req.point, &work);
-		ret = kprobe_points_reconcile(&work);
+		changes = kprobe_point_enable_member(point, kp, enable);
+		point_queue(point, &batch.work);
+		batch.err = kprobe_points_reconcile(&batch.work);
 		/* Disabling cannot fail, but arming the point for another member may. */
-		if (ret && enable && changes) {
-			kprobe_point_enable_member(req.point, kp, false);
-			kprobe_points_reconcile(&work);
+		if (batch.err && enable && changes) {
+			kprobe_point_enable_member(point, kp, false);
+			kprobe_points_reconcile(&batch.work);
 		}
-		kprobe_points_finish(&work, NULL);
-		wait = enable && kprobe_requests_may_miss_post(&req, 1);
+		batch.misses_post = enable && member_misses_post(kp, point);
+		batch_settle(&batch);
 	}
 	/* Only now, and without @kp: another task may unregister and free it meanwhile. */
-	if (wait)
+	if (batch.misses_post)
 		synchronize_rcu_tasks();
 
-	return enable ? ret : 0;
+	return enable ? batch.err : 0;
 }
 
 /**
