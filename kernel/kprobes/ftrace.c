@@ -106,11 +106,6 @@ void kprobe_ftrace_kill(void)
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
 }
 
-static struct ftrace_user *ftrace_user_wanted(const struct kprobe_point *point)
-{
-	return point->post ? &kprobe_ftrace_modify : &kprobe_ftrace_plain;
-}
-
 static int ftrace_user_add(struct ftrace_user *user, unsigned long *sites, unsigned int nr)
 {
 	int ret;
@@ -228,15 +223,19 @@ static void ftrace_user_forget_points(struct ftrace_user *user, struct list_head
 		ftrace_user_del(user, sites, nr);
 }
 
-/* Move the points that need the IPMODIFY user from @kps to @modify. */
-static void points_split_off_modifying(struct list_head *kps, struct list_head *modify)
+static bool point_is_to_modify(struct kprobe_point *point)
 {
-	struct kprobe *p, *next;
+	return point->post;
+}
 
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (ftrace_user_wanted(point_of(p)) == &kprobe_ftrace_modify)
-			list_move_tail(&p->list, modify);
-	}
+static bool point_modifies(struct kprobe_point *point)
+{
+	return point->ftrace_ops == &kprobe_ftrace_modify.ops;
+}
+
+static bool point_is_reserved(struct kprobe_point *point)
+{
+	return point->reserved;
 }
 
 static void ftrace_user_del_points(struct ftrace_user *user, struct list_head *kps)
@@ -251,7 +250,7 @@ int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
 	LIST_HEAD(modify);
 	int ret, error;
 
-	points_split_off_modifying(kps, &modify);
+	kprobe_points_pick(kps, point_is_to_modify, &modify);
 	ret = ftrace_user_take_points(&kprobe_ftrace_plain, kps, refused);
 	points_set_ops(kps, &kprobe_ftrace_plain.ops);
 	error = ftrace_user_take_points(&kprobe_ftrace_modify, &modify, refused);
@@ -259,17 +258,6 @@ int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
 	list_splice_tail(&modify, kps);
 
 	return ret ?: error;
-}
-
-/* Move the points with a reservation from @kps to @reserved. */
-static void points_split_off_reserved(struct list_head *kps, struct list_head *reserved)
-{
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (point_of(p)->reserved)
-			list_move_tail(&p->list, reserved);
-	}
 }
 
 /* Give up the reservations of @kps. */
@@ -284,18 +272,13 @@ static void points_unreserve(struct list_head *kps)
 
 void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
-	struct kprobe *p, *next;
 	LIST_HEAD(modify);
 
-	points_split_off_reserved(kps, &modify);
+	kprobe_points_pick(kps, point_is_reserved, &modify);
 	points_unreserve(&modify);
 	list_splice_tail_init(&modify, kps);
 
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (point_of(p)->ftrace_ops == &kprobe_ftrace_modify.ops)
-			list_move_tail(&p->list, &modify);
-	}
-
+	kprobe_points_pick(kps, point_modifies, &modify);
 	ftrace_user_del_points(&kprobe_ftrace_plain, kps);
 	ftrace_user_del_points(&kprobe_ftrace_modify, &modify);
 	list_splice_tail(&modify, kps);
@@ -315,7 +298,7 @@ int kprobe_ftrace_change_reservations(struct list_head *kps)
 	struct kprobe *p;
 	int ret;
 
-	points_split_off_reserved(kps, &reserved);
+	kprobe_points_pick(kps, point_is_reserved, &reserved);
 	points_unreserve(&reserved);
 	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps, &refused);
 	list_for_each_entry(p, kps, list)

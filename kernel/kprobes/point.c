@@ -429,6 +429,18 @@ void kprobe_point_free(struct kprobe_point *point)
 	kmem_cache_free(point_cache, point);
 }
 
+/* Move the points for which @is_one() is true from @work to @some. */
+void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
+			struct list_head *some)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		if (is_one(point_of(p)))
+			list_move_tail(&p->list, some);
+	}
+}
+
 static int point_cmp(void *unused, const struct list_head *a, const struct list_head *b)
 {
 	const struct kprobe *l = list_entry(a, struct kprobe, list);

@@ -102,14 +102,9 @@ static void kprobe_text_write_chunks(struct list_head *items,
 	list_splice(&written, items);
 }
 
-static void split_off_ftrace(struct list_head *kps, struct list_head *on_ftrace)
+static bool point_is_on_ftrace(struct kprobe_point *point)
 {
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, kps, list) {
-		if (kprobe_ftrace(p))
-			list_move_tail(&p->list, on_ftrace);
-	}
+	return kprobe_ftrace(&point->op.kp);
 }
 
 /*
@@ -123,7 +118,7 @@ static int kprobe_arm_points(struct list_head *kps, struct list_head *refused)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	split_off_ftrace(kps, &on_ftrace);
+	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
 	kprobe_text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
@@ -137,7 +132,7 @@ static void kprobe_disarm_points(struct list_head *kps)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	split_off_ftrace(kps, &on_ftrace);
+	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	kprobe_ftrace_disarm_points(&on_ftrace);
 	kprobe_text_write_chunks(kps, arch_disarm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
@@ -478,24 +473,12 @@ static bool point_reservation_is_wrong(struct kprobe_point *point)
 	return kprobe_ftrace_reservation_is_wrong(point) && kprobe_point_wants_text(point);
 }
 
-/* Move the points for which @is_one() is true from @work to @some. */
-static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
-			struct list_head *some)
-{
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, work, list) {
-		if (is_one(point_of(p)))
-			list_move_tail(&p->list, some);
-	}
-}
-
 /* Replace the jumps, written or pending, of selected points in @work by breakpoints. */
 static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kprobe_point *point))
 {
 	LIST_HEAD(some);
 
-	points_pick(work, is_one, &some);
+	kprobe_points_pick(work, is_one, &some);
 	kprobe_jumps_cancel(&some);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
@@ -507,7 +490,7 @@ static void points_drop_breakpoints(struct list_head *work,
 {
 	LIST_HEAD(some);
 
-	points_pick(work, is_one, &some);
+	kprobe_points_pick(work, is_one, &some);
 	kprobe_disarm_points(&some);
 	points_set_state(&some, POINT_DISARMED);
 	list_splice_tail(&some, work);
@@ -557,7 +540,7 @@ int kprobe_points_reconcile(struct list_head *work)
 	lockdep_assert_held(&kprobe_mutex);
 
 	again = kprobe_points_add_outer(work);
-	points_pick(work, point_reservation_is_wrong, &some);
+	kprobe_points_pick(work, point_reservation_is_wrong, &some);
 	ret = kprobe_ftrace_change_reservations(&some);
 	list_splice_tail_init(&some, work);
 
@@ -567,7 +550,7 @@ int kprobe_points_reconcile(struct list_head *work)
 		kprobe_points_add_outer(work);
 	points_drop_breakpoints(work, point_is_to_disarm);
 
-	points_pick(work, point_is_to_arm, &some);
+	kprobe_points_pick(work, point_is_to_arm, &some);
 	error = kprobe_arm_points(&some, &refused);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
