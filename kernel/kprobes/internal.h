@@ -321,6 +321,8 @@ extern struct delayed_work kprobe_optimizer;
 
 struct kprobe_point *kprobe_jump_candidate(void);
 void kprobe_jump_queue(struct kprobe_point *point);
+bool kprobe_jumps_begin(void);
+void kprobe_jumps_end(void);
 bool kprobe_jumps_idle(void);
 bool kprobe_detour_is_idle(const struct kprobe_point *point);
 #else
@@ -334,8 +336,6 @@ void kprobe_points_free(struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);
 int kprobe_points_set_all_off(bool off);
-bool kprobe_points_begin_jumps(void);
-void kprobe_points_end_jumps(void);
 
 /* -- optimize.c: the worker that plans jumps, and its switches -- */
 

@@ -198,7 +198,7 @@ static void optimize_work(struct work_struct *work)
 {
 	kprobe_optimize_prepare_queued();
 	scoped_guard(mutex, &kprobe_mutex) {
-		if (!kprobe_points_begin_jumps())
+		if (!kprobe_jumps_begin())
 			return;
 	}
 
@@ -207,7 +207,7 @@ static void optimize_work(struct work_struct *work)
 	synchronize_rcu_tasks();
 
 	guard(mutex)(&kprobe_mutex);
-	kprobe_points_end_jumps();
+	kprobe_jumps_end();
 }
 
 /* Describe the first obstacle to a jump, or the jump if it does not begin at the point. */

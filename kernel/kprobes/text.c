@@ -84,7 +84,7 @@ static void cut_chunk(struct list_head *items, struct list_head *chunk)
  * Call @write with some of @items at a time, under the locks for writing text. @write may
  * take items off the list that it gets; the others stay in @items, in their order.
  */
-static void kprobe_text_write_chunks(struct list_head *items,
+static void text_write_chunks(struct list_head *items,
 				     void (*write)(struct list_head *items))
 {
 	LIST_HEAD(written);
@@ -111,7 +111,7 @@ static bool point_is_on_ftrace(struct kprobe_point *point)
  * Arm the points, and move those that ftrace refuses to @refused. Return the first error. The
  * list does not keep its order.
  */
-static int kprobe_arm_points(struct list_head *kps, struct list_head *refused)
+static int points_arm(struct list_head *kps, struct list_head *refused)
 {
 	LIST_HEAD(on_ftrace);
 	int ret;
@@ -120,13 +120,13 @@ static int kprobe_arm_points(struct list_head *kps, struct list_head *refused)
 
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
-	kprobe_text_write_chunks(kps, arch_arm_kprobes);
+	text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 
 	return ret;
 }
 
-static void kprobe_disarm_points(struct list_head *kps)
+static void points_disarm(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);
 
@@ -134,8 +134,16 @@ static void kprobe_disarm_points(struct list_head *kps)
 
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	kprobe_ftrace_disarm_points(&on_ftrace);
-	kprobe_text_write_chunks(kps, arch_disarm_kprobes);
+	text_write_chunks(kps, arch_disarm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
+}
+
+static void points_set_state(struct list_head *kps, enum point_state state)
+{
+	struct kprobe *p;
+
+	list_for_each_entry(p, kps, list)
+		kprobe_point_set_state(point_of(p), state);
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -144,7 +152,7 @@ static void kprobe_disarm_points(struct list_head *kps)
  *
  * A point is on at most one of the lists below, linked by its op.list. The worker keeps
  * no list of its own while it holds no lock, so taking a point off its list is enough to
- * stop it. Functions that write text hand the points back, and their caller sets the states.
+ * stop it.
  *
  * Points that share a jump change their state together. Their detours are chained before
  * the region is fenced. Chaining changes code in a detour, so no task may be in it: after
@@ -157,7 +165,7 @@ static LIST_HEAD(candidates);
 /* OPTIMIZING, until a grace period begins and no task is in their detours. */
 static LIST_HEAD(queued);
 
-/* On their way from there to @fenced, within kprobe_jumps_fence(). */
+/* On their way from there to @fenced, within kprobe_jumps_begin(). */
 static LIST_HEAD(chained);
 
 /* FENCED, while a grace period is under way. */
@@ -237,7 +245,7 @@ void kprobe_jump_queue(struct kprobe_point *point)
 	jumps_kick_worker();
 }
 
-static void kprobe_jump_forget(struct kprobe_point *point)
+static void jump_forget(struct kprobe_point *point)
 {
 	list_del_init(&point->op.list);
 }
@@ -265,12 +273,6 @@ static void jumps_unfence(struct list_head *ops)
 	jumps_unlink(ops);
 }
 
-/* New hits do not enter the detour any more, but tasks may still be in it. */
-static void detour_note_removal(struct kprobe_point *point)
-{
-	point->quiet_after = grace_begun + 1;
-}
-
 /* Is no task in the detour of @point, unless a jump leads there now? */
 bool kprobe_detour_is_idle(const struct kprobe_point *point)
 {
@@ -281,7 +283,7 @@ bool kprobe_detour_is_idle(const struct kprobe_point *point)
  * Replace jumps by breakpoints, and cancel pending jumps. A point that shares a jump has
  * none of its own to replace: hits reach its detour until the owner's jump is gone.
  */
-static void kprobe_jumps_cancel(struct list_head *kps)
+static void jumps_cancel(struct list_head *kps)
 {
 	struct kprobe *p;
 	LIST_HEAD(jumps);
@@ -299,41 +301,26 @@ static void kprobe_jumps_cancel(struct list_head *kps)
 			list_move(&point->op.list, &plans);
 		else
 			list_move_tail(&point->op.list, planned ? &plans : &jumps);
-		detour_note_removal(point);
+		/* New hits do not enter the detour any more, but tasks may still be in it. */
+		point->quiet_after = grace_begun + 1;
 	}
-	kprobe_text_write_chunks(&jumps, jumps_remove);
-	kprobe_text_write_chunks(&plans, jumps_unfence);
+	text_write_chunks(&jumps, jumps_remove);
+	text_write_chunks(&plans, jumps_unfence);
 }
 
-/* The architecture empties @ops, so link the points in @points as well. */
-static void jumps_list_points(struct list_head *ops, struct list_head *points)
+/* Replace the breakpoints of @ops by jumps. The architecture empties that list: link the points. */
+static void jumps_write(struct list_head *ops)
 {
 	struct optimized_kprobe *op;
+	struct kprobe *p, *next;
+	LIST_HEAD(points);
 
 	list_for_each_entry(op, ops, list)
-		point_queue(container_of(op, struct kprobe_point, op), points);
-}
-
-/* Replace the breakpoints of @ops by jumps, and move their points to @points. */
-static void jumps_write(struct list_head *ops, struct list_head *points)
-{
-	jumps_list_points(ops, points);
-	kprobe_text_write_chunks(ops, arch_optimize_kprobes);
-}
-
-/* Write the queued jumps that need no grace period, and move their points to @points. */
-static void kprobe_jumps_write_single(struct list_head *points)
-{
-	struct optimized_kprobe *op, *next;
-	LIST_HEAD(single);
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	list_for_each_entry_safe(op, next, &queued, list) {
-		if (arch_jump_is_single(&op->optinsn))
-			list_move_tail(&op->list, &single);
-	}
-	jumps_write(&single, points);
+		point_queue(container_of(op, struct kprobe_point, op), &points);
+	text_write_chunks(ops, arch_optimize_kprobes);
+	points_set_state(&points, POINT_OPTIMIZED);
+	list_for_each_entry_safe(p, next, &points, list)
+		list_del_init(&p->list);
 }
 
 /* Return false if a task may be in one of the detours that have to be changed. */
@@ -377,16 +364,26 @@ static void jumps_chain(struct list_head *ops)
 }
 
 /*
- * Fence the regions of the queued jumps, and add their points to @points. Return whether the
- * caller has to wait for a grace period.
+ * Write the queued jumps that need no grace period, and fence the regions of the others.
+ * Return whether the caller has to wait for a grace period.
  */
-static bool kprobe_jumps_fence(struct list_head *points)
+bool kprobe_jumps_begin(void)
 {
+	struct optimized_kprobe *op, *next;
+	LIST_HEAD(single);
+
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_text_write_chunks(&queued, jumps_chain);
-	kprobe_text_write_chunks(&chained, arch_fence_kprobes);
-	jumps_list_points(&chained, points);
+	list_for_each_entry_safe(op, next, &queued, list) {
+		if (arch_jump_is_single(&op->optinsn))
+			list_move_tail(&op->list, &single);
+	}
+	jumps_write(&single);
+
+	text_write_chunks(&queued, jumps_chain);
+	text_write_chunks(&chained, arch_fence_kprobes);
+	list_for_each_entry(op, &chained, list)
+		kprobe_point_set_state(container_of(op, struct kprobe_point, op), POINT_FENCED);
 	list_splice_tail_init(&chained, &fenced);
 	if (list_empty(&fenced) && list_empty(&queued))
 		return false;
@@ -395,13 +392,13 @@ static bool kprobe_jumps_fence(struct list_head *points)
 	return true;
 }
 
-/* A grace period after kprobe_jumps_fence(), write the jumps, and move their points to @points. */
-static void kprobe_jumps_write_fenced(struct list_head *points)
+/* Called a grace period after kprobe_jumps_begin(). */
+void kprobe_jumps_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	grace_over = grace_begun;
-	jumps_write(&fenced, points);
+	jumps_write(&fenced);
 
 	/*
 	 * A point that was queued meanwhile, or whose detour was still in use, needs
@@ -419,8 +416,8 @@ bool kprobe_jumps_idle(void)
 }
 #else
 static void kprobe_jump_queue(struct kprobe_point *point) { }
-static void kprobe_jump_forget(struct kprobe_point *point) { }
-static void kprobe_jumps_cancel(struct list_head *kps) { }
+static void jump_forget(struct kprobe_point *point) { }
+static void jumps_cancel(struct list_head *kps) { }
 #endif /* CONFIG_OPTPROBES */
 
 /* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
@@ -435,14 +432,6 @@ bool kprobe_point_wants_detour(struct kprobe_point *point)
 {
 	return point->state == POINT_ARMED && !kprobe_ftrace(&point->op.kp) &&
 	       point->detour == DETOUR_UNTRIED && kprobe_point_wants_jump(point);
-}
-
-static void points_set_state(struct list_head *kps, enum point_state state)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, kps, list)
-		kprobe_point_set_state(point_of(p), state);
 }
 
 /* Most points have no jump, and need no search for a neighbour. */
@@ -479,7 +468,7 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 	LIST_HEAD(some);
 
 	kprobe_points_pick(work, is_one, &some);
-	kprobe_jumps_cancel(&some);
+	jumps_cancel(&some);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
 }
@@ -491,7 +480,7 @@ static void points_drop_breakpoints(struct list_head *work,
 	LIST_HEAD(some);
 
 	kprobe_points_pick(work, is_one, &some);
-	kprobe_disarm_points(&some);
+	points_disarm(&some);
 	points_set_state(&some, POINT_DISARMED);
 	list_splice_tail(&some, work);
 }
@@ -551,7 +540,7 @@ int kprobe_points_reconcile(struct list_head *work)
 	points_drop_breakpoints(work, point_is_to_disarm);
 
 	kprobe_points_pick(work, point_is_to_arm, &some);
-	error = kprobe_arm_points(&some, &refused);
+	error = points_arm(&some, &refused);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
 	list_splice_tail(&refused, work);
@@ -574,7 +563,7 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 		if (!list_empty(&point->members) || WARN_ON_ONCE(!dead))
 			continue;
 		kprobe_table_del(point);
-		kprobe_jump_forget(point);
+		jump_forget(point);
 		kprobe_point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
@@ -634,7 +623,7 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
 		kprobe_table_set_gone(point_of(p));
-		kprobe_jump_forget(point_of(p));
+		jump_forget(point_of(p));
 		kprobe_point_set_state(point_of(p), POINT_GONE);
 	}
 }
@@ -661,48 +650,6 @@ static int queue_point(struct kprobe_point *point, void *work)
 
 	return 0;
 }
-
-#ifdef CONFIG_OPTPROBES
-/* Empty @points, whose text is now that of @state. */
-static void points_finish_step(struct list_head *points, enum point_state state)
-{
-	struct kprobe *p, *next;
-
-	points_set_state(points, state);
-	list_for_each_entry_safe(p, next, points, list)
-		list_del_init(&p->list);
-}
-
-/*
- * Write the queued jumps that need no grace period, and fence the regions of the others.
- * Return whether the caller has to wait for a grace period.
- */
-bool kprobe_points_begin_jumps(void)
-{
-	LIST_HEAD(points);
-	bool wait;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_jumps_write_single(&points);
-	points_finish_step(&points, POINT_OPTIMIZED);
-	wait = kprobe_jumps_fence(&points);
-	points_finish_step(&points, POINT_FENCED);
-
-	return wait;
-}
-
-/* Called a grace period after kprobe_points_begin_jumps(). */
-void kprobe_points_end_jumps(void)
-{
-	LIST_HEAD(points);
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_jumps_write_fenced(&points);
-	points_finish_step(&points, POINT_OPTIMIZED);
-}
-#endif
 
 /* Reconcile every point after a global switch has changed. */
 int kprobe_points_reconcile_all(void)

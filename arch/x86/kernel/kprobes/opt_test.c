@@ -330,7 +330,7 @@ static struct subject *add_fenced(struct kunit *test, u8 *addr, u32 lead,
 	s = subject_add_with(test, addr, lead, post);
 	kprobe_optimize_prepare_queued();
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_TRUE(test, kprobe_points_begin_jumps());
+		KUNIT_EXPECT_TRUE(test, kprobe_jumps_begin());
 	kunit_release_action(test, enable_worker, NULL);
 
 	KUNIT_EXPECT_TRUE(test, op_of(s)->optinsn.fenced);
