@@ -5,7 +5,7 @@
  * this, the file defines:
  *
  *	arch_hit_redirected(regs)	a handler has set another instruction pointer
- *	arch_hit_detour(p, regs)	continue in the detour, if a jump may cover the text behind
+ *	arch_hit_detour(p, regs)	continue in the detour, if a jump may cover the text after
  *	arch_hit_emulate(p, regs)	emulate the instruction, if it can be emulated
  *	kprobe_enter_copy(p, regs)	continue at the copy that returns by itself
  *	kprobe_enter_post_copy(p, regs)	continue at the copy whose end calls the post_handlers
@@ -24,7 +24,7 @@ static __always_inline void hit_do_insn(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * Execute the instruction one way or the other, call the post_handlers behind it, and end the
+ * Execute the instruction one way or the other, call the post_handlers after it, and end the
  * hit. An architecture that does so in another way defines its own.
  */
 #ifndef arch_hit_and_call

@@ -87,7 +87,7 @@ static __always_inline int kprobe_call_pre_handler(struct kprobe *p, struct pt_r
 /**
  * kprobe_call_post_handler() - call the post_handlers of the probes at an address, if there are any
  * @called: the handler_probe of the probe that get_kprobe() found
- * @regs: registers behind the probed instruction
+ * @regs: registers after the probed instruction
  *
  * The last user with a post_handler may have come or gone during the hit.
  *
@@ -104,7 +104,7 @@ static __always_inline void kprobe_call_post_handler(struct kprobe *called, stru
 /**
  * kprobe_hit_finish() - call the post_handlers, if there are any, and end a hit
  * @p: the probe, set as current
- * @regs: registers behind the probed instruction
+ * @regs: registers after the probed instruction
  * @nested: this hit may have interrupted another one
  *
  * Context: As kprobe_call_post_handler().
@@ -181,7 +181,7 @@ bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
 /**
  * struct kprobe_function - a function, as the symbol table knows it
  * @start: its first byte
- * @end: the byte behind it
+ * @end: the byte after it
  * @name: its name
  * @serial: changes with each function that is looked up
  */
@@ -318,7 +318,7 @@ void arch_unfence_kprobes(struct list_head *oplist);
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 
 /**
- * arch_jump_is_single() - is a jump written, and removed, without a fence?
+ * arch_jump_needs_no_fence() - is a jump written, and removed, without a fence?
  * @optinsn: a prepared detour
  *
  * An architecture answers true in its <asm/kprobes.h> if no task can be inside what the
@@ -330,8 +330,8 @@ int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t
  * Context: Process context.
  * Return: whether it does.
  */
-#ifndef arch_jump_is_single
-static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+#ifndef arch_jump_needs_no_fence
+static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
 {
 	return false;
 }

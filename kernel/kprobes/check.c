@@ -191,7 +191,7 @@ int kprobe_resolve_place(struct probe_request *req)
  * @offset: bytes to add
  *
  * Where an architecture begins functions with a landing pad, the first
- * instruction behind it is the entry too. The start of code that functions jump to, FUNC.cold, is
+ * instruction after it is the entry too. The start of code that functions jump to, FUNC.cold, is
  * no entry.
  *
  * Context: Process context. Takes no lock of kprobes: perf calls this with a lock held

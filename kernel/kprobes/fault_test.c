@@ -37,7 +37,7 @@ static noinline u32 fault_test_traced(u32 n)
 
 /*
  * The instruction at the label reads from @from; if it is skipped, the function returns
- * 77. There is room for a jump behind it.
+ * 77. There is room for a jump after it.
  */
 extern u8 fault_test_load[];
 
@@ -362,7 +362,7 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 		KUNIT_EXPECT_EQ(test, kprobe_point_find_member(kp)->state, POINT_OPTIMIZED);
 }
 
-/* In a detour the handler sees the original instruction, and execution continues behind it. */
+/* In a detour the handler sees the original instruction, and execution continues after it. */
 static void fault_in_detour(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;

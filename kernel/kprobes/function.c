@@ -195,18 +195,18 @@ static bool symbols_find_sorted(const struct module *mod, unsigned long addr,
 				struct kprobe_function *fn, char *name)
 {
 	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
-	unsigned int behind = symbols_below(&symbols_by_offset, addr - start + 1), best;
+	unsigned int after = symbols_below(&symbols_by_offset, addr - start + 1), best;
 	const struct keyed_symbol *symbols = symbols_by_offset.symbols;
 
-	if (!behind)
+	if (!after)
 		return false;
 
-	for (best = behind - 1; best; best--) {
+	for (best = after - 1; best; best--) {
 		if (symbols[best - 1].key != symbols[best].key)
 			break;
 	}
 	fn->start = start + symbols[best].key;
-	fn->end = start + (behind < symbols_by_offset.nr ? symbols[behind].key :
+	fn->end = start + (after < symbols_by_offset.nr ? symbols[after].key :
 							   mod->mem[MOD_TEXT].size);
 	strscpy(name, symbol_name(symbols_by_offset.kallsyms, symbols[best].index), KSYM_NAME_LEN);
 
@@ -578,7 +578,7 @@ static unsigned int index_list_below(const struct kprobe_addrs *list, unsigned l
  * @index: the index
  * @text: an address in the kernel's text, or in that of the module to search
  * @start: the first byte of the piece
- * @end: the byte behind it
+ * @end: the byte after it
  * @first: set to the first of them, in ascending order
  *
  * Context: Process context, may sleep, kprobe_mutex held; the module must have a probe
@@ -806,7 +806,7 @@ static struct kprobe_index site_index = { .collect = collect_sites };
 /**
  * kprobe_has_sites() - may static keys or static calls rewrite part of a piece of text?
  * @start: its first byte
- * @end: the byte behind it
+ * @end: the byte after it
  *
  * Context: Process context, kprobe_mutex held.
  * Return: false if they do not.
@@ -823,7 +823,7 @@ bool kprobe_has_sites(unsigned long start, unsigned long end)
 /**
  * kprobe_has_jump_labels() - does a static key rewrite anything in a piece of text?
  * @start: its first byte
- * @end: the byte behind it
+ * @end: the byte after it
  *
  * Does what jump_label_text_reserved() does, but does not scan the table to say no.
  *
@@ -839,7 +839,7 @@ bool kprobe_has_jump_labels(unsigned long start, unsigned long end)
 /**
  * kprobe_has_static_calls() - does a static call rewrite anything in a piece of text?
  * @start: its first byte
- * @end: the byte behind it
+ * @end: the byte after it
  *
  * Does what static_call_text_reserved() does, but does not scan the table to say no.
  *

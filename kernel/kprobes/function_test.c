@@ -55,7 +55,7 @@ static void function_is_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fn->end, start + size);
 	KUNIT_EXPECT_STREQ(test, fn->name, "function_test_target");
 
-	/* The byte behind the function belongs to another one. */
+	/* The byte after the function belongs to another one. */
 	fn = kprobe_function_of(start + size);
 	KUNIT_EXPECT_TRUE(test, !fn || fn->start != start);
 }

@@ -196,7 +196,7 @@ static int end_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(end_pre_handler);
 
-/* Sentinel behind the last called member of every point: its hit_pre ends the walk. */
+/* Sentinel after the last called member of every point: its hit_pre ends the walk. */
 struct kprobe kprobe_called_end = { .hit_pre = end_pre_handler };
 
 static __always_inline struct kprobe *next_called(struct hlist_node *node)
@@ -262,7 +262,7 @@ NOKPROBE_SYMBOL(kprobe_dispatch_post);
 
 #ifdef CONFIG_OPTPROBES
 /**
- * opt_pre_handler() - call the handlers from a detour that always continues behind the
+ * opt_pre_handler() - call the handlers from a detour that always continues after the
  * probe
  * @p: the probe that the detour belongs to, set as current
  * @regs: registers at the probed instruction

@@ -46,7 +46,7 @@ struct seq_file;
  * RCU does not wait for a CPU that is coming or going, which can run probed code. So wait for
  * the end of hotplug before a grace period.
  */
-static inline void kprobe_settle_cpus(void)
+static inline void kprobe_wait_for_hotplug(void)
 {
 	cpus_read_lock();
 	cpus_read_unlock();
@@ -55,7 +55,7 @@ static inline void kprobe_settle_cpus(void)
 /* Wait until all hits that are under way have ended. */
 static inline void kprobe_wait_for_hits(void)
 {
-	kprobe_settle_cpus();
+	kprobe_wait_for_hotplug();
 	synchronize_rcu();
 }
 
@@ -275,10 +275,10 @@ struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point);
 bool kprobe_point_is_blocked(struct kprobe_point *point);
 bool kprobe_point_can_take_over(struct kprobe_point *point);
 bool kprobe_point_is_taken_over(struct kprobe_point *point);
-struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
-					       struct kprobe_point *point);
-struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
+struct kprobe_point *kprobe_jump_next_sharer(struct kprobe_point *owner,
 					     struct kprobe_point *point);
+struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
+					    struct kprobe_point *point);
 bool kprobe_points_add_outer(struct list_head *work);
 bool kprobe_points_cover(unsigned long addr);
 #else
@@ -286,8 +286,8 @@ static inline bool kprobe_point_is_blocked(struct kprobe_point *point) { return 
 static inline bool kprobe_point_can_take_over(struct kprobe_point *point) { return false; }
 static inline bool kprobe_point_is_taken_over(struct kprobe_point *point) { return false; }
 
-static inline struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
-							   struct kprobe_point *point)
+static inline struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
+							  struct kprobe_point *point)
 {
 	return NULL;
 }
@@ -399,7 +399,7 @@ static __always_inline void fault_unwatch(struct kprobe *before) { }
  * @kp: the user's probe, not written to before all checks have passed
  * @index: its index in the caller's array
  * @addr: the address to probe
- * @order: where it is sorted: @addr, or what is behind a landing pad there
+ * @order: where it is sorted: @addr, or what is after a landing pad there
  * @on_entry: @addr is the entry of a function
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed

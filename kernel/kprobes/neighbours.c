@@ -88,7 +88,7 @@ static bool has_one_point(unsigned long first, unsigned long last)
 	return kprobes_near(first, last) <= 1;
 }
 
-/* Find the next point behind @point that the jump of @owner covers and @is_one accepts. */
+/* Find the next point after @point that the jump of @owner covers and @is_one accepts. */
 static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kprobe_point *point,
 					 bool (*is_one)(const struct kprobe_point *other,
 							const struct kprobe_point *owner))
@@ -114,9 +114,9 @@ static bool neighbour_shares_jump(const struct kprobe_point *point,
 	return point->owner == owner;
 }
 
-/* Find the next point behind @point that shares the jump of @owner. */
-struct kprobe_point *kprobe_point_next_sharing(struct kprobe_point *owner,
-					       struct kprobe_point *point)
+/* Find the next point after @point that shares the jump of @owner. */
+struct kprobe_point *kprobe_jump_next_sharer(struct kprobe_point *owner,
+					     struct kprobe_point *point)
 {
 	return owner->shared ? next_covered(owner, point, neighbour_shares_jump) : NULL;
 }
@@ -126,9 +126,9 @@ static bool neighbour_is_armed(const struct kprobe_point *point, const struct kp
 	return point->state == POINT_ARMED;
 }
 
-/* Make the next armed point behind @point, if @owner's jump covers it, share that jump. */
-struct kprobe_point *kprobe_point_share_next(struct kprobe_point *owner,
-					     struct kprobe_point *point)
+/* Make the next armed point after @point, if @owner's jump covers it, share that jump. */
+struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
+					    struct kprobe_point *point)
 {
 	struct kprobe_point *other = next_covered(owner, point, neighbour_is_armed);
 
@@ -265,14 +265,14 @@ static void points_add_sharing(struct kprobe_point *point, struct list_head *wor
 {
 	struct kprobe_point *owner = point->owner ?: point;
 
-	for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
+	for (point = owner; point; point = kprobe_jump_next_sharer(owner, point))
 		point_queue(point, work);
 }
 
 /* Add to @work the points whose jumps cover @inner or overlap with its jump. */
 static void points_add_covering(struct kprobe_point *inner, struct list_head *work)
 {
-	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, behind = before;
+	unsigned int before = MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN, after = before;
 	unsigned long addr = point_addr(inner), last;
 	struct kprobe_point *outer;
 
@@ -280,10 +280,10 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
 
 	if (arch_jump_lead_max()) {
 		before += arch_jump_lead(&inner->op);
-		behind += KPROBE_INSN_ALIGN + arch_jump_lead_max();
+		after += KPROBE_INSN_ALIGN + arch_jump_lead_max();
 	}
 
-	last = addr + behind;
+	last = addr + after;
 	if (has_one_point(addr - before, last))
 		return;
 	for (addr -= before; addr <= last; addr += KPROBE_INSN_ALIGN) {
@@ -296,7 +296,7 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
 
 /*
  * Add to @work the points whose jump covers a point in it, or overlaps with the jump of
- * one. Sort them: the first one that can have a jump will share it with those behind.
+ * one. Sort them: the first one that can have a jump will share it with those after.
  * Return whether the caller has to repeat this after it has dropped jumps: a jump that
  * begins before its probe may have prevented another that covers no point in @work.
  */

@@ -3,7 +3,7 @@
  * Jumps in place of breakpoints.
  *
  * An armed point that wants a jump is queued. A worker lets the architecture prepare a
- * detour for it, once. A jump for which arch_jump_is_single() is true is written at once. For
+ * detour for it, once. A jump for which arch_jump_needs_no_fence() is true is written at once. For
  * any other jump the architecture fences the region: from then on tasks that come to it
  * are led through the detour. After a grace period no task is in the region, and the jump
  * can be written. The way back needs no grace period. text.c has the lists of the points

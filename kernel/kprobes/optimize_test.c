@@ -219,7 +219,7 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		/* The probe may be behind a landing pad with which @w starts. */
+		/* The probe may be after a landing pad with which @w starts. */
 		.plain = *point->op.kp.addr == w->text[point->op.kp.addr - w->start],
 	};
 }
@@ -488,7 +488,7 @@ static void optimize_all_off(struct kunit *test)
 
 /* -- neighbours -- */
 
-/* Add a disabled probe at the first instruction behind that of @w. */
+/* Add a disabled probe at the first instruction after that of @w. */
 static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 {
 	struct watch *next = kunit_kzalloc(test, sizeof(*next), GFP_KERNEL);
@@ -732,7 +732,7 @@ static void optimize_single_at_once(struct kunit *test)
 	expect_jump(test, w);
 	scoped_guard(mutex, &kprobe_mutex)
 		point = kprobe_point_find((unsigned long)w->kp.addr);
-	if (!arch_jump_is_single(&point->op.optinsn))
+	if (!arch_jump_needs_no_fence(&point->op.optinsn))
 		kunit_skip(test, "the jump needs a grace period");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a CPU for a task that spins");

@@ -36,7 +36,7 @@ static void entry_of_probe(struct kunit *test)
 {
 	struct kprobe kp = { .symbol_name = NAME };
 
-	/* The probe is behind a landing pad, where there is one. */
+	/* The probe is after a landing pad, where there is one. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(kp.addr, NULL, 0), 0);
 	unregister_kprobe(&kp);

@@ -163,7 +163,7 @@ static bool return_are_ascending(struct kretprobe **rps, int num)
 }
 
 /* A duplicate would leak the first pool. */
-static int return_check_twins(struct kretprobe **rps, int num)
+static int return_check_duplicates(struct kretprobe **rps, int num)
 {
 	struct kretprobe **sorted __free(kvfree) = NULL;
 	int i;
@@ -204,7 +204,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	if (!kprobes_available)
 		return -EOPNOTSUPP;
 
-	ret = return_check_twins(rps, num);
+	ret = return_check_duplicates(rps, num);
 	ret = ret ?: return_set_up_all(rps, num);
 	if (ret)
 		return ret;

@@ -257,7 +257,7 @@ static __always_inline void fixup_return(struct pt_regs *regs, unsigned long ret
  * Called for several return probes on one function, after calls that never returned, or
  * when the return probe has been unregistered.
  */
-static noinline unsigned long return_from_several(struct pt_regs *regs, void *frame_pointer)
+static noinline unsigned long return_to_caller_slow(struct pt_regs *regs, void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	struct kretprobe_instance *last = return_find_last_of_frame(node, frame_pointer);
@@ -291,7 +291,7 @@ static noinline unsigned long return_from_several(struct pt_regs *regs, void *fr
 	return ret_addr;
 }
 
-NOKPROBE_SYMBOL(return_from_several);
+NOKPROBE_SYMBOL(return_to_caller_slow);
 
 static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void *frame_pointer)
 {
@@ -308,10 +308,10 @@ static __always_inline unsigned long return_to_caller(struct pt_regs *regs, void
 	 */
 	if (unlikely(!first || ri->fp != frame_pointer ||
 		     return_is_to_trampoline((unsigned long)ri->ret_addr)))
-		return return_from_several(regs, frame_pointer);
+		return return_to_caller_slow(regs, frame_pointer);
 	rp = get_kretprobe(ri);
 	if (unlikely(!rp))
-		return return_from_several(regs, frame_pointer);
+		return return_to_caller_slow(regs, frame_pointer);
 
 	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
 	return_call_handler(rp, ri, regs);

@@ -259,7 +259,7 @@ int kprobe_points_reserve(unsigned int nr)
 			table_insert(table, point);
 	}
 	rcu_assign_pointer(point_table, table);
-	kprobe_settle_cpus();
+	kprobe_wait_for_hotplug();
 	if (old != &no_points)
 		kvfree_rcu(old, rcu);
 

@@ -70,8 +70,8 @@ static void table_tombstones(struct kunit *test)
 	}
 }
 
-/* Points behind tombstones are found, and a new one replaces the first tombstone. */
-static void table_behind_tombstones(struct kunit *test)
+/* Points after tombstones are found, and a new one replaces the first tombstone. */
+static void table_after_tombstones(struct kunit *test)
 {
 	struct kprobe_point *last = &fakes[ARRAY_SIZE(fakes) - 1];
 	unsigned int i;
@@ -142,7 +142,7 @@ static void table_counts_blocks(struct kunit *test)
 
 static struct kunit_case table_cases[] = {
 	KUNIT_CASE(table_tombstones),
-	KUNIT_CASE(table_behind_tombstones),
+	KUNIT_CASE(table_after_tombstones),
 	KUNIT_CASE(table_counts_blocks),
 	{}
 };

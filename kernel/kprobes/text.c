@@ -84,8 +84,7 @@ static void cut_chunk(struct list_head *items, struct list_head *chunk)
  * Call @write with some of @items at a time, under the locks for writing text. @write may
  * take items off the list that it gets; the others stay in @items, in their order.
  */
-static void text_write_chunks(struct list_head *items,
-				     void (*write)(struct list_head *items))
+static void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
 {
 	LIST_HEAD(written);
 	LIST_HEAD(chunk);
@@ -188,7 +187,7 @@ static unsigned int grace_over;
  * A grace period follows, and then arch_optimize_kprobes(). From the start of the grace
  * period no task may enter the middle of the instructions that the jump replaces, neither
  * from a copy of an instruction nor by a branch or a call. Not called for jumps for which
- * arch_jump_is_single() is true.
+ * arch_jump_needs_no_fence() is true.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
@@ -210,7 +209,7 @@ void __weak arch_unfence_kprobes(struct list_head *oplist)
  * arch_chain_detour() - set the detour in which a detour continues
  * @op: a probe with a prepared detour, and no jump
  * @owner: whose jump leads to it: @op itself, or a probe before it
- * @next: the next probe behind @op that this jump covers, or NULL
+ * @next: the next probe after @op that this jump covers, or NULL
  * @post: the jump has to lead to code that calls post_handlers
  * @unused: no task is in the detour, so it may be changed
  *
@@ -330,7 +329,7 @@ static bool jumps_chain_sharing(struct kprobe_point *owner)
 	bool done = true;
 
 	for (point = owner; point; point = next) {
-		next = kprobe_point_next_sharing(owner, point);
+		next = kprobe_jump_next_sharer(owner, point);
 		if (!arch_chain_detour(&point->op, &owner->op, next ? &next->op : NULL,
 				       point->calls_post, kprobe_detour_is_idle(point)))
 			done = false;
@@ -355,7 +354,7 @@ static void jumps_chain(struct list_head *ops)
 		point = list_first_entry(ops, struct kprobe_point, op.list);
 		owner = point->owner ?: point;
 		done = jumps_chain_sharing(owner);
-		for (point = owner; point; point = kprobe_point_next_sharing(owner, point))
+		for (point = owner; point; point = kprobe_jump_next_sharer(owner, point))
 			list_move(&point->op.list, &group);
 		list_splice_tail_init(&group, done ? &chained : &later);
 	}
@@ -375,7 +374,7 @@ bool kprobe_jumps_begin(void)
 	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(op, next, &queued, list) {
-		if (arch_jump_is_single(&op->optinsn))
+		if (arch_jump_needs_no_fence(&op->optinsn))
 			list_move_tail(&op->list, &single);
 	}
 	jumps_write(&single);
@@ -490,7 +489,7 @@ static void point_share_jump(struct kprobe_point *owner)
 {
 	struct kprobe_point *point = owner;
 
-	while ((point = kprobe_point_share_next(owner, point))) {
+	while ((point = kprobe_jump_add_sharer(owner, point))) {
 		kprobe_point_set_state(point, POINT_OPTIMIZING);
 		kprobe_jump_queue(point);
 	}

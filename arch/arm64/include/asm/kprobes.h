@@ -83,8 +83,8 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 	return !!optinsn->insn;
 }
 
-#define arch_jump_is_single arch_jump_is_single
-static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+#define arch_jump_needs_no_fence arch_jump_needs_no_fence
+static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
 {
 	return true;
 }

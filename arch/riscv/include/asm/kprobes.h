@@ -103,8 +103,8 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 }
 
 /* A jump is two instructions, but without preemption no task is inside: see region.c. */
-#define arch_jump_is_single arch_jump_is_single
-static inline bool arch_jump_is_single(const struct arch_optimized_insn *optinsn)
+#define arch_jump_needs_no_fence arch_jump_needs_no_fence
+static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
 {
 	return !IS_ENABLED(CONFIG_PREEMPTION);
 }
