@@ -44,40 +44,22 @@ struct keyed_symbol {
 
 /**
  * struct sorted_symbols - symbols of a module
+ * @list: lists the symbols to sort, with their keys; at most @room of them
+ * @asked: the module asked about last. Only compare this pointer: the module may be gone.
  * @mod: the module, NULL if none are sorted
  * @kallsyms: its symbol table at the time of sorting
  * @symbols: sorted by key, then by index
  * @nr: how many there are
  */
 struct sorted_symbols {
+	unsigned int (*list)(const struct module *mod, const struct mod_kallsyms *kallsyms,
+			     struct keyed_symbol *symbols, unsigned int room);
+	const struct module *asked;
 	const struct module *mod;
 	const struct mod_kallsyms *kallsyms;
 	struct keyed_symbol *symbols;
 	unsigned int nr;
 };
-
-/* The symbols of the text by offset, and all symbols by name. */
-static struct sorted_symbols symbols_by_offset, symbols_by_name;
-
-/* The modules asked about last. Only compare these pointers: the modules may be gone. */
-static const struct module *module_asked_by_offset, *module_asked_by_name;
-
-static void symbols_forget_sorted(struct sorted_symbols *sorted)
-{
-	sorted->mod = NULL;
-	kvfree(sorted->symbols);
-	sorted->symbols = NULL;
-}
-
-/* Forget the sorted symbols: their module may be about to go. */
-static void symbols_forget(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	module_asked_by_offset = NULL;
-	module_asked_by_name = NULL;
-	symbols_forget_sorted(&symbols_by_offset);
-	symbols_forget_sorted(&symbols_by_name);
-}
 
 static const char *symbol_name(const struct mod_kallsyms *kallsyms, unsigned int index)
 {
@@ -90,23 +72,6 @@ static bool symbol_is_considered(const struct mod_kallsyms *kallsyms, unsigned i
 	const char *name = symbol_name(kallsyms, index);
 
 	return kallsyms->symtab[index].st_shndx != SHN_UNDEF && *name && !is_mapping_symbol(name);
-}
-
-/*
- * Return the module whose text contains @addr, if it is live: until then it has symbols that
- * it will lose.
- */
-static struct module *settled_module(unsigned long addr)
-{
-	struct module *mod = __module_address(addr);
-
-	return mod && mod->state == MODULE_STATE_LIVE &&
-	       within_module_mem_type(addr, mod, MOD_TEXT) ? mod : NULL;
-}
-
-static struct keyed_symbol *symbols_alloc(unsigned int room)
-{
-	return kvmalloc_array(room, sizeof(struct keyed_symbol), GFP_KERNEL | __GFP_NOWARN);
 }
 
 static int symbol_cmp(const void *a, const void *b)
@@ -136,7 +101,6 @@ static unsigned int symbols_below(const struct sorted_symbols *sorted, u32 key)
 	return low;
 }
 
-/* List the symbols in the text of @mod, @room of them at most. */
 static unsigned int symbols_list(const struct module *mod, const struct mod_kallsyms *kallsyms,
 				 struct keyed_symbol *symbols, unsigned int room)
 {
@@ -154,128 +118,16 @@ static unsigned int symbols_list(const struct module *mod, const struct mod_kall
 	return nr;
 }
 
-static unsigned int symbols_count(unsigned long addr)
-{
-	struct module *mod;
-
-	guard(preempt)();
-	mod = settled_module(addr);
-
-	return mod ? rcu_dereference_sched(mod->kallsyms)->num_symtab : 0;
-}
-
-/* Sort the symbols of the module that contains @addr. Without memory none are sorted. */
-static void symbols_sort(unsigned long addr)
-{
-	unsigned int room = symbols_count(addr);
-	struct keyed_symbol *symbols;
-	struct module *mod;
-
-	symbols_forget_sorted(&symbols_by_offset);
-	symbols = room ? symbols_alloc(room) : NULL;
-	if (!symbols)
-		return;
-
-	scoped_guard(preempt) {
-		mod = settled_module(addr);
-		if (mod) {
-			symbols_by_offset.kallsyms = rcu_dereference_sched(mod->kallsyms);
-			symbols_by_offset.nr = symbols_list(mod, symbols_by_offset.kallsyms,
-							    symbols, room);
-		}
-	}
-	if (mod)
-		sort(symbols, symbols_by_offset.nr, sizeof(*symbols), symbol_cmp, NULL);
-	symbols_by_offset.mod = mod;
-	symbols_by_offset.symbols = symbols;
-}
-
-/* Search the sorted symbols for @addr. Return false if none is at or before it. */
-static bool symbols_find_sorted(const struct module *mod, unsigned long addr,
-				struct kprobe_function *fn, char *name)
-{
-	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
-	unsigned int after = symbols_below(&symbols_by_offset, addr - start + 1), best;
-	const struct keyed_symbol *symbols = symbols_by_offset.symbols;
-
-	if (!after)
-		return false;
-
-	for (best = after - 1; best; best--) {
-		if (symbols[best - 1].key != symbols[best].key)
-			break;
-	}
-	fn->start = start + symbols[best].key;
-	fn->end = start + (after < symbols_by_offset.nr ? symbols[after].key :
-							   mod->mem[MOD_TEXT].size);
-	strscpy(name, symbol_name(symbols_by_offset.kallsyms, symbols[best].index), KSYM_NAME_LEN);
-
-	return true;
-}
-
-/* Was the previous question about the same module? */
-static bool module_is_asked_again(unsigned long addr)
-{
-	const struct module *before = module_asked_by_offset;
-
-	guard(preempt)();
-	module_asked_by_offset = settled_module(addr);
-
-	return module_asked_by_offset && module_asked_by_offset == before;
-}
-
-/*
- * Return the module whose symbols are sorted, if it contains @addr. It cannot be freed yet: it
- * was live with kprobe_mutex held, and symbols_forget() runs before it goes. Preemption
- * is disabled.
- */
-static const struct module *symbols_sorted_module(const struct sorted_symbols *sorted,
-						  unsigned long addr)
-{
-	const struct module *mod = sorted->mod;
-
-	return mod && within_module_mem_type(addr, mod, MOD_TEXT) &&
-	       mod->state == MODULE_STATE_LIVE &&
-	       rcu_dereference_sched(mod->kallsyms) == sorted->kallsyms ? mod : NULL;
-}
-
-/* Return false if the symbols of the module are not sorted. */
-static bool symbols_ask_sorted(unsigned long addr, struct kprobe_function *fn, char *name,
-			       bool *found)
-{
-	const struct module *mod;
-
-	guard(preempt)();
-	mod = symbols_sorted_module(&symbols_by_offset, addr);
-	if (mod)
-		*found = symbols_find_sorted(mod, addr, fn, name);
-
-	return mod;
-}
-
-/*
- * Look up the symbol that contains @addr. Return false if kallsyms has to be asked;
- * otherwise @found tells whether there is a symbol.
- */
-static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
-{
-	if (symbols_ask_sorted(addr, fn, name, found))
-		return true;
-	if (!module_is_asked_again(addr))
-		return false;
-	symbols_sort(addr);
-	module_asked_by_offset = symbols_by_offset.mod;
-
-	return symbols_ask_sorted(addr, fn, name, found);
-}
+/* The symbols of the text by offset. */
+static struct sorted_symbols symbols_by_offset = { .list = symbols_list };
 
 static u32 symbol_name_hash(const char *name)
 {
 	return full_name_hash(NULL, name, strlen(name));
 }
 
-/* List the names of all symbols, @room of them at most. */
-static unsigned int symbols_list_names(const struct mod_kallsyms *kallsyms,
+static unsigned int symbols_list_names(const struct module *mod,
+				       const struct mod_kallsyms *kallsyms,
 				       struct keyed_symbol *symbols, unsigned int room)
 {
 	unsigned int i, nr = 0;
@@ -289,47 +141,109 @@ static unsigned int symbols_list_names(const struct mod_kallsyms *kallsyms,
 	return nr;
 }
 
-/*
- * Sort the names of @mod, which was live a moment ago and cannot go: its notification
- * waits for kprobe_mutex. Without memory none are sorted.
- */
-static void symbols_sort_names(const struct module *mod)
+/* All symbols by name. */
+static struct sorted_symbols symbols_by_name = { .list = symbols_list_names };
+
+static void symbols_forget_sorted(struct sorted_symbols *sorted)
 {
+	sorted->mod = NULL;
+	kvfree(sorted->symbols);
+	sorted->symbols = NULL;
+}
+
+/* Forget the sorted symbols: their module may be about to go. */
+static void symbols_forget(void)
+{
+	symbols_by_offset.asked = NULL;
+	symbols_by_name.asked = NULL;
+	symbols_forget_sorted(&symbols_by_offset);
+	symbols_forget_sorted(&symbols_by_name);
+}
+
+static bool symbols_are_sorted(const struct sorted_symbols *sorted, const struct module *mod)
+{
+	return mod && mod == sorted->mod && rcu_access_pointer(mod->kallsyms) == sorted->kallsyms;
+}
+
+/*
+ * A question is about @mod, NULL if that is not live: sort its symbols if the previous question
+ * was about it as well. Without memory none are sorted. @mod cannot be freed yet: it was live
+ * with kprobe_mutex held, and its notification waits for that.
+ */
+static void symbols_prepare(struct sorted_symbols *sorted, const struct module *mod)
+{
+	bool again = mod && mod == sorted->asked;
 	struct keyed_symbol *symbols;
 	unsigned int room;
 
-	symbols_forget_sorted(&symbols_by_name);
+	lockdep_assert_held(&kprobe_mutex);
+	sorted->asked = mod;
+	if (!again || symbols_are_sorted(sorted, mod))
+		return;
+
+	symbols_forget_sorted(sorted);
 	scoped_guard(preempt)
 		room = rcu_dereference_sched(mod->kallsyms)->num_symtab;
-	symbols = symbols_alloc(room);
+	symbols = kvmalloc_array(room, sizeof(*symbols), GFP_KERNEL | __GFP_NOWARN);
 	if (!symbols)
 		return;
 
 	scoped_guard(preempt) {
-		symbols_by_name.kallsyms = rcu_dereference_sched(mod->kallsyms);
-		symbols_by_name.nr = symbols_list_names(symbols_by_name.kallsyms, symbols, room);
+		sorted->kallsyms = rcu_dereference_sched(mod->kallsyms);
+		sorted->nr = sorted->list(mod, sorted->kallsyms, symbols, room);
 	}
-	sort(symbols, symbols_by_name.nr, sizeof(*symbols), symbol_cmp, NULL);
-	symbols_by_name.mod = mod;
-	symbols_by_name.symbols = symbols;
+	sort(symbols, sorted->nr, sizeof(*symbols), symbol_cmp, NULL);
+	sorted->mod = mod;
+	sorted->symbols = symbols;
 }
 
-/* Are the names of @mod sorted? Preemption is disabled. */
-static bool symbols_names_are_sorted(const struct module *mod)
+/*
+ * Return the module whose text contains @addr, if it is live: until then it has symbols that
+ * it will lose.
+ */
+static struct module *settled_module(unsigned long addr)
 {
-	return mod && mod == symbols_by_name.mod &&
-	       rcu_dereference_sched(mod->kallsyms) == symbols_by_name.kallsyms;
+	struct module *mod = __module_address(addr);
+
+	return mod && mod->state == MODULE_STATE_LIVE &&
+	       within_module_mem_type(addr, mod, MOD_TEXT) ? mod : NULL;
 }
 
-/* Should the names of @mod, which is settled or NULL, be sorted? Preemption is disabled. */
-static bool symbols_should_sort_names(const struct module *mod)
+/*
+ * Look up the symbol that contains @addr. Return false if kallsyms has to be asked;
+ * otherwise @found tells whether there is a symbol.
+ */
+static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
 {
-	const struct module *before = module_asked_by_name;
+	const struct sorted_symbols *sorted = &symbols_by_offset;
+	unsigned int after, best;
+	const struct module *mod;
+	unsigned long start;
 
-	lockdep_assert_held(&kprobe_mutex);
-	module_asked_by_name = mod;
+	scoped_guard(preempt)
+		mod = settled_module(addr);
+	symbols_prepare(&symbols_by_offset, mod);
 
-	return mod && mod == before && !symbols_names_are_sorted(mod);
+	guard(preempt)();
+	if (!symbols_are_sorted(sorted, mod))
+		return false;
+
+	start = (unsigned long)mod->mem[MOD_TEXT].base;
+	after = symbols_below(sorted, addr - start + 1);
+	*found = after;
+	if (!after)
+		return true;
+
+	for (best = after - 1; best; best--) {
+		if (sorted->symbols[best - 1].key != sorted->symbols[best].key)
+			break;
+	}
+	fn->start = start + sorted->symbols[best].key;
+	fn->end = start + (after < sorted->nr ? sorted->symbols[after].key :
+						mod->mem[MOD_TEXT].size);
+	strscpy(name, symbol_name(sorted->kallsyms, sorted->symbols[best].index), KSYM_NAME_LEN);
+
+	return true;
 }
 
 /* Return the address of symbol number @n with the name @name, 0 if there are fewer. */
@@ -370,17 +284,13 @@ static unsigned long symbols_nth_unsorted(const struct mod_kallsyms *kallsyms, c
 static unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
 {
 	const struct module *mod;
-	bool wanted;
 
-	scoped_guard(preempt) {
-		mod = symbols_sorted_module(&symbols_by_name, addr) ?: settled_module(addr);
-		wanted = symbols_should_sort_names(mod);
-	}
-	if (wanted)
-		symbols_sort_names(mod);
+	scoped_guard(preempt)
+		mod = settled_module(addr);
+	symbols_prepare(&symbols_by_name, mod);
 
 	guard(preempt)();
-	if (symbols_sorted_module(&symbols_by_name, addr))
+	if (symbols_are_sorted(&symbols_by_name, mod))
 		return symbols_nth_sorted(name, n);
 	mod = __module_text_address(addr);
 
@@ -410,18 +320,16 @@ static const struct module *settled_module_named(const char *name)
 unsigned long kprobe_module_symbol(const char *name)
 {
 	const struct module *mod;
-	bool wanted;
 
-	scoped_guard(preempt) {
+	scoped_guard(preempt)
 		mod = settled_module_named(name);
-		wanted = symbols_should_sort_names(mod);
-	}
-	if (wanted)
-		symbols_sort_names(mod);
+	symbols_prepare(&symbols_by_name, mod);
 
 	guard(preempt)();
+	if (!symbols_are_sorted(&symbols_by_name, mod))
+		return 0;
 
-	return symbols_names_are_sorted(mod) ? symbols_nth_sorted(strchr(name, ':') + 1, 0) : 0;
+	return symbols_nth_sorted(strchr(name, ':') + 1, 0);
 }
 #else
 static void symbols_forget(void) { }
