@@ -195,8 +195,7 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
 void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
 			struct list_head *some);
 void kprobe_points_sort(struct list_head *work);
-void kprobe_point_free(struct kprobe_point *point);
-void kprobe_point_free_when_left(struct kprobe_point *point);
+void kprobe_points_free(struct list_head *dead);
 
 #ifdef CONFIG_OPTPROBES
 static inline void point_init_detour(struct kprobe_point *point)
@@ -332,7 +331,6 @@ static inline bool kprobe_detour_is_idle(const struct kprobe_point *point) { ret
 int kprobe_points_reconcile(struct list_head *work);
 int kprobe_points_reconcile_all(void);
 void kprobe_points_finish(struct list_head *work, struct list_head *dead);
-void kprobe_points_free(struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);
 int kprobe_points_set_all_off(bool off);

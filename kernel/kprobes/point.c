@@ -424,11 +424,6 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	return point;
 }
 
-void kprobe_point_free(struct kprobe_point *point)
-{
-	kmem_cache_free(point_cache, point);
-}
-
 /* Move the points for which @is_one() is true from @work to @some. */
 void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
 			struct list_head *some)
@@ -470,7 +465,7 @@ static void free_left_points(struct work_struct *work)
 	llist_for_each_entry_safe(point, next, left, left) {
 		arch_remove_kprobe(&point->op.kp);
 		point_remove_detour(point);
-		kprobe_point_free(point);
+		kmem_cache_free(point_cache, point);
 	}
 }
 
@@ -484,13 +479,23 @@ static void point_left_rcu(struct rcu_head *rcu)
 		schedule_work(&left_work);
 }
 
-/*
- * Wait for RCU-tasks: a task may be preempted in the copy of the instruction, or in the detour,
- * even before it has reached the handlers.
- */
-void kprobe_point_free_when_left(struct kprobe_point *point)
+/* Called a grace period after kprobe_points_finish(), with no lock held. */
+void kprobe_points_free(struct list_head *dead)
 {
-	call_rcu_tasks(&point->rcu, point_left_rcu);
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, dead, list) {
+		struct kprobe_point *point = point_of(p);
+
+		/*
+		 * Wait for RCU-tasks: a task may be preempted in the copy of the instruction, or in
+		 * the detour, even before it has reached the handlers.
+		 */
+		if (kprobe_ftrace(p))
+			kmem_cache_free(point_cache, point);
+		else
+			call_rcu_tasks(&point->rcu, point_left_rcu);
+	}
 }
 
 int __init kprobe_points_init(void)

@@ -484,26 +484,20 @@ static void points_drop_breakpoints(struct list_head *work,
 	list_splice_tail(&some, work);
 }
 
-/* The points that the jump of @owner covers become OPTIMIZING with it. */
-static void point_share_jump(struct kprobe_point *owner)
-{
-	struct kprobe_point *point = owner;
-
-	while ((point = kprobe_jump_add_sharer(owner, point))) {
-		kprobe_point_set_state(point, POINT_OPTIMIZING);
-		kprobe_jump_queue(point);
-	}
-}
-
 /* The breakpoint that the point needs is in place: queue what the worker has to do. */
 static void point_reconsider(struct kprobe_point *point)
 {
+	struct kprobe_point *other = point;
+
 	if (point->state != POINT_ARMED)
 		return;
 	if (point_gets_jump(point)) {
-		kprobe_point_set_state(point, POINT_OPTIMIZING);
-		kprobe_jump_queue(point);
-		point_share_jump(point);
+		/* The points that the jump covers become OPTIMIZING with it. */
+		do {
+			kprobe_point_set_state(other, POINT_OPTIMIZING);
+			kprobe_jump_queue(other);
+			other = kprobe_jump_add_sharer(point, other);
+		} while (other);
 	} else if (kprobe_point_wants_detour(point) || kprobe_point_can_take_over(point)) {
 		kprobe_jump_queue(point);
 	}
@@ -565,21 +559,6 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 		jump_forget(point);
 		kprobe_point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
-	}
-}
-
-/* Called a grace period after kprobe_points_finish(), with no lock held. */
-void kprobe_points_free(struct list_head *dead)
-{
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, dead, list) {
-		struct kprobe_point *point = point_of(p);
-
-		if (kprobe_ftrace(p))
-			kprobe_point_free(point);
-		else
-			kprobe_point_free_when_left(point);
 	}
 }
 
