@@ -209,11 +209,8 @@ static struct module *settled_module(unsigned long addr)
 	       within_module_mem_type(addr, mod, MOD_TEXT) ? mod : NULL;
 }
 
-/*
- * Look up the symbol that contains @addr. Return false if kallsyms has to be asked;
- * otherwise @found tells whether there is a symbol.
- */
-static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
+/* Look up the symbol that contains @addr. Return 1, 0 if there is none, -1 to ask kallsyms. */
+static int symbols_find(unsigned long addr, struct kprobe_function *fn, char *name)
 {
 	const struct sorted_symbols *sorted = &symbols_by_offset;
 	unsigned int after, best;
@@ -226,13 +223,12 @@ static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *n
 
 	guard(preempt)();
 	if (!symbols_are_sorted(sorted, mod))
-		return false;
+		return -1;
 
 	start = (unsigned long)mod->mem[MOD_TEXT].base;
 	after = symbols_below(sorted, addr - start + 1);
-	*found = after;
 	if (!after)
-		return true;
+		return 0;
 
 	for (best = after - 1; best; best--) {
 		if (sorted->symbols[best - 1].key != sorted->symbols[best].key)
@@ -243,7 +239,7 @@ static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *n
 						mod->mem[MOD_TEXT].size);
 	strscpy(name, symbol_name(sorted->kallsyms, sorted->symbols[best].index), KSYM_NAME_LEN);
 
-	return true;
+	return 1;
 }
 
 /* Return the address of symbol number @n with the name @name, 0 if there are fewer. */
@@ -281,7 +277,7 @@ static unsigned long symbols_nth_unsorted(const struct mod_kallsyms *kallsyms, c
  * Return the address of symbol number @n with the name @name in the module that contains
  * @addr, 0 if there are fewer. The module must have a probe or be held.
  */
-static unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
+static unsigned long symbols_nth_named(unsigned long addr, const char *name, int n)
 {
 	const struct module *mod;
 
@@ -333,21 +329,8 @@ unsigned long kprobe_module_symbol(const char *name)
 }
 #else
 static void symbols_forget(void) { }
-
-static bool symbols_find(unsigned long addr, struct kprobe_function *fn, char *name, bool *found)
-{
-	return false;
-}
-
-static unsigned long symbols_nth_named(unsigned long addr, const char *name, unsigned int n)
-{
-	return 0;
-}
-
-unsigned long kprobe_module_symbol(const char *name)
-{
-	return 0;
-}
+static int symbols_find(unsigned long addr, struct kprobe_function *fn, char *name) { return -1; }
+static unsigned long symbols_nth_named(unsigned long addr, const char *name, int n) { return 0; }
 #endif /* CONFIG_MODULES */
 
 /*
@@ -557,10 +540,10 @@ bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *na
 {
 	unsigned long size, offset;
 	char *module;
-	bool there;
+	int there = core_kernel_text(addr) ? -1 : symbols_find(addr, fn, name);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (!core_kernel_text(addr) && symbols_find(addr, fn, name, &there))
+	if (there >= 0)
 		return there;
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
 		return false;
@@ -586,7 +569,7 @@ int kprobe_each_named(unsigned long addr, const char *name,
 		      int (*fn)(void *data, unsigned long addr), void *data)
 {
 	unsigned long where;
-	unsigned int n;
+	int n;
 	int ret = 0;
 
 	lockdep_assert_held(&kprobe_mutex);

@@ -434,7 +434,12 @@ enum function_fact {
 void kprobe_function_forget(void);
 bool kprobe_function_is(unsigned long addr, enum function_fact fact,
 			bool (*test)(const struct kprobe_function *fn));
+
+#ifdef CONFIG_MODULES
 unsigned long kprobe_module_symbol(const char *name);
+#else
+static inline unsigned long kprobe_module_symbol(const char *name) { return 0; }
+#endif
 
 /* -- check.c: where does a probe go, and may it be there? -- */
 
