@@ -188,33 +188,18 @@ static bool module_drops_init(const struct module *mod)
 /*
  * Are the jump labels, static calls and exception table entries of the text at @addr final?
  * Those of a module are when the last notifier of its coming has run. Set @owner to that
- * module, or to NULL. Cache the module of the last call; it cannot be freed before the
- * generation changes.
+ * module, or to NULL.
  */
 bool kprobe_module_is_settled(unsigned long addr, struct module **owner)
 {
-	static struct module *settled_last;
-	static unsigned long settled_generation;
 	struct module *mod;
 
 	lockdep_assert_held(&kprobe_mutex);
-	*owner = settled_last;
-	if (settled_generation == kprobe_index_generation() &&
-	    within_module_mem_type(addr, settled_last, MOD_TEXT))
-		return true;
-
 	guard(preempt)();
 	mod = __module_text_address(addr);
 	*owner = mod;
-	if (!mod)
-		return true;
-	if (module_is_changing(mod, addr) || module_drops_init(mod))
-		return false;
 
-	settled_last = mod;
-	settled_generation = kprobe_index_generation();
-
-	return true;
+	return !mod || (!module_is_changing(mod, addr) && !module_drops_init(mod));
 }
 
 /*

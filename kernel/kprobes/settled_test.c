@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Whether what others patch in a module's text is known: not while it comes or drops its
- * init text, nor when it goes. The last answer is remembered until a module comes or goes.
+ * init text, nor when it goes.
  */
 #include <kunit/test.h>
 #include <linux/kprobes_port.h>
@@ -38,36 +38,29 @@ static void settled_coming(struct kunit *test)
 	expect_settled(test, mod, 0, false);
 	KUNIT_EXPECT_EQ(test, tell_last(mod, MODULE_STATE_COMING), NOTIFY_DONE);
 	expect_settled(test, mod, 0, true);
-	/* Remembered, but only until the module is LIVE. */
 	mod->state = MODULE_STATE_LIVE;
-	expect_settled(test, mod, 0, true);
+	expect_settled(test, mod, 0, false);
 	KUNIT_EXPECT_EQ(test, tell_first(mod, MODULE_STATE_LIVE), NOTIFY_DONE);
 	expect_settled(test, mod, 0, false);
 }
 
-static void settled_is_remembered(struct kunit *test)
+/* The answer is for the text of the module only, whatever was asked about before. */
+static void settled_by_text(struct kunit *test)
 {
 	struct module *mod = add_module(test, MODULE_STATE_LIVE);
 	struct module *other = add_module(test, MODULE_STATE_LIVE);
 	struct module *owner = mod;
 
 	drop_init(mod);
-	expect_settled(test, mod, 0, true);
-	mod->state = MODULE_STATE_COMING;
 	expect_settled(test, mod, TEXT_SIZE - 1, true);
 
-	/* For its own text only, whatever was asked about in between. */
 	scoped_guard(mutex, &kprobe_mutex) {
 		KUNIT_EXPECT_TRUE(test, kprobe_module_is_settled(text_of(mod) + TEXT_SIZE,
-								   &owner));
+								 &owner));
 		KUNIT_EXPECT_NULL(test, owner);
 	}
 	expect_settled(test, other, 0, false);
 	expect_settled(test, mod, 0, true);
-
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_function_forget();
-	expect_settled(test, mod, 0, false);
 }
 
 /* A module whose last reference is gone may have any state. */
@@ -90,7 +83,7 @@ static void settled_going(struct kunit *test)
 static struct kunit_case settled_cases[] = {
 	KUNIT_CASE(settled_without_init),
 	KUNIT_CASE(settled_coming),
-	KUNIT_CASE(settled_is_remembered),
+	KUNIT_CASE(settled_by_text),
 	KUNIT_CASE(settled_going),
 	{}
 };
