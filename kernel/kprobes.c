@@ -26,7 +26,9 @@
  *
  * Calls only go down this list, also those that an inline function of a header makes for a file:
  *
- *	kprobes, return, jprobe, debugfs, oops
+ *	debugfs, oops
+ *	jprobe, return
+ *	kprobes
  *	optimize
  *	module
  *	text
@@ -604,9 +606,9 @@ static int __init kprobes_init(void)
 
 	ret = kprobe_points_init();
 	ret = ret ?: kprobe_blacklist_init();
-	ret = ret ?: kretprobe_init();
+	ret = ret ?: kretprobe_pools_init();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
-	ret = ret ?: kprobe_oops_init();
+	ret = ret ?: register_die_notifier(&kprobe_oops_nb);
 	ret = ret ?: kprobe_module_init();
 	kprobes_available = !ret;
 	ret = ret ?: arch_init_kprobes();

@@ -498,6 +498,7 @@ void kretprobe_pool_retire(struct kretprobe *rp);
 void kretprobe_pool_destroy(struct kretprobe *rp);
 void kretprobe_pools_settle(void);
 #else
+static inline int kretprobe_pools_init(void) { return 0; }
 static inline void kretprobe_pool_retire(struct kretprobe *rp) { }
 static inline void kretprobe_entry_oopsed(void) { }
 #endif
@@ -622,7 +623,6 @@ static __always_inline void kretprobe_divert(struct kretprobe_instance *ri, stru
 /* -- return.c: return probes, as the rest of kprobes sees them -- */
 
 #ifdef CONFIG_KRETPROBES
-int kretprobe_init(void);
 int kretprobe_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
 /* Upper bound of what objpool needs for a CPU: each ring can hold all @nr instances. */
@@ -645,7 +645,6 @@ static inline bool return_is_probe(const struct kprobe *kp)
 	return kp->hit_pre == kretprobe_entry_handler;
 }
 #else
-static inline int kretprobe_init(void) { return 0; }
 static inline bool return_is_request(const struct kprobe *kp) { return false; }
 static inline bool return_is_probe(const struct kprobe *kp) { return false; }
 #endif
@@ -665,6 +664,6 @@ static inline bool jprobe_is_probe(const struct kprobe *kp) { return false; }
 
 /* -- oops.c: disables a probe whose handler has oopsed -- */
 
-int kprobe_oops_init(void);
+extern struct notifier_block kprobe_oops_nb;
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -11,7 +11,6 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/atomic.h>
-#include <linux/init.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
@@ -215,11 +214,6 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 
 NOKPROBE_SYMBOL(oops_notify);
 
-static struct notifier_block oops_nb = {
+struct notifier_block kprobe_oops_nb = {
 	.notifier_call = oops_notify,
 };
-
-int __init kprobe_oops_init(void)
-{
-	return register_die_notifier(&oops_nb);
-}

@@ -13,7 +13,6 @@
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/export.h>
-#include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/mm.h>
@@ -30,6 +29,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
 static bool return_is_blacklisted(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
+	static bool looked_up;
 	unsigned int i;
 
 	/*
@@ -38,6 +38,14 @@ static bool return_is_blacklisted(unsigned long addr)
 	 */
 	if (!kretprobe_blacklist_size || !fn)
 		return false;
+
+	for (i = 0; !looked_up && i < kretprobe_blacklist_size; i++) {
+		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
+
+		if (black->name)
+			black->addr = kprobe_lookup_name(black->name, 0);
+	}
+	looked_up = true;
 
 	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
 		if (kretprobe_blacklist[i].addr == (void *)fn->start)
@@ -292,18 +300,3 @@ void unregister_kretprobe(struct kretprobe *rp)
 	unregister_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
-
-int __init kretprobe_init(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
-		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
-
-		black->addr = kprobe_lookup_name(black->name, 0);
-		if (!black->addr)
-			pr_debug("no function %s, not to be diverted\n", black->name);
-	}
-
-	return kretprobe_pools_init();
-}
