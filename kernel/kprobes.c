@@ -41,7 +41,7 @@
  *	table
  *	check
  *	blacklist
- *	function, slot
+ *	function, slot, refused
  *
  * Lock order, outermost first. The trap side takes none of them.
  *
@@ -110,10 +110,8 @@ static int request_resolve(struct probe_request *req)
 	bool on_entry;
 	int ret;
 
-	if (!req->kp) {
-		pr_debug("a probe is NULL\n");
-		return -EINVAL;
-	}
+	if (!req->kp)
+		return kprobe_refuse(-EINVAL, NULL, "a probe is NULL");
 	if (kprobe_is_registered(req->kp))
 		return -EINVAL;
 
@@ -185,7 +183,7 @@ static struct kprobe_point *request_find_point(struct probe_request *req)
 	ret = kprobe_resolve_place(req);
 	/* Another module may have been loaded here since register_kretprobe() checked this. */
 	if (!ret && return_is_request(req->kp) && !req->on_entry)
-		ret = -EINVAL;
+		ret = kprobe_refuse(-EINVAL, (void *)req->addr, "no entry of a function any more");
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -314,6 +312,20 @@ static void batch_restore(struct kprobe_batch *batch)
 	}
 }
 
+/* Arming may fail for any of several probes; then only its address is known. */
+static void batch_record_refusal(const struct kprobe_batch *batch)
+{
+	unsigned int failed = batch->nr == 1 ? 0 : batch->failed, i;
+	const struct kprobe *kp = NULL;
+
+	for (i = 0; i < batch->nr; i++) {
+		if (batch->reqs[i].index == failed)
+			kp = batch->reqs[i].kp;
+	}
+	kprobe_record_refusal(kp, kp ? kprobe_kind_asked(kp) : '-', batch->err,
+			      failed < batch->nr ? failed + 1 : 0, batch->nr);
+}
+
 static int requests_register(struct probe_request *reqs, unsigned int nr)
 {
 	struct kprobe_batch batch = {
@@ -324,7 +336,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 	};
 
 	if (!kprobes_available)
-		return -EOPNOTSUPP;
+		return kprobe_refuse(-EOPNOTSUPP, NULL, "before kprobes are set up");
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		batch_collect(&batch);
@@ -342,6 +354,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		kprobe_points_free(&batch.dead);
 		batch_restore(&batch);
 	}
+	if (batch.err)
+		batch_record_refusal(&batch);
 
 	return batch.err;
 }
@@ -516,7 +530,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 	scoped_guard(mutex, &kprobe_mutex) {
 		point = kprobe_point_find_member(kp);
 		if (!point || (enable && kprobe_gone(kp)))
-			return -EINVAL;
+			return kprobe_refuse(-EINVAL, NULL, "not registered, or its text is gone");
 
 		changes = kprobe_point_enable_member(point, kp, enable);
 		point_queue(point, &batch.work);
@@ -565,7 +579,13 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  */
 int enable_kprobe(struct kprobe *kp)
 {
-	return set_enabled(kp, true);
+	int ret = set_enabled(kp, true);
+
+	/* Without @kp: another task may have unregistered and freed it. */
+	if (ret)
+		kprobe_record_refusal(NULL, '-', ret, 0, 0);
+
+	return ret;
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 

@@ -38,17 +38,17 @@ x86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
 	check "address of the IDT" addr_refused "$(symbol idt_table)"
 	# Functions begin with a long instruction: the call of ftrace or a landing pad.
-	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
-	check "within an instruction, +2" refused "p:bad vfs_read+2" "instruction boundary"
+	check "within an instruction" refused "p:bad vfs_read+3" "inside an instruction"
+	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an instruction"
 	;;
 aarch64)
 	for i in 1 2 3 5; do
-		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "instruction boundary"
+		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "inside an instruction"
 	done
 	;;
 riscv64)
 	# The first instruction may have 2 bytes, but none has an odd address.
-	check "within an instruction" refused "p:bad vfs_read+3" "instruction boundary"
+	check "within an instruction" refused "p:bad vfs_read+3" "inside an instruction"
 	;;
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]

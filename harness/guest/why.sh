@@ -2,8 +2,65 @@
 # With dynamic debug the kernel logs why it refuses a probe.
 . /kp/lib
 
-[ -e $REASONS ] || skip_all "reasons # no dynamic debug"
 insmod /lib/kp/kp_prober.ko || exit 1
+
+# The file "refused", which needs no dynamic debug. Its last line is the newest.
+last()		{ tail -n 1 $KPROBES/refused; }
+count()		{ sed -n '1s/.*: //p' $KPROBES/refused; }
+
+records()	# COMMAND REGEXP: is it refused, and what does the newest record say?
+{
+	local before=$(count)
+	prober "$1" && return 1
+	last
+	[ "$(count)" -gt "$before" ] && last | grep -q "$2"
+}
+
+# A kernel without CONFIG_SYMBOLIC_ERRNAME has numbers.
+EINVAL='\(-EINVAL\|-22\)' ENOENT='\(-ENOENT\|-2\)' EILSEQ='\(-EILSEQ\|-84\)'
+PLACE="vfs_read+0x[0-9a-f]*/[^ ]*"
+check "refused: blacklisted" records "add x get_kprobe" \
+	" k get_kprobe+0x0 get_kprobe+0x.* $EINVAL 1/1 must not be probed"
+check "refused: not text" records "add x jiffies" " k jiffies+0x0 .* $EINVAL 1/1 not kernel text"
+check "refused: no symbol" records "add x no_such_function" \
+	" k no_such_function+0x0 - $ENOENT 1/1 no such symbol"
+check "refused: return within a function" records "add x vfs_read+64 ret" \
+	" r vfs_read+0x40 $PLACE $EINVAL 1/1 no entry of a function"
+[ $ARCH = x86 ] && check "refused: within an instruction" records "add x vfs_read+3" \
+	" k vfs_read+0x3 $PLACE $EILSEQ 1/1 inside an instruction"
+check "refused: tells the task" sh -c "tail -n 1 $KPROBES/refused | grep -q ' sh-$$ '"
+check "refused: not for what is accepted" sh -c "
+	before=\$(cat $KPROBES/refused)
+	echo add fine vfs_read >$PROBER/command && echo del fine >$PROBER/command
+	[ \"\$before\" = \"\$(cat $KPROBES/refused)\" ]"
+many()
+{
+	local i before=$(count)
+	for i in $(seq 300); do
+		prober "add x no_such_function" && return 1
+	done
+	[ "$(count)" -eq $((before + 300)) ] && [ "$(sed 1d $KPROBES/refused | wc -l)" -eq 256 ] &&
+		[ "$(last | sed 's/ .*//')" -eq "$(count)" ]
+}
+check "refused: the last 256, and the count of all" many
+# An event that is refused leaves the reason in the tracer's log of errors.
+logs()		# EVENT REASON
+{
+	echo "$1" >$EVENTS && return 1
+	tail -n 3 $TRACE/error_log
+	tail -n 3 $TRACE/error_log | grep -q "trace_kprobe: error: $2"
+}
+if [ -e $EVENTS ]; then
+	check "error_log: blacklisted" logs "p:kp/no get_kprobe" "must not be probed"
+	[ $ARCH = x86 ] && check "error_log: within an instruction" logs "p:kp/no vfs_read+3" "inside an instruction"
+	: >$EVENTS
+fi
+
+if [ ! -e $REASONS ]; then
+	skip "reasons in the log # no dynamic debug"
+	rmmod kp_prober
+	exit 0
+fi
 
 refusal()	# COMMAND: what the kernel says, when it refuses
 {

@@ -246,6 +246,9 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 bool arch_within_kprobe_blacklist(unsigned long addr);
 int arch_populate_kprobe_blacklist(void);
 
+/* kernel/kprobes/refused.c */
+const char **kprobe_refusal_text(int err);
+
 /* kernel/kprobes/table.c */
 struct kprobe *get_kprobe(void *addr);
 

@@ -259,6 +259,8 @@ bool kprobe_has_sites(unsigned long start, unsigned long end);
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_has_static_calls(unsigned long start, unsigned long end);
 
+int kprobe_refuse(int err, const void *addr, const char *why);	/* kernel/kprobes/refused.c */
+
 /* Size of a block of text whose probes are counted together. */
 #define KPROBE_BLOCK	16UL
 

@@ -78,7 +78,7 @@ static int resolve_symbol(const char *name, unsigned int offset,
 	*addr = (unsigned long)lookup(name, offset);
 	if (!*addr) {
 		pr_debug("%s: no such symbol\n", name);
-		return -ENOENT;
+		return kprobe_refuse(-ENOENT, NULL, "no such symbol");
 	}
 
 	if (strchr(name, ':'))
@@ -89,7 +89,7 @@ static int resolve_symbol(const char *name, unsigned int offset,
 	if (found.ambiguous) {
 		pr_debug("%s: more than one function has this name\n", name);
 		kallsyms_on_each_match_symbol(namesakes_report, name, (void *)name);
-		return -EADDRNOTAVAIL;
+		return kprobe_refuse(-EADDRNOTAVAIL, NULL, "more than one function has this name");
 	}
 	/* The symbol found first may be a variable with the name of a function. */
 	if (ARCH_KPROBES_PLAIN_NAMES && found.first)
@@ -138,10 +138,8 @@ static int resolve_probe_address(kprobe_opcode_t *addr, const char *name, unsign
 	unsigned long base = (unsigned long)addr;
 	int ret;
 
-	if (!name == !addr) {
-		pr_debug("give either an address or a symbol\n");
-		return -EINVAL;
-	}
+	if (!name == !addr)
+		return kprobe_refuse(-EINVAL, NULL, "give either an address or a symbol");
 
 	if (name) {
 		ret = resolve_symbol(name, offset, lookup, &base);
@@ -149,7 +147,10 @@ static int resolve_probe_address(kprobe_opcode_t *addr, const char *name, unsign
 			return ret;
 	}
 
-	return check_add_overflow(base, offset, where) ? -ENOENT : 0;
+	if (check_add_overflow(base, offset, where))
+		return kprobe_refuse(-ENOENT, NULL, "beyond the end of memory");
+
+	return 0;
 }
 
 /* Resolve the address that the probe of @req names, without writing to the probe. */
@@ -168,17 +169,14 @@ int kprobe_resolve_place(struct probe_request *req)
 	unsigned long where = req->addr;
 
 	fn = kprobe_function_of(where);
-	if (!fn) {
-		pr_debug("%#lx: not in any symbol\n", where);
-		return -ENOENT;
-	}
+	if (!fn)
+		return kprobe_refuse(-ENOENT, (void *)where, "not in any symbol");
 
 	req->addr = (unsigned long)arch_adjust_kprobe_addr(fn->start, where - fn->start,
 							   &req->on_entry);
-	if (!req->addr) {
-		pr_debug("%pS: the architecture has no place for a probe\n", (void *)where);
-		return -EINVAL;
-	}
+	if (!req->addr)
+		return kprobe_refuse(-EINVAL, (void *)where,
+				     "the architecture has no place for a probe");
 	req->on_entry = req->on_entry && symbol_is_called(fn->name);
 
 	return 0;
@@ -400,10 +398,8 @@ int kprobe_check(struct probe_request *req)
 	lockdep_assert_held(&text_mutex);
 
 	for (r = reservations; r < reservations + ARRAY_SIZE(reservations); r++) {
-		if (r->applies(req)) {
-			pr_debug("%pS: %s\n", (void *)req->addr, r->reason);
-			return r->err;
-		}
+		if (r->applies(req))
+			return kprobe_refuse(r->err, (void *)req->addr, r->reason);
 	}
 
 	return 0;

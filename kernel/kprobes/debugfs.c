@@ -14,14 +14,6 @@
 
 #include "internal.h"
 
-static char member_type(const struct kprobe *kp)
-{
-	if (return_is_probe(kp))
-		return 'r';
-
-	return jprobe_is_probe(kp) ? 'j' : 'k';
-}
-
 static void show_member(struct seq_file *m, const struct kprobe_point *point,
 			struct kprobe *kp)
 {
@@ -37,7 +29,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = NULL;
 
-	seq_printf(m, "%px  %c  ", addr, member_type(kp));
+	seq_printf(m, "%px  %c  ", addr, kprobe_kind(kp));
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
 	else
@@ -283,10 +275,12 @@ static int kprobes_enabled_set(bool on)
 		return 0;
 
 	ret = kprobe_points_set_all_off(!on);
-	if (ret)
+	if (ret) {
+		kprobe_record_refusal(NULL, '-', ret, 0, 0);
 		pr_warn("not every probe could be armed: %d\n", ret);
-	else if (changes)
+	} else if (changes) {
 		pr_info("globally %s\n", on ? "enabled" : "disabled");
+	}
 
 	return ret;
 }
@@ -326,6 +320,7 @@ static int __init kprobes_debugfs_init(void)
 	debugfs_create_file("points", 0400, dir, NULL, &points_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobes_enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
+	debugfs_create_file("refused", 0400, dir, NULL, &kprobe_refused_fops);
 
 	return 0;
 }

@@ -192,7 +192,7 @@ static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *k
 	list_for_each_entry_safe(p, next, kps, list) {
 		error = ftrace_user_add(user, (unsigned long *)&p->addr, 1);
 		if (error) {
-			pr_debug("%pS: ftrace refuses it: %d\n", p->addr, error);
+			kprobe_refuse(error, p->addr, "ftrace refuses it");
 			list_move_tail(&p->list, refused);
 			ret = ret ?: error;
 		}

@@ -30,6 +30,7 @@
 #include <linux/types.h>
 
 struct delayed_work;
+struct file_operations;
 struct kprobe;
 struct kprobe_function;
 struct kprobe_point;
@@ -654,16 +655,41 @@ static inline bool return_is_probe(const struct kprobe *kp) { return false; }
 #ifdef CONFIG_JPROBES
 int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
+/* Before @kp joins a point its hit_pre is not set. */
+static inline bool jprobe_is_request(const struct kprobe *kp)
+{
+	return kp->pre_handler == jprobe_pre_handler;
+}
+
 static inline bool jprobe_is_probe(const struct kprobe *kp)
 {
 	return kp->hit_pre == jprobe_pre_handler;
 }
 #else
+static inline bool jprobe_is_request(const struct kprobe *kp) { return false; }
 static inline bool jprobe_is_probe(const struct kprobe *kp) { return false; }
 #endif
 
 /* -- oops.c: disables a probe whose handler has oopsed -- */
 
 extern struct notifier_block kprobe_oops_nb;
+
+/* -- refused.c: records of what was refused -- */
+
+extern const struct file_operations kprobe_refused_fops;
+
+void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
+			   unsigned int of);
+
+/* The letter for a registered probe, or for one that is not yet, see "list" and "refused". */
+static inline char kprobe_kind(const struct kprobe *kp)
+{
+	return return_is_probe(kp) ? 'r' : jprobe_is_probe(kp) ? 'j' : 'k';
+}
+
+static inline char kprobe_kind_asked(const struct kprobe *kp)
+{
+	return return_is_request(kp) ? 'r' : jprobe_is_request(kp) ? 'j' : 'k';
+}
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -61,10 +61,8 @@ static int jprobe_check(struct jprobe *jp)
 	struct probe_request req;
 	int ret;
 
-	if (!jp || !kernel_text_address((unsigned long)jp->entry)) {
-		pr_debug("a jprobe is NULL, or its entry is not in text\n");
-		return -EINVAL;
-	}
+	if (!jp || !kernel_text_address((unsigned long)jp->entry))
+		return kprobe_refuse(-EINVAL, NULL, "a jprobe is NULL, or its entry is not in text");
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not change the handler of a registered probe. */
@@ -75,11 +73,9 @@ static int jprobe_check(struct jprobe *jp)
 	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
-	if (!req.on_entry) {
-		pr_debug("%pS: no entry of a function, where its arguments are\n",
-			 (void *)req.addr);
-		return -EINVAL;
-	}
+	if (!req.on_entry)
+		return kprobe_refuse(-EINVAL, (void *)req.addr,
+				     "no entry of a function, where its arguments are");
 
 	return 0;
 }
@@ -111,8 +107,10 @@ int register_jprobes(struct jprobe **jps, int num)
 
 	for (i = 0; i < num; i++) {
 		ret = jprobe_check(jps[i]);
-		if (ret)
+		if (ret) {
+			kprobe_record_refusal(jps[i] ? &jps[i]->kp : NULL, 'j', ret, i + 1, num);
 			return ret;
+		}
 		cond_resched();
 	}
 

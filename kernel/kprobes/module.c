@@ -152,10 +152,8 @@ int kprobe_module_hold(struct probe_request *req)
 	if (!mod)
 		return 0;
 
-	if (module_is_changing(mod, req->addr) || !try_module_get(mod)) {
-		pr_debug("%pS: module text that comes or goes\n", (void *)req->addr);
-		return -ENOENT;
-	}
+	if (module_is_changing(mod, req->addr) || !try_module_get(mod))
+		return kprobe_refuse(-ENOENT, (void *)req->addr, "module text that comes or goes");
 	req->module = mod;
 
 	return 0;

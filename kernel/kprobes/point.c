@@ -129,7 +129,7 @@ bool kprobe_is_registered(struct kprobe *kp)
 		return false;
 
 	member_restore_addr(kp, point);
-	pr_debug("%pS: already registered, or twice in one array\n", kp->addr);
+	kprobe_refuse(-EINVAL, kp->addr, "already registered, or twice in one array");
 
 	return true;
 }

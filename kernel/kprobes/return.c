@@ -62,14 +62,10 @@ static int return_maxactive(const struct kretprobe *rp)
 
 static int return_check_sizes(const struct kretprobe *rp, void *addr)
 {
-	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX) {
-		pr_debug("%pS: %d are too many instances\n", addr, rp->maxactive);
-		return -EINVAL;
-	}
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE) {
-		pr_debug("%pS: %zu are too many bytes of data\n", addr, rp->data_size);
-		return -E2BIG;
-	}
+	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX)
+		return kprobe_refuse(-EINVAL, addr, "too many instances");
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return kprobe_refuse(-E2BIG, addr, "too many bytes of data");
 
 	return 0;
 }
@@ -80,7 +76,7 @@ static int return_check(struct kretprobe *rp)
 	int ret;
 
 	if (!rp)
-		return -EINVAL;
+		return kprobe_refuse(-EINVAL, NULL, "a probe is NULL");
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not set up a registered probe again: hits use its pool. */
@@ -91,11 +87,9 @@ static int return_check(struct kretprobe *rp)
 	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
-	if (!req.on_entry || return_is_blacklisted(req.addr)) {
-		pr_debug("%pS: no entry of a function whose return can be diverted\n",
-			 (void *)req.addr);
-		return -EINVAL;
-	}
+	if (!req.on_entry || return_is_blacklisted(req.addr))
+		return kprobe_refuse(-EINVAL, (void *)req.addr,
+				     "no entry of a function whose return can be diverted");
 
 	return return_check_sizes(rp, (void *)req.addr);
 }
@@ -142,6 +136,7 @@ static int return_set_up_all(struct kretprobe **rps, int num)
 	for (i = 0; i < num; i++) {
 		ret = return_set_up(rps[i]);
 		if (ret) {
+			kprobe_record_refusal(rps[i] ? &rps[i]->kp : NULL, 'r', ret, i + 1, num);
 			return_tear_down(rps, i);
 			return ret;
 		}
@@ -188,7 +183,7 @@ static int return_check_duplicates(struct kretprobe **rps, int num)
 	sort(sorted, num, sizeof(*sorted), compare_pointers, NULL);
 	for (i = 1; i < num; i++) {
 		if (sorted[i] == sorted[i - 1])
-			return -EINVAL;
+			return kprobe_refuse(-EINVAL, NULL, "twice in one array");
 	}
 
 	return 0;

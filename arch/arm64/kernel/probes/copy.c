@@ -189,9 +189,8 @@ int kprobe_prepare_copy(struct kprobe *p)
 
 	ret = write_slot(slot, p);
 	if (ret) {
-		pr_debug("%pS: cannot be copied\n", p->addr);
 		free_insn_slot((kprobe_opcode_t *)slot, 0);
-		return ret;
+		return kprobe_refuse(ret, p->addr, "cannot be copied");
 	}
 	kprobe_xol_insn(p) = (kprobe_opcode_t *)slot;
 

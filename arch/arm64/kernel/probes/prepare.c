@@ -145,10 +145,8 @@ static int prepare_emulation(struct kprobe *p)
 	api->handler = kprobe_find_kernel_emulation(p->opcode);
 	if ((api->handler == kprobe_emulate_ldr_literal ||
 	     api->handler == kprobe_emulate_ldrsw_literal) &&
-	    !literal_is_readable((unsigned long)p->addr, p->opcode)) {
-		pr_debug("%pS: its literal cannot be read\n", p->addr);
-		return -EILSEQ;
-	}
+	    !literal_is_readable((unsigned long)p->addr, p->opcode))
+		return kprobe_refuse(-EILSEQ, p->addr, "its literal cannot be read");
 
 	return 0;
 }
@@ -186,25 +184,17 @@ static int check_place(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 
-	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE)) {
-		pr_debug("%pS: inside an instruction\n", p->addr);
-		return -EILSEQ;
-	}
+	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
+		return kprobe_refuse(-EILSEQ, p->addr, "inside an instruction");
 
-	if (is_near_symbol(addr) && kprobe_is_before_function(addr)) {
-		pr_debug("%pS: in the data before a function\n", p->addr);
-		return -EINVAL;
-	}
+	if (is_near_symbol(addr) && kprobe_is_before_function(addr))
+		return kprobe_refuse(-EINVAL, p->addr, "in the data before a function");
 
-	if (kprobe_read_original(&p->opcode, addr)) {
-		pr_debug("%pS: cannot be read\n", p->addr);
-		return -EILSEQ;
-	}
+	if (kprobe_read_original(&p->opcode, addr))
+		return kprobe_refuse(-EILSEQ, p->addr, "cannot be read");
 
-	if (in_exclusive_access(addr, p->opcode)) {
-		pr_debug("%pS: in an exclusive access\n", p->addr);
-		return -EOPNOTSUPP;
-	}
+	if (in_exclusive_access(addr, p->opcode))
+		return kprobe_refuse(-EOPNOTSUPP, p->addr, "in an exclusive access");
 
 	return 0;
 }
@@ -220,10 +210,8 @@ int arch_prepare_kprobe(struct kprobe *p)
 	 * Refuse until alternatives are applied: they would overwrite the breakpoint, and
 	 * disarming would undo them.
 	 */
-	if (!system_capabilities_finalized()) {
-		pr_debug("%pS: alternatives have not been applied yet\n", p->addr);
-		return -ENOMEM;
-	}
+	if (!system_capabilities_finalized())
+		return kprobe_refuse(-ENOMEM, p->addr, "alternatives have not been applied yet");
 
 	ret = check_place(p);
 	if (ret)
@@ -235,10 +223,8 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return ret;
 
 	why = copy_refusal(p->opcode);
-	if (why) {
-		pr_debug("%pS: %s\n", p->addr, why);
-		return -EOPNOTSUPP;
-	}
+	if (why)
+		return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 
 	return kprobe_prepare_copy(p);
 }

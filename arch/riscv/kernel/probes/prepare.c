@@ -76,10 +76,8 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 
 		scan->reserved = over ? 0 : scan->reserved - 1;
 	}
-	if (read_next(&scan->insn, window, addr, end)) {
-		pr_debug("%pS: cannot be read\n", (void *)addr);
-		return -EILSEQ;
-	}
+	if (read_next(&scan->insn, window, addr, end))
+		return kprobe_refuse(-EILSEQ, (void *)addr, "cannot be read");
 	if (kprobe_insn_is_lr(scan->insn))
 		scan->reserved = RESERVATION_INSNS;
 
@@ -101,10 +99,8 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	unsigned long at, end;
 	int ret;
 
-	if (!fn) {
-		pr_debug("%pS: not in a function\n", (void *)addr);
-		return -EILSEQ;
-	}
+	if (!fn)
+		return kprobe_refuse(-EILSEQ, (void *)addr, "not in a function");
 
 	at = fn->start;
 	end = min(fn->end, addr + sizeof(u32));
@@ -117,10 +113,8 @@ static int scan_to(struct scan *scan, unsigned long addr)
 		if (ret)
 			return ret;
 	}
-	if (at > addr) {
-		pr_debug("%pS: inside an instruction\n", (void *)addr);
-		return -EILSEQ;
-	}
+	if (at > addr)
+		return kprobe_refuse(-EILSEQ, (void *)addr, "inside an instruction");
 
 	last_scan.serial = fn->serial;
 	last_scan.addr = addr;
@@ -149,9 +143,7 @@ static int check_insn(struct kprobe *p, struct scan *scan)
 	if (!why)
 		return 0;
 
-	pr_debug("%pS: %s\n", p->addr, why);
-
-	return -EOPNOTSUPP;
+	return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 }
 
 /* A word with its type precedes a function that is called by pointers. */
@@ -177,10 +169,8 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	lockdep_assert_held(&text_mutex);
 
-	if (is_type_hash((unsigned long)p->addr)) {
-		pr_debug("%pS: in the data before a function\n", p->addr);
-		return -EINVAL;
-	}
+	if (is_type_hash((unsigned long)p->addr))
+		return kprobe_refuse(-EINVAL, p->addr, "in the data before a function");
 
 	ret = scan_to(&scan, (unsigned long)p->addr);
 	if (ret)

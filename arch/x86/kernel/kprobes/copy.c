@@ -120,10 +120,8 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 	ret = fill_copy(image.back, slot->back, p, insn, (void *)ip_behind(p));
 	if (!ret)
 		ret = fill_copy(image.post, slot->post, p, insn, behind_post);
-	if (ret) {
-		pr_debug("%pS: out of reach of its copy\n", p->addr);
-		return ret;
-	}
+	if (ret)
+		return kprobe_refuse(ret, p->addr, "out of reach of its copy");
 
 	kprobe_poke_text((u8 *)slot, &image, sizeof(image));
 	perf_event_text_poke(slot, NULL, 0, &image, sizeof(image));

@@ -7,6 +7,7 @@
 
 #include <linux/array_size.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes_port.h>
 #include <linux/stddef.h>
 #include <asm/insn-eval.h>
 
@@ -119,9 +120,7 @@ const char *kprobe_refusal_reason(struct insn *insn)
 
 static int decode_refuse(struct kprobe *p, const char *why)
 {
-	pr_debug("%pS: %s\n", p->addr, why);
-
-	return -EOPNOTSUPP;
+	return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 }
 
 /* For the prepare_*() below: the instruction will be emulated. */

@@ -75,10 +75,8 @@ int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsig
 	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
 
 	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
-	    insn_decode(insn, buf, len, INSN_MODE_KERN)) {
-		pr_debug("%pS: no instruction that can be decoded\n", (void *)addr);
-		return -EILSEQ;
-	}
+	    insn_decode(insn, buf, len, INSN_MODE_KERN))
+		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
 
 	return 0;
 }
@@ -104,20 +102,16 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 	unsigned long at;
 	int ret;
 
-	if (!fn) {
-		pr_debug("%pS: not in a function\n", (void *)addr);
-		return -EILSEQ;
-	}
+	if (!fn)
+		return kprobe_refuse(-EILSEQ, (void *)addr, "not in a function");
 
 	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
 		ret = kprobe_decode_original(insn, buf, at, fn->end);
 		if (ret)
 			return ret;
 	}
-	if (at > addr) {
-		pr_debug("%pS: inside an instruction\n", (void *)addr);
-		return -EILSEQ;
-	}
+	if (at > addr)
+		return kprobe_refuse(-EILSEQ, (void *)addr, "inside an instruction");
 
 	ret = kprobe_decode_original(insn, buf, addr, fn->end);
 	if (!ret) {
@@ -151,21 +145,15 @@ static int check_insn(struct kprobe *p, struct insn *insn)
 {
 	const char *why;
 
-	if (IS_ENABLED(CONFIG_KPROBES_CFI) && kprobe_in_cfi_check((unsigned long)p->addr)) {
-		pr_debug("%pS: part of a type check\n", p->addr);
-		return -EINVAL;
-	}
+	if (IS_ENABLED(CONFIG_KPROBES_CFI) && kprobe_in_cfi_check((unsigned long)p->addr))
+		return kprobe_refuse(-EINVAL, p->addr, "part of a type check");
 
-	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1)) {
-		pr_debug("%pS: rewritten for one CPU or several\n", p->addr);
-		return -EINVAL;
-	}
+	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1))
+		return kprobe_refuse(-EINVAL, p->addr, "rewritten for one CPU or several");
 
 	why = kprobe_refusal_reason(insn);
-	if (why) {
-		pr_debug("%pS: %s\n", p->addr, why);
-		return -EOPNOTSUPP;
-	}
+	if (why)
+		return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 
 	return 0;
 }

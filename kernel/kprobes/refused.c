@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why probes were refused. What refuses one notes the reason; the function of the interface that
+ * returns the error records it, with what its caller had asked for. Debugfs "refused" shows the
+ * last of these records.
+ */
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/err.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/security.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+
+#include "internal.h"
+
+/**
+ * struct refusal - one call that was refused
+ * @nr: how many there have been since the boot, with this one; 0 if this one has not been yet
+ * @time: when, in ns since the boot
+ * @pid: the caller
+ * @comm: its name
+ * @kind: of the probe, see kprobe_kind()
+ * @asked: the symbol that the caller gave, or an empty string
+ * @offset: and its offset in bytes
+ * @asked_addr: or the address that it gave
+ * @addr: address that was refused, if the place has been resolved
+ * @err: the error
+ * @which: which probe of an array was refused, counted from 1; 0 if this is not known
+ * @of: length of that array
+ * @why: the reason, or NULL
+ */
+struct refusal {
+	unsigned long nr;
+	u64 time;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	char kind;
+	char asked[64];
+	unsigned int offset;
+	const void *asked_addr;
+	const void *addr;
+	int err;
+	unsigned int which;
+	unsigned int of;
+	const char *why;
+};
+
+#define NR_REFUSALS	256
+
+/* All below is protected by this lock, which a caller in process context takes last. */
+static DEFINE_RAW_SPINLOCK(refused_lock);
+static struct refusal refusals[NR_REFUSALS];
+static unsigned long nr_refused;
+
+/* The reason that was noted last, by this task. */
+static struct {
+	const struct task_struct *task;
+	const void *addr;
+	const char *why;
+	int err;
+} noted;
+
+/**
+ * kprobe_refuse() - note why a probe is refused
+ * @err: the error with which
+ * @addr: address of the probe for the log, or NULL if the caller has logged it
+ * @why: the reason, a constant string
+ *
+ * Context: Process context.
+ * Return: @err.
+ */
+int kprobe_refuse(int err, const void *addr, const char *why)
+{
+	if (addr)
+		pr_debug("%pS: %s\n", addr, why);
+
+	guard(raw_spinlock)(&refused_lock);
+	noted.task = current;
+	noted.addr = addr;
+	noted.why = why;
+	noted.err = err;
+
+	return err;
+}
+
+/**
+ * kprobe_record_refusal() - record an error that a function of the interface returns
+ * @kp: the probe, or NULL
+ * @kind: of which kind it is, see kprobe_kind()
+ * @err: the error
+ * @which: which probe of an array @kp is, counted from 1; 0 if this is not known
+ * @of: length of that array
+ *
+ * Context: Process context.
+ */
+void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
+			   unsigned int of)
+{
+	struct refusal *r;
+
+	guard(raw_spinlock)(&refused_lock);
+	r = &refusals[nr_refused % NR_REFUSALS];
+	*r = (struct refusal){
+		.nr = ++nr_refused,
+		.time = ktime_get_boottime_ns(),
+		.pid = task_pid_nr(current),
+		.kind = kind,
+		.err = err,
+		.which = which,
+		.of = of,
+	};
+	strscpy(r->comm, current->comm);
+	if (kp && kp->symbol_name)
+		strscpy(r->asked, kp->symbol_name);
+	if (kp)
+		r->offset = kp->offset;
+	if (kp && !kp->symbol_name)
+		r->asked_addr = kp->addr;
+	if (noted.task == current && noted.err == err) {
+		r->addr = noted.addr;
+		r->why = noted.why;
+	}
+	noted.task = NULL;
+}
+
+/* Copy the record with the number *@nr, or else the oldest after it, and set *@nr to its number. */
+static bool refusal_get(struct refusal *r, unsigned long *nr)
+{
+	guard(raw_spinlock)(&refused_lock);
+	if (nr_refused > NR_REFUSALS)
+		*nr = max(*nr, nr_refused - NR_REFUSALS + 1);
+	if (*nr > nr_refused)
+		return false;
+	*r = refusals[(*nr - 1) % NR_REFUSALS];
+
+	return true;
+}
+
+/**
+ * kprobe_refusal_text() - tell why the current task's last call was refused
+ * @err: the error that the call returned
+ *
+ * Context: Process context.
+ * Return: the address of a pointer to the reason, neither of which ever changes; NULL if no
+ * reason is known.
+ */
+const char **kprobe_refusal_text(int err)
+{
+	static const char *texts[128];
+	unsigned long nr;
+	unsigned int i;
+
+	guard(raw_spinlock)(&refused_lock);
+	for (nr = nr_refused; nr && nr + NR_REFUSALS > nr_refused; nr--) {
+		const struct refusal *r = &refusals[(nr - 1) % NR_REFUSALS];
+
+		if (r->pid != task_pid_nr(current))
+			continue;
+		if (!r->why || r->err != err)
+			return NULL;
+		for (i = 0; i < ARRAY_SIZE(texts) && texts[i] && texts[i] != r->why; i++)
+			;
+		if (i == ARRAY_SIZE(texts))
+			return NULL;
+		texts[i] = r->why;
+
+		return &texts[i];
+	}
+
+	return NULL;
+}
+
+static void *refused_start(struct seq_file *m, loff_t *pos)
+{
+	return *pos <= NR_REFUSALS ? m : NULL;
+}
+
+static void *refused_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+
+	return refused_start(m, pos);
+}
+
+static void refused_stop(struct seq_file *m, void *v)
+{
+}
+
+static void show_place(struct seq_file *m, const struct refusal *r)
+{
+	bool show = kallsyms_show_value(m->file->f_cred);
+
+	if (r->asked[0])
+		seq_printf(m, "%s+%#x", r->asked, r->offset);
+	else if (r->asked_addr)
+		seq_printf(m, "%px", show ? r->asked_addr : NULL);
+	else
+		seq_puts(m, "-");
+	if (r->addr && (show || kernel_text_address((unsigned long)r->addr)))
+		seq_printf(m, " %pS", r->addr);
+	else
+		seq_puts(m, " -");
+}
+
+/* Position 0 is the heading; each other one shows the next record. */
+static int refused_show(struct seq_file *m, void *v)
+{
+	unsigned long *next = m->private;
+	struct refusal r;
+	u64 sec;
+	u32 nsec;
+
+	if (!m->index) {
+		*next = 1;
+		seq_printf(m, "refused since the boot: %lu\n", READ_ONCE(nr_refused));
+		return 0;
+	}
+	if (!refusal_get(&r, next))
+		return 0;
+
+	sec = r.time;
+	nsec = do_div(sec, NSEC_PER_SEC);
+	seq_printf(m, "%lu [%5llu.%06u] %s-%d %c ", r.nr, sec, nsec / 1000, r.comm, r.pid, r.kind);
+	show_place(m, &r);
+	seq_printf(m, " %pe %u/%u %s\n", ERR_PTR(r.err), r.which, r.of, r.why ?: "-");
+	if (!seq_has_overflowed(m))
+		++*next;
+
+	return 0;
+}
+
+static const struct seq_operations refused_ops = {
+	.start = refused_start,
+	.next = refused_next,
+	.stop = refused_stop,
+	.show = refused_show,
+};
+
+static int refused_open(struct inode *inode, struct file *file)
+{
+	return security_locked_down(LOCKDOWN_KPROBES) ?:
+	       seq_open_private(file, &refused_ops, sizeof(unsigned long));
+}
+
+const struct file_operations kprobe_refused_fops = {
+	.owner = THIS_MODULE,
+	.open = refused_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};
