@@ -749,15 +749,16 @@ static void optimize_single_at_once(struct kunit *test)
 
 #define GRACE	HZ
 
-/* No grace period ends meanwhile. */
+/*
+ * No grace period of RCU-tasks ends meanwhile. Preemption stays enabled: some ports stop all
+ * CPUs to write text.
+ */
 static int keep_grace(void *unused)
 {
 	unsigned long end = jiffies + GRACE;
 
-	scoped_guard(preempt) {
-		while (time_before(jiffies, end))
-			cpu_relax();
-	}
+	while (time_before(jiffies, end))
+		cpu_relax();
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 
