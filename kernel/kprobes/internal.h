@@ -9,6 +9,7 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/fs.h>
 #include <linux/jump_label.h>
 #include <linux/kconfig.h>
 #include <linux/kmsan-checks.h>
@@ -30,7 +31,6 @@
 #include <linux/types.h>
 
 struct delayed_work;
-struct file_operations;
 struct kprobe;
 struct kprobe_function;
 struct kprobe_point;

@@ -62,7 +62,7 @@ static int jprobe_check(struct jprobe *jp)
 	int ret;
 
 	if (!jp || !kernel_text_address((unsigned long)jp->entry))
-		return kprobe_refuse(-EINVAL, NULL, "a jprobe is NULL, or its entry is not in text");
+		return kprobe_refuse(-EINVAL, NULL, "no jprobe, or its entry is not in text");
 
 	guard(mutex)(&kprobe_mutex);
 	/* Do not change the handler of a registered probe. */

@@ -84,8 +84,7 @@ struct slot_page {
 	u8 use[];
 };
 
-static void *slot_at(const struct slot_kind *kind, const struct slot_page *page,
-			    unsigned int i)
+static void *slot_at(const struct slot_kind *kind, const struct slot_page *page, unsigned int i)
 {
 	return page->text + i * kind->size;
 }

@@ -838,7 +838,8 @@ static KUNIT_GENERATOR(next_of_some)
 	unsigned int i;
 
 	for (i = 0; prev && i < 8; i++)
-		prev = snippet_behind(prev, insn_snippets, insn_snippets_end, desc) ?: insn_snippets_end;
+		prev = snippet_behind(prev, insn_snippets, insn_snippets_end, desc) ?:
+		       insn_snippets_end;
 	return snippet_behind(prev, insn_snippets, insn_snippets_end, desc);
 }
 

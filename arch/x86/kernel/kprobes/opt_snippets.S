@@ -12,7 +12,7 @@
 
 #include "opt_test.h"
 
-/* The test calls it by a pointer. Whether SYM_FUNC_START() has a landing pad depends on the version. */
+/* Called by a pointer. Whether SYM_FUNC_START() has a landing pad depends on the kernel. */
 #define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
 
 .pushsection .data
