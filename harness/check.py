@@ -22,9 +22,6 @@ EXCEPTIONS = {
     # A parameter list cannot be in parentheses; in assembly the macros are instructions.
     "include/linux/kprobes_base.h": "MACRO_ARG_PRECEDENCE",
     "arch/x86/include/asm/kprobes_base.h": "COMPLEX_MACRO",
-    # The kernel's name of a mask.
-    "arch/arm64/kernel/probes/common.h": "CAMELCASE",
-    "arch/arm64/kernel/probes/opt_test.c": "CAMELCASE",
     # The files exist to list addresses; only root can read them, and they obey kptr_restrict.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/refused.c": "VSPRINTF_SPECIFIER_PX",

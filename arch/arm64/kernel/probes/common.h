@@ -29,6 +29,7 @@
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -84,6 +85,9 @@ static __always_inline unsigned long pc_behind(const struct kprobe *p)
 	return (unsigned long)p->addr + AARCH64_INSN_SIZE;
 }
 
+/* In TTBR0_EL1: zero while no user memory can be accessed. */
+#define TTBR_ASID	GENMASK(63, 48)
+
 /*
  * Where TTBR0 emulates PAN, the entry of an exception closes user memory to handlers, and
  * shows in PSTATE whether it was closed. Do the same here, and return whether it was open: a
@@ -94,7 +98,7 @@ static __always_inline bool kprobe_close_user_memory(struct pt_regs *regs)
 	if (!system_uses_ttbr0_pan())
 		return false;
 
-	if (!(read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK)) {
+	if (!(read_sysreg(ttbr0_el1) & TTBR_ASID)) {
 		regs->pstate |= PSR_PAN_BIT;
 		return false;
 	}

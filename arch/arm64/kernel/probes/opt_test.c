@@ -254,7 +254,7 @@ static struct {
 
 static bool user_memory_is_open(void)
 {
-	return read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK;
+	return read_sysreg(ttbr0_el1) & TTBR_ASID;
 }
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
