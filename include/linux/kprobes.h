@@ -233,7 +233,7 @@ void unregister_kprobes(struct kprobe **kps, int num);
 int enable_kprobe(struct kprobe *kp);
 int disable_kprobe(struct kprobe *kp);
 
-/* kernel/kprobes/resolve.c */
+/* kernel/kprobes/check.c and function.c */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long offset);
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
@@ -261,7 +261,7 @@ void kprobe_busy_end(void);
 /* kernel/kprobes/module.c */
 void kprobe_free_init_mem(void);
 
-/* kernel/kprobes/reconcile.c */
+/* kernel/kprobes/text.c */
 bool kprobe_keeps_text(unsigned long addr);
 
 /* Implemented by the architecture: text patching and copies of instructions. */

@@ -248,13 +248,13 @@ struct kprobe_index {
 #define kprobe_index_of(mod, modules, kernels)	(kernels)
 #endif
 
-/* kernel/kprobes/index.c */
+/* kernel/kprobes/function.c */
 unsigned long kprobe_index_generation(void);
 void kprobe_index_add(struct kprobe_addrs *list, unsigned long addr);
 int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
 		      unsigned long end, const unsigned long **first);
 
-/* kernel/kprobes/sites.c */
+/* kernel/kprobes/function.c */
 bool kprobe_has_sites(unsigned long start, unsigned long end);
 bool kprobe_has_jump_labels(unsigned long start, unsigned long end);
 bool kprobe_has_static_calls(unsigned long start, unsigned long end);
@@ -312,7 +312,7 @@ enum detour_obstacle {
 	NR_DETOUR_OBSTACLES,
 };
 
-/* kernel/kprobes/obstacle.c */
+/* kernel/kprobes/optimize.c */
 int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size);
 
 void arch_fence_kprobes(struct list_head *oplist);
@@ -386,7 +386,7 @@ static inline unsigned int arch_jump_lead_max(void)
 /* kernel/kprobes/neighbours.c */
 bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimized_kprobe *other);
 
-/* kernel/kprobes/jumps.c */
+/* kernel/kprobes/text.c */
 bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
 		       struct optimized_kprobe *next, bool post, bool unused);
 

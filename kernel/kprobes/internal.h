@@ -29,14 +29,9 @@
 #include <linux/static_call_types.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
-struct delayed_work;
-struct kprobe;
-struct kprobe_function;
 struct kprobe_point;
-struct list_head;
-struct module;
-struct optimized_kprobe;
 struct probe_request;
 struct return_pool;
 struct seq_file;
@@ -125,7 +120,7 @@ u32 kprobe_point_state_flags(enum point_state state);
  * @shared: other points have this one as their owner
  * @reserved: another ftrace_ops has the site as well, to keep users of IPMODIFY away
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
- * @quiet_after: number of the grace period after which no task is in the detour, see jumps.c
+ * @quiet_after: number of the grace period after which no task is in the detour, see text.c
  * @rcu: delays the freeing of a dead point
  * @left: links such a point when no task is in its detour any more
  */
