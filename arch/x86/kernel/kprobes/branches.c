@@ -20,9 +20,8 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
-#include "decode.h"
+#include "copy.h"
 #include "detour.h"
-#include "prepare.h"
 #include "region.h"
 
 /* Inlined, because for each function thousands of targets are outside of it. */

@@ -31,8 +31,8 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
+#include "copy.h"
 #include "detour.h"
-#include "text.h"
 
 /* Address behind the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of the x86 port, and what all of them share. Each has its declarations in a
- * header of its name. The macros for saving registers are for arch/x86/kernel/rethook.c.
+ * The files of the x86 port, and what all of them share. detour.h and region.h declare
+ * what is for jumps, copy.h the rest. The macros for saving registers are for
+ * arch/x86/kernel/rethook.c.
  *
  *	text.c		writing text, page by page, and breakpoints
  *	trap.c		handling their hits
@@ -39,6 +40,8 @@
 
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/linkage.h>
+#include <linux/types.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/insn.h>
@@ -92,6 +95,10 @@ static __always_inline unsigned long ip_behind(const struct kprobe *p)
 {
 	return (unsigned long)p->addr + p->ainsn.size;
 }
+
+/* jprobe_64.S */
+asmlinkage void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
+			     u32 hash);
 
 #endif /* CONFIG_KPROBES */
 #endif /* _ARCH_X86_KPROBES_COMMON_H */

@@ -31,8 +31,6 @@
 
 #include "common.h"
 #include "copy.h"
-#include "emulate.h"
-#include "text.h"
 
 static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
 {

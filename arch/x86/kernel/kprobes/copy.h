@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Out-of-line copies of probed instructions, in copy.c. */
+/* A single instruction: checking, emulating and copying it, and writing text. */
 #ifndef _X86_KPROBES_COPY_H
 #define _X86_KPROBES_COPY_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -15,6 +16,75 @@
 #include <asm/text-patching.h>
 
 #include "detour.h"
+
+/* prepare.c */
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
+bool kprobe_in_cfi_check(unsigned long addr);
+
+/* decode.c */
+const char *kprobe_refusal_reason(struct insn *insn);
+int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
+bool kprobe_insn_waits(struct insn *insn);
+bool kprobe_branch_is_portable(struct insn *insn);
+
+/* thunk.c */
+bool kprobe_copy_wants_thunk(struct insn *insn);
+unsigned long kprobe_copy_thunk(struct insn *insn);
+
+/* text.c */
+void kprobe_poke_text(u8 *addr, const void *bytes, size_t len);
+void kprobe_poke_flush(void);
+void kprobe_poke_sync(void);
+bool kprobe_text_is_int3(unsigned long addr);
+
+/* emulate.c, with the operands as decode.c prepares them */
+
+/* arch_specific_insn::arg of conditional branches and of loops */
+#define COND_NOT	BIT(0)	/* branch when the condition is not met */
+#define COND_LESS	BIT(1)	/* it is met as well when SF != OF */
+#define COUNT_HALF	BIT(2)	/* count in half a register: %ecx, on 32 bits %cx */
+
+/* arch_specific_insn::arg of a memory operand */
+#define MEM_SCALE	(BIT(0) | BIT(1))	/* shift of the index */
+#define MEM_PERCPU	BIT(2)			/* relative to this CPU's per-CPU memory */
+
+/* arch_specific_insn::base and ::index: no such register */
+#define NO_REG		0xff
+
+/* Executes the instruction of a probe. Returns false if its copy has to run instead. */
+typedef bool emulation_t(struct kprobe *p, struct pt_regs *regs);
+
+emulation_t kprobe_emulate_ret;
+emulation_t kprobe_emulate_any;
+emulation_t kprobe_emulate_nop;
+emulation_t kprobe_emulate_endbr;
+emulation_t kprobe_emulate_jmp;
+emulation_t kprobe_emulate_jcc;
+emulation_t kprobe_emulate_loop;
+emulation_t kprobe_emulate_jcxz;
+emulation_t kprobe_emulate_call;
+emulation_t kprobe_emulate_jmp_reg;
+emulation_t kprobe_emulate_call_reg;
+emulation_t kprobe_emulate_jmp_mem;
+emulation_t kprobe_emulate_call_mem;
+emulation_t kprobe_emulate_pushf;
+emulation_t kprobe_emulate_popf;
+emulation_t kprobe_emulate_cli;
+emulation_t kprobe_emulate_sti;
+
+/* The CPU need not wait for an ENDBR any more. With FRED the frame says whether it does. */
+static __always_inline void kprobe_landed(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	regs->fred_cs.wfe = 0;
+#endif
+}
+
+bool kprobe_emulation_pushes(const struct kprobe *p);
+bool kprobe_emulation_needs_copy(const struct kprobe *p);
+
+/* copy.c */
 
 /**
  * struct slot - contents of an instruction slot

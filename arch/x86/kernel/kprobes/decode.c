@@ -12,9 +12,7 @@
 #include <asm/insn-eval.h>
 
 #include "common.h"
-#include "decode.h"
-#include "emulate.h"
-#include "thunk.h"
+#include "copy.h"
 
 /* The prefix for per-CPU memory, and that for user space's segment. */
 #define PREFIX_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)

@@ -15,7 +15,6 @@
 #include "common.h"
 #include "copy.h"
 #include "detour.h"
-#include "emulate.h"
 
 /*
  * Return the probe at @probe, if its jump replaces text at @addr, or would.

@@ -19,8 +19,6 @@
 #include "copy.h"
 #include "detour.h"
 #include "region.h"
-#include "text.h"
-#include "thunk.h"
 
 #define PUSH_IMM8	0x6a
 #define PUSH_IMM32	0x68

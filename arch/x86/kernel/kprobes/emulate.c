@@ -14,8 +14,7 @@
 #include <asm/msr.h>
 
 #include "common.h"
-#include "emulate.h"
-#include "text.h"
+#include "copy.h"
 
 /* Flags that POPF changes at privilege level 0, except RF, which it clears. */
 #define POPF_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\

@@ -4,7 +4,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 
-#include "jprobe.h"
+#include "common.h"
 
 /*
  * With FineIBT the caller passes the type, and calls a check in front of the function,

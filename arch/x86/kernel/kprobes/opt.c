@@ -12,9 +12,9 @@
 #include <linux/string.h>
 
 #include "common.h"
+#include "copy.h"
 #include "detour.h"
 #include "region.h"
-#include "text.h"
 
 /* Most bytes between the start of a jump and its probe. Never falls. */
 static unsigned int lead_max;

@@ -17,9 +17,7 @@
 #include <asm/ibt.h>
 
 #include "copy.h"
-#include "decode.h"
 #include "detour.h"
-#include "prepare.h"
 
 static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
 {

@@ -60,10 +60,8 @@
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
-#include "decode.h"
-#include "prepare.h"
+#include "copy.h"
 #include "region.h"
-#include "thunk.h"
 
 static bool is_rewritten(unsigned long start, unsigned long end)
 {

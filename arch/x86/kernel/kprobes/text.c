@@ -16,7 +16,7 @@
 #include <linux/uaccess.h>
 #include <asm/text-patching.h>
 
-#include "text.h"
+#include "copy.h"
 
 #define MAX_PIECES	128
 #define MAX_BYTES	1024

@@ -35,7 +35,7 @@
 #include <asm/cpufeature.h>
 #include <asm/nospec-branch.h>
 
-#include "thunk.h"
+#include "copy.h"
 
 static bool is_return(struct insn *insn)
 {

@@ -17,8 +17,6 @@
 #include "common.h"
 #include "copy.h"
 #include "detour.h"
-#include "emulate.h"
-#include "text.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);

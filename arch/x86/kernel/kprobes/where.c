@@ -29,7 +29,6 @@
 
 #include "copy.h"
 #include "detour.h"
-#include "text.h"
 
 /**
  * arch_kprobe_insn_ip() - the probed instruction that an address stands for
