@@ -483,8 +483,8 @@ static inline bool kprobe_module_is_going(struct module *mod) { return false; }
 #endif
 
 /*
- * -- return_pool.c: the instances of return probes, and how calls are diverted: return_pool.c
- * with return_trampoline.c, or return_rethook.h instead of everything that uses chunks here --
+ * -- return_pool.c and return_trampoline.c: the instances of return probes, and how calls are
+ * diverted; on some ports return_rethook.c instead --
  */
 
 #ifdef CONFIG_KRETPROBES
