@@ -15,7 +15,7 @@ CASES += ["lost:break"]
 # The function that faults, if it is not named like the case.
 FAULTY = {"code": "kp_fault_in_code", "wild": "kp_fault_in_code", "second": "kp_fault_in_pre",
           "declined": "kp_fault_in_pre", "declined_load": "kp_fault_in_load",
-          "lost": "return_from_several"}
+          "lost": "return_to_caller_slow"}
 BEGIN = re.compile("case (.*)")
 # The first line of an oops, on any architecture, or of KASAN's report.
 OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general protection fault|"

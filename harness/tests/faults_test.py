@@ -57,7 +57,7 @@ class FaultsTest(Case):
 
     def test_a_lost_return(self):
         told = "kprobes: return probe on kp_fault_lost+0x0/0x20 [kp_fault]: a call with frame 00 returns to f+0x4/0x8 [kp_fault]"
-        lines = ["case lost:break", "Oops: invalid opcode: 0000 [#1]", "RIP: 0010:return_from_several+0x1", told]
+        lines = ["case lost:break", "Oops: invalid opcode: 0000 [#1]", "RIP: 0010:return_to_caller_slow+0x1", told]
         lines = [f"[    2.4] {'kp: ' * (not i)}{line}\n" for i, line in enumerate(lines)]
         self.assertEqual(self.wrong("".join(lines)), [])
         for i in (1, 2, 3):
