@@ -416,7 +416,10 @@ SNIPPET reservation_watched, SNIPPET_GAPS
 	addi	a0, a1, 1
 END reservation_watched
 
+/* A task to which another has switched within an interrupt begins with SPP set. */
 SNIPPET status, SNIPPET_SETS_IE
+	li	a5, SR_SPP
+	csrc	CSR_STATUS, a5
 	csrrci	a0, CSR_STATUS, SR_IE
 	andi	a0, a0, SR_IE
 	csrr	a1, CSR_STATUS
