@@ -38,8 +38,8 @@ x86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
 	check "address of the IDT" addr_refused "$(symbol idt_table)"
 	# Functions begin with a long instruction: the call of ftrace or a landing pad.
-	check "within an instruction" refused "p:bad vfs_read+3" "inside an instruction"
-	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an instruction"
+	check "within an instruction" refused "p:bad vfs_read+3" "inside an"
+	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an"
 	;;
 # Elsewhere they begin with an ftrace site.
 aarch64)

@@ -247,7 +247,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 int arch_populate_kprobe_blacklist(void);
 
 /* kernel/kprobes/refused.c */
-const char **kprobe_refusal_text(int err);
+const char **kprobe_refusal_text(const struct kprobe *kp, int err);
 
 /* kernel/kprobes/table.c */
 struct kprobe *get_kprobe(void *addr);

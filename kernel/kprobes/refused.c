@@ -23,6 +23,7 @@
  * @time: when, in ns since the boot
  * @pid: the caller
  * @comm: its name
+ * @kp: the probe, until its user has been told the reason
  * @kind: of the probe, see kprobe_kind()
  * @asked: the symbol that the caller gave, or an empty string
  * @offset: and its offset in bytes
@@ -38,6 +39,7 @@ struct refusal {
 	u64 time;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
+	const struct kprobe *kp;
 	char kind;
 	char asked[64];
 	unsigned int offset;
@@ -108,6 +110,7 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 		.nr = ++nr_refused,
 		.time = ktime_get_boottime_ns(),
 		.pid = task_pid_nr(current),
+		.kp = kp,
 		.kind = kind,
 		.err = err,
 		.which = which,
@@ -141,14 +144,17 @@ static bool refusal_get(struct refusal *r, unsigned long *nr)
 }
 
 /**
- * kprobe_refusal_text() - tell why the current task's last call was refused
- * @err: the error that the call returned
+ * kprobe_refusal_text() - tell why a probe has been refused
+ * @kp: the probe, the @kp of a return probe
+ * @err: the error with which
+ *
+ * Each refusal is told once.
  *
  * Context: Process context.
  * Return: the address of a pointer to the reason, neither of which ever changes; NULL if no
  * reason is known.
  */
-const char **kprobe_refusal_text(int err)
+const char **kprobe_refusal_text(const struct kprobe *kp, int err)
 {
 	static const char *texts[128];
 	unsigned long nr;
@@ -156,10 +162,11 @@ const char **kprobe_refusal_text(int err)
 
 	guard(raw_spinlock)(&refused_lock);
 	for (nr = nr_refused; nr && nr + NR_REFUSALS > nr_refused; nr--) {
-		const struct refusal *r = &refusals[(nr - 1) % NR_REFUSALS];
+		struct refusal *r = &refusals[(nr - 1) % NR_REFUSALS];
 
-		if (r->pid != task_pid_nr(current))
+		if (r->kp != kp)
 			continue;
+		r->kp = NULL;
 		if (!r->why || r->err != err)
 			return NULL;
 		for (i = 0; i < ARRAY_SIZE(texts) && texts[i] && texts[i] != r->why; i++)
