@@ -64,7 +64,7 @@ static noinline notrace u32 fault_test_reads(const u32 *from)
 	register const u32 *at asm(FROM_REGISTER) = from;
 	u32 n = 77;
 
-	asm volatile(ANNOTATE_NOENDBR
+	asm volatile(ANNOTATE_NOENDBR "\n\t"
 		     ".globl fault_test_load\nfault_test_load: " LOAD
 		     : "+r" (n) : "r" (at) : "memory");
 	barrier();

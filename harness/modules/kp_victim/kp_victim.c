@@ -41,15 +41,15 @@ asm("	.pushsection .text\n"
     "	.balign 16, 0xcc\n"
     "	.type kp_victim_table, @function\n"
     "kp_victim_table:\n"
-    ANNOTATE_NOENDBR
+    ANNOTATE_NOENDBR "\n\t"
     "	lea	2f(%rip), %rax\n"
     "	test	%edi, %edi\n"
     "	jns	1f\n"
-    ANNOTATE_RETPOLINE_SAFE
+    ANNOTATE_RETPOLINE_SAFE "\n\t"
     "	jmp	*%rax\n"
     "1:	cmc\n	cmc\n	cmc\n"
     "2:\n"
-    ANNOTATE_NOENDBR
+    ANNOTATE_NOENDBR "\n\t"
     "	lea	4(%rdi), %eax\n"
     ASM_RET
     "	.size kp_victim_table, . - kp_victim_table\n"

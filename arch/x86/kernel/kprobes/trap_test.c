@@ -184,14 +184,14 @@ static void trap_leaves_btf(struct kunit *test)
 /* Wait for an interrupt as an idle CPU does. The rest is only decoded. */
 static noinline notrace void wait_for_interrupt(void)
 {
-	asm volatile(ANNOTATE_NOENDBR
+	asm volatile(ANNOTATE_NOENDBR "\n\t"
 		     ".globl trap_sti_hlt\n"
 		     "trap_sti_hlt: sti; hlt\n"
 		     "jmp 1f\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n\t"
 		     ".globl trap_sti_mwait\n"
 		     "trap_sti_mwait: sti; mwait\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n\t"
 		     ".globl trap_sti_nop\n"
 		     "trap_sti_nop: sti; nop\n"
 		     "1:" : : : "memory");
