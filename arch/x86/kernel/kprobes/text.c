@@ -48,8 +48,12 @@ static void write_pieces(void *dst, const void *src, size_t len)
 	u8 *page = dst - pending.pieces[0].at;
 	const struct piece *piece;
 
-	for (piece = pending.pieces; piece < pending.pieces + pending.nr; piece++)
-		memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
+	/* The page is mapped where the addresses of users are, and nothing may be called with AC. */
+	for (piece = pending.pieces; piece < pending.pieces + pending.nr; piece++) {
+		lass_stac();
+		__inline_memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
+		lass_clac();
+	}
 }
 
 /* Write everything that is pending. CPUs may continue with what they have fetched before. */

@@ -18,11 +18,14 @@
 #define KPROBE_PREEMPT_COUNT		pcpu_hot.preempt_count
 static_assert(offsetof(struct pcpu_hot, preempt_count) == __SIZEOF_POINTER__);
 
+#define __inline_memcpy			memcpy
 #define __is_endbr			is_endbr
 #define __x86_call_depth		pcpu_hot.call_depth
 #define execmem_is_rox(type)		false
 #define insn_is_avx_or_xop		insn_is_avx
 #define kprobe_alloc_writable()		execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE)
+#define lass_clac()			do { } while (0)
+#define lass_stac()			do { } while (0)
 #define perf_arch_instruction_pointer	perf_instruction_pointer
 #define smp_text_poke_sync_each_cpu	text_poke_sync
 
