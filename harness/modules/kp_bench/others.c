@@ -14,6 +14,15 @@
 #include "bench.h"
 #include "targets.h"
 
+#ifndef HAVE_HRTIMER_SETUP
+static void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+			  clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
 #define PAUSE		50		/* microseconds between two tries */
 #define PERIOD		(10 * NSEC_PER_USEC)
 
@@ -89,8 +98,7 @@ void run_watch(unsigned int unused)
 	}
 	sched_set_fifo(witness);
 
-	hrtimer_init(&ticker, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	ticker.function = on_tick;
+	hrtimer_setup(&ticker, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	hrtimer_start(&ticker, PERIOD, HRTIMER_MODE_REL_HARD);
 }
 
