@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """KUnit results, read by the kernel tree's own parser."""
+import inspect
 import io
 import re
 import sys
@@ -13,7 +14,11 @@ def parse(tree, log):
         sys.path.insert(0, folder)
     with redirect_stdout(io.StringIO()), open(log, errors="replace") as f:
         import kunit_parser
-        result = kunit_parser.parse_run_tests([line.rstrip("\r\n") for line in f])
+        import kunit_printer
+        # Newer parsers are told where to print.
+        wants = inspect.signature(kunit_parser.parse_run_tests).parameters
+        more = [kunit_printer.Printer()] if "printer" in wants else []
+        result = kunit_parser.parse_run_tests([line.rstrip("\r\n") for line in f], *more)
     return kunit_parser, result
 
 
