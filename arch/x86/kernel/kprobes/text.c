@@ -48,7 +48,7 @@ static void write_pieces(void *dst, const void *src, size_t len)
 	u8 *page = dst - pending.pieces[0].at;
 	const struct piece *piece;
 
-	/* The page is mapped where the addresses of users are, and nothing may be called with AC. */
+	/* The page is mapped in the users' half, and nothing may be called with AC set. */
 	for (piece = pending.pieces; piece < pending.pieces + pending.nr; piece++) {
 		lass_stac();
 		__inline_memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
