@@ -317,13 +317,15 @@ static void batch_record_refusal(const struct kprobe_batch *batch)
 {
 	unsigned int failed = batch->nr == 1 ? 0 : batch->failed, i;
 	const struct kprobe *kp = NULL;
+	char kind = '-';
 
 	for (i = 0; i < batch->nr; i++) {
 		if (batch->reqs[i].index == failed)
 			kp = batch->reqs[i].kp;
 	}
-	kprobe_record_refusal(kp, kp ? kprobe_kind_asked(kp) : '-', batch->err,
-			      failed < batch->nr ? failed + 1 : 0, batch->nr);
+	if (kp)
+		kind = return_is_request(kp) ? 'r' : jprobe_is_request(kp) ? 'j' : 'k';
+	kprobe_record_refusal(kp, kind, batch->err, failed < batch->nr ? failed + 1 : 0, batch->nr);
 }
 
 static int requests_register(struct probe_request *reqs, unsigned int nr)

@@ -14,6 +14,14 @@
 
 #include "internal.h"
 
+static char member_type(const struct kprobe *kp)
+{
+	if (return_is_probe(kp))
+		return 'r';
+
+	return jprobe_is_probe(kp) ? 'j' : 'k';
+}
+
 static void show_member(struct seq_file *m, const struct kprobe_point *point,
 			struct kprobe *kp)
 {
@@ -29,7 +37,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = NULL;
 
-	seq_printf(m, "%px  %c  ", addr, kprobe_kind(kp));
+	seq_printf(m, "%px  %c  ", addr, member_type(kp));
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
 	else

@@ -676,15 +676,4 @@ extern const struct file_operations kprobe_refused_fops;
 void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
 			   unsigned int of);
 
-/* The letter for a registered probe, or for one that is not yet, see "list" and "refused". */
-static inline char kprobe_kind(const struct kprobe *kp)
-{
-	return return_is_probe(kp) ? 'r' : jprobe_is_probe(kp) ? 'j' : 'k';
-}
-
-static inline char kprobe_kind_asked(const struct kprobe *kp)
-{
-	return return_is_request(kp) ? 'r' : jprobe_is_request(kp) ? 'j' : 'k';
-}
-
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

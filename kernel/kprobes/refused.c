@@ -19,14 +19,13 @@
 
 /**
  * struct refusal - one call that was refused
- * @nr: how many there have been since the boot, with this one; 0 if this one has not been yet
  * @time: when, in ns since the boot
  * @pid: the caller
  * @comm: its name
  * @kp: the probe, until its user has been told the reason
- * @kind: of the probe, see kprobe_kind()
+ * @kind: k, r or j as in "list", or - if it is not known
  * @asked: the symbol that the caller gave, or an empty string
- * @offset: and its offset in bytes
+ * @offset: and the offset from there, in bytes
  * @asked_addr: or the address that it gave
  * @addr: address that was refused, if the place has been resolved
  * @err: the error
@@ -35,7 +34,6 @@
  * @why: the reason, or NULL
  */
 struct refusal {
-	unsigned long nr;
 	u64 time;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
@@ -92,7 +90,7 @@ int kprobe_refuse(int err, const void *addr, const char *why)
 /**
  * kprobe_record_refusal() - record an error that a function of the interface returns
  * @kp: the probe, or NULL
- * @kind: of which kind it is, see kprobe_kind()
+ * @kind: of which kind it is, see struct refusal
  * @err: the error
  * @which: which probe of an array @kp is, counted from 1; 0 if this is not known
  * @of: length of that array
@@ -105,9 +103,8 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 	struct refusal *r;
 
 	guard(raw_spinlock)(&refused_lock);
-	r = &refusals[nr_refused % NR_REFUSALS];
+	r = &refusals[nr_refused++ % NR_REFUSALS];
 	*r = (struct refusal){
-		.nr = ++nr_refused,
 		.time = ktime_get_boottime_ns(),
 		.pid = task_pid_nr(current),
 		.kp = kp,
@@ -117,12 +114,12 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 		.of = of,
 	};
 	strscpy(r->comm, current->comm);
-	if (kp && kp->symbol_name)
+	if (kp && kp->symbol_name) {
 		strscpy(r->asked, kp->symbol_name);
-	if (kp)
 		r->offset = kp->offset;
-	if (kp && !kp->symbol_name)
+	} else if (kp) {
 		r->asked_addr = kp->addr;
+	}
 	if (noted.task == current && noted.err == err) {
 		r->addr = noted.addr;
 		r->why = noted.why;
@@ -231,7 +228,7 @@ static int refused_show(struct seq_file *m, void *v)
 
 	sec = r.time;
 	nsec = do_div(sec, NSEC_PER_SEC);
-	seq_printf(m, "%lu [%5llu.%06u] %s-%d %c ", r.nr, sec, nsec / 1000, r.comm, r.pid, r.kind);
+	seq_printf(m, "%lu [%5llu.%06u] %s-%d %c ", *next, sec, nsec / 1000, r.comm, r.pid, r.kind);
 	show_place(m, &r);
 	seq_printf(m, " %pe %u/%u %s\n", ERR_PTR(r.err), r.which, r.of, r.why ?: "-");
 	if (!seq_has_overflowed(m))
