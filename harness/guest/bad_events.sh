@@ -38,18 +38,18 @@ x86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
 	check "address of the IDT" addr_refused "$(symbol idt_table)"
 	# Functions begin with a long instruction: the call of ftrace or a landing pad.
-	check "within an instruction" refused "p:bad vfs_read+3" "inside an"
-	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an"
+	check "within an instruction" refused "p:bad vfs_read+3" "inside an \(instruction\|ftrace site\)"
+	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an \(instruction\|ftrace site\)"
 	;;
 # Elsewhere they begin with an ftrace site.
 aarch64)
 	for i in 1 2 3 5; do
-		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "inside an"
+		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "inside an \(instruction\|ftrace site\)"
 	done
 	;;
 riscv64)
 	# The first instruction may have 2 bytes, but none has an odd address.
-	check "within an instruction" refused "p:bad vfs_read+3" "inside an"
+	check "within an instruction" refused "p:bad vfs_read+3" "inside an \(instruction\|ftrace site\)"
 	;;
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]

@@ -27,7 +27,7 @@ check "refused: no symbol" records "add x no_such_function" \
 check "refused: return within a function" records "add x vfs_read+64 ret" \
 	" r vfs_read+0x40 $PLACE $EINVAL 1/1 no entry of a function"
 [ $ARCH = x86 ] && check "refused: within an instruction" records "add x vfs_read+3" \
-	" k vfs_read+0x3 $PLACE $EILSEQ 1/1 inside an"
+	" k vfs_read+0x3 $PLACE $EILSEQ 1/1 inside an \(instruction\|ftrace site\)"
 check "refused: tells the task" sh -c "tail -n 1 $KPROBES/refused | grep -q ' sh-$$ '"
 check "refused: not for what is accepted" sh -c "
 	before=\$(cat $KPROBES/refused)
@@ -51,7 +51,7 @@ logs()		# EVENT REASON
 	tail -n 3 $TRACE/error_log | grep -q "trace_kprobe: error: $2"
 }
 if [ -e $EVENTS ]; then
-	check "error_log: within an instruction" logs "p:kp/no vfs_read+3" "inside an"
+	check "error_log: within an instruction" logs "p:kp/no vfs_read+3" "inside an \(instruction\|ftrace site\)"
 	: >$EVENTS
 fi
 
