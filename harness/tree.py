@@ -103,7 +103,7 @@ def is_known():
 
 
 def options():
-    """Options of harness/kconfig -> their names in this version, or nothing."""
+    """Options of harness/kconfig -> their names in this version, none or several."""
     path = our_base() / "options"
     lines = path.read_text().splitlines() if path.exists() else []
     return dict(line.partition(" ")[::2] for line in lines if not line.startswith("#"))
@@ -112,7 +112,7 @@ def options():
 def renamed(text):
     """A configuration whose options have the names of this version."""
     for old, new in options().items():
-        text = re.sub(rf"^{old}=(.*\n)", rf"{new}=\1" if new else "", text, flags=re.M)
+        text = re.sub(rf"^{old}=(.*\n)", "".join(rf"{name}=\1" for name in new.split()), text, flags=re.M)
     return text
 
 
