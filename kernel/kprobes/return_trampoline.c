@@ -90,12 +90,6 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
-static __always_inline bool return_is_to_trampoline(unsigned long addr)
-{
-	return is_kretprobe_trampoline(addr) ||
-	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
-}
-
 /* The function graph tracer, by which fprobes divert calls where they do not use rethook. */
 static __always_inline bool is_graph_trampoline(unsigned long addr)
 {
@@ -104,6 +98,12 @@ static __always_inline bool is_graph_trampoline(unsigned long addr)
 #else
 	return false;
 #endif
+}
+
+static __always_inline bool return_is_to_trampoline(unsigned long addr)
+{
+	return is_kretprobe_trampoline(addr) || is_graph_trampoline(addr) ||
+	       (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr));
 }
 
 /**
