@@ -27,6 +27,7 @@ struct pt_regs;
 
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
+#include <asm/kprobes_base.h>
 #include <asm/probes.h>
 
 struct kprobe;
@@ -52,9 +53,6 @@ struct kprobe;
 /* struct slot: the probed address, and two copies with an ebreak behind each. */
 #define KPROBE_INSN_SLOT_SIZE	\
 	(sizeof(long) + 2 * MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
-
-/* A probe and ftrace can share the ftrace site at a function's entry. */
-#define ARCH_KPROBES_SHARE_FTRACE_SITE	1
 
 #ifdef CONFIG_OPTPROBES
 

@@ -96,7 +96,6 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 
 int kprobe_read_original(u32 *insn, unsigned long addr);
 bool kprobe_is_ftrace_site(unsigned long addr);
-bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs);
 
 /* -- copy.c -- */
 

@@ -629,6 +629,30 @@ static void insn_decoded_for_uprobes(struct kunit *test)
 	}
 }
 
+/* A function that ftrace can attach to. */
+static noinline void traced(void)
+{
+	barrier();
+}
+
+static void insn_refused_data(struct kunit *test)
+{
+	unsigned int at;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS))
+		kunit_skip(test, "ftrace has no pointers before functions");
+
+	traced();
+	for (at = 2; at <= 8; at += 2) {
+		struct kprobe kp = { .addr = (void *)traced - at };
+		int ret = register_kprobe(&kp);
+
+		if (!ret)
+			unregister_kprobe(&kp);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, ret, "%u bytes before", at);
+	}
+}
+
 /* -- the suite -- */
 
 static KUNIT_GENERATOR(next_refused)
@@ -651,6 +675,7 @@ static struct kunit_case insn_cases[] = {
 	KUNIT_CASE_PARAM(insn_same_when_missed, next_snippet),
 	KUNIT_CASE_PARAM(insn_refused_for_reason, next_refused),
 	KUNIT_CASE(insn_refusal_reasons),
+	KUNIT_CASE(insn_refused_data),
 	KUNIT_CASE(insn_at_page_end),
 	KUNIT_CASE(insn_decoded_for_uprobes),
 	{}

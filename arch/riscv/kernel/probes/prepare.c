@@ -146,11 +146,18 @@ static int check_insn(struct kprobe *p, struct scan *scan)
 	return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 }
 
-/* A word with its type precedes a function that is called by pointers. */
-static bool is_type_hash(unsigned long addr)
+/*
+ * A word with its type precedes a function that is called by pointers, and a pointer one that
+ * ftrace can attach to. For kallsyms they belong to the symbol before.
+ */
+static bool is_before_function(unsigned long addr)
 {
+	const struct kprobe_function *fn = kprobe_function_of(addr);
 	unsigned long offset, end = addr + sizeof(u32);
 
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && fn &&
+	    addr + sizeof(u64) >= fn->end && kprobe_is_ftrace_site(fn->end))
+		return true;
 	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
 
@@ -162,6 +169,14 @@ static bool is_type_hash(unsigned long addr)
 	return false;
 }
 
+/* Look up the emulation at each hit: ftrace may have changed the instruction. */
+static bool emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	return kprobe_find_kernel_emulation(insn)(insn, addr, regs);
+}
+
+NOKPROBE_SYMBOL(emulate_site);
+
 int arch_prepare_kprobe(struct kprobe *p)
 {
 	struct scan scan = {};
@@ -169,7 +184,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	lockdep_assert_held(&text_mutex);
 
-	if (is_type_hash((unsigned long)p->addr))
+	if (is_before_function((unsigned long)p->addr))
 		return kprobe_refuse(-EINVAL, p->addr, "in the data before a function");
 
 	ret = scan_to(&scan, (unsigned long)p->addr);
@@ -184,7 +199,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
 	*emulated_insn(p) = kprobe_expand_insn(p->opcode);
 	if (kprobe_is_ftrace_site((unsigned long)p->addr))
-		p->ainsn.api.handler = kprobe_emulate_site;
+		p->ainsn.api.handler = emulate_site;
 	else
 		p->ainsn.api.handler = kprobe_find_kernel_emulation(*emulated_insn(p));
 

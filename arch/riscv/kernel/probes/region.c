@@ -207,6 +207,9 @@ static enum detour_obstacle plan_site(struct region *region)
 {
 	unsigned int i;
 
+	if (!__is_defined(ARCH_KPROBES_SHARE_FTRACE_SITE))
+		return DETOUR_RESERVED;
+
 	region->site = true;
 	region->in = 5;
 	for (i = 0; i < 2; i++) {

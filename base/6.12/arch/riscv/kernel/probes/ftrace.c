@@ -87,14 +87,6 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 
 NOKPROBE_SYMBOL(arch_kprobe_site_write);
 
-/* Look up the emulation at each hit: ftrace may have changed the instruction. */
-bool kprobe_emulate_site(u32 insn, unsigned long addr, struct pt_regs *regs)
-{
-	return kprobe_find_kernel_emulation(insn)(insn, addr, regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_emulate_site);
-
 /*
  * Return whether @addr is the first instruction of a site. ftrace_location() would be slow:
  * it also looks up a symbol, among all those of a module.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* patch_text_nosync() and its like. */
+/* What kprobes on RISC-V call otherwise in Linux 7.3 than in others. */
 #ifndef _ASM_RISCV_KPROBES_BASE_H
 #define _ASM_RISCV_KPROBES_BASE_H
 
