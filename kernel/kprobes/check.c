@@ -307,6 +307,8 @@ static bool on_debuggers_breakpoint(struct probe_request *req)
 	return kprobe_on_debuggers_breakpoint(req->addr);
 }
 
+#define TRAPS_FOR_BUG	"traps by itself, for BUG() or WARN()"
+
 /*
  * If the architecture refuses trapping instructions anyway, search the bug table only after
  * a refusal, for the errno: see kprobe_check_refused().
@@ -380,7 +382,7 @@ static const struct reservation {
 	{ in_jump_label,	-EINVAL, "rewritten by a static key" },
 	{ in_static_call,	-EINVAL, "rewritten by a static call" },
 	{ on_debuggers_breakpoint, -EBUSY, "a debugger's breakpoint" },
-	{ on_bug_entry,		-EINVAL, "traps by itself, for BUG() or WARN()" },
+	{ on_bug_entry,		-EINVAL, TRAPS_FOR_BUG },
 	{ in_cfi_preamble,	-EINVAL, "in the data before a function" },
 	{ on_cfi_trap,		-EINVAL, "traps by itself, for CFI" },
 	{ inside_ftrace_site,	-EILSEQ, "inside an ftrace site" },
@@ -411,5 +413,8 @@ int kprobe_check(struct probe_request *req)
  */
 int kprobe_check_refused(struct probe_request *req, int err)
 {
-	return find_bug(req->addr) ? -EINVAL : err;
+	if (!find_bug(req->addr))
+		return err;
+
+	return kprobe_refuse(-EINVAL, (void *)req->addr, TRAPS_FOR_BUG);
 }
