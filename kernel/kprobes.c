@@ -171,7 +171,10 @@ static void batch_collect(struct kprobe_batch *batch)
 	}
 }
 
-/* Return the point that the request is for, which is created if it has to be. */
+/*
+ * Return the point that the request is for, which is created if it has to be. One that has been
+ * created has no members, and is not in the table yet.
+ */
 static struct kprobe_point *request_find_point(struct probe_request *req)
 {
 	struct kprobe_point *point;
@@ -199,9 +202,6 @@ static struct kprobe_point *request_find_point(struct probe_request *req)
 	if (IS_ERR(point))
 		return ERR_PTR(kprobe_check_refused(req, PTR_ERR(point)));
 
-	/* kprobe_points_reserve() has made room. */
-	kprobe_table_add(point);
-
 	return point;
 }
 
@@ -212,6 +212,9 @@ static int request_join(struct kprobe_batch *batch, struct probe_request *req)
 
 	if (IS_ERR(point))
 		return PTR_ERR(point);
+	/* kprobe_points_reserve() has made room. */
+	if (list_empty(&point->members))
+		kprobe_table_add(point);
 
 	req->saved.addr = kp->addr;
 	req->saved.opcode = kp->opcode;
@@ -433,6 +436,55 @@ int register_kprobes(struct kprobe **kps, int num)
 	return requests_register(reqs, num);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
+
+/* Decide about a request whose address is known, and tell of the point that it would join. */
+static int request_try(struct probe_request *req, struct kprobe_verdict *verdict)
+{
+	struct kprobe_point *point;
+
+	guard(cpus_read_lock)();
+	guard(jump_label_lock)();
+	guard(mutex)(&text_mutex);
+
+	point = request_find_point(req);
+	if (IS_ERR(point))
+		return PTR_ERR(point);
+
+	verdict->on_entry = req->on_entry;
+	verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
+	verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
+	verdict->members = list_count_nodes(&point->members);
+	kprobe_optimize_try(point, verdict);
+	if (!verdict->members)
+		kprobe_point_discard(point);
+	arch_finish_prepare_kprobes();
+
+	return 0;
+}
+
+/**
+ * kprobe_try() - decide about a probe as register_kprobe() does, but do not register it
+ * @kp: a probe without handlers, not written to
+ * @verdict: filled in
+ *
+ * Context: As register_kprobe().
+ */
+void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict)
+{
+	struct probe_request req = { .kp = kp };
+
+	*verdict = (struct kprobe_verdict){};
+
+	guard(mutex)(&kprobe_mutex);
+
+	verdict->err = request_resolve(&req);
+	if (!verdict->err)
+		verdict->err = request_try(&req, verdict);
+	verdict->addr = req.addr;
+	if (verdict->err)
+		verdict->why = kprobe_refusal_noted(verdict->err);
+	kprobe_module_release(&req);
+}
 
 /* Remove a probe from its point. Return false if it is not registered. */
 static bool batch_remove_probe(struct kprobe_batch *batch, struct kprobe *kp)

@@ -139,6 +139,21 @@ void arch_arm_kprobes(struct list_head *kps);
 void arch_disarm_kprobes(struct list_head *kps);
 void arch_finish_prepare_kprobes(void);
 
+unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long end);
+
+/**
+ * arch_kprobe_is_emulated() - does a breakpoint's hit emulate the instruction?
+ * @p: a prepared probe
+ *
+ * An architecture that may emulate one defines this in its <asm/kprobes.h>.
+ *
+ * Context: Process context.
+ * Return: true if it does, at least mostly; false if it executes a copy.
+ */
+#ifndef arch_kprobe_is_emulated
+#define arch_kprobe_is_emulated(p)	false
+#endif
+
 /*
  * For fault handlers: arch_kprobe_leave_detour() moves a fault in a detour to the original, if
  * arch_kprobe_leave_copy() has not; arch_kprobe_resume() enters the detour again if a jump

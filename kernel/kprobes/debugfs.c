@@ -329,6 +329,7 @@ static int __init kprobes_debugfs_init(void)
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobes_enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
 	debugfs_create_file("refused", 0400, dir, NULL, &kprobe_refused_fops);
+	debugfs_create_file("try", 0600, dir, NULL, &kprobe_try_fops);
 
 	return 0;
 }

@@ -191,6 +191,7 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
 void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
 			struct list_head *some);
 void kprobe_points_sort(struct list_head *work);
+void kprobe_point_discard(struct kprobe_point *point);
 void kprobe_points_free(struct list_head *dead);
 
 #ifdef CONFIG_OPTPROBES
@@ -333,6 +334,32 @@ int kprobe_points_set_all_off(bool off);
 
 /* -- optimize.c: the worker that plans jumps, and its switches -- */
 
+/**
+ * struct kprobe_verdict - what would become of a probe, see kprobe_try()
+ * @addr: its address, if the place has been resolved
+ * @err: the error with which register_kprobe() would refuse it, or 0
+ * @why: the reason for @err, or NULL
+ * @on_entry: a return probe would be accepted
+ * @on_ftrace: ftrace would call the probe
+ * @emulated: the instruction would be emulated, at least mostly
+ * @members: how many probes are there now
+ * @covered: bytes of text that a jump would replace, 0 if there would be none
+ * @lead: bytes from the start of that jump to the probe
+ * @why_no_jump: as in debugfs "points"
+ */
+struct kprobe_verdict {
+	unsigned long addr;
+	int err;
+	const char *why;
+	bool on_entry;
+	bool on_ftrace;
+	bool emulated;
+	unsigned int members;
+	unsigned int covered;
+	unsigned int lead;
+	char why_no_jump[64];
+};
+
 void kprobe_optimize_set_knob(bool on);
 
 #ifdef CONFIG_OPTPROBES
@@ -340,12 +367,18 @@ extern int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe
 
 void kprobe_optimize_prepare_queued(void);
 void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
+void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict);
 #else
 static inline void kprobe_optimize_prepare_queued(void) { }
 
 static inline void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	strscpy(buf, "no jumps in this kernel", size);
+}
+
+static inline void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict)
+{
+	kprobe_optimize_explain(point, verdict->why_no_jump, sizeof(verdict->why_no_jump));
 }
 #endif
 
@@ -673,7 +706,14 @@ extern struct notifier_block kprobe_oops_nb;
 
 extern const struct file_operations kprobe_refused_fops;
 
+const char *kprobe_refusal_noted(int err);
 void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
 			   unsigned int of);
+
+/* -- kprobes.c for try.c: what would become of a probe -- */
+
+extern const struct file_operations kprobe_try_fops;
+
+void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict);
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -190,7 +190,9 @@ static enum jump_conflict worst_conflict(struct kprobe_point *point,
 	 */
 	if (arch_jump_lead(&point->op))
 		addr = jump_start(point) - MAX_OPTIMIZED_LENGTH;
-	if (has_one_point(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()))
+	/* A point that is only tried has no members, and is not in the table. */
+	if (kprobes_near(addr, point_addr(point) + MAX_OPTIMIZED_LENGTH + arch_jump_lead_max()) <=
+	    !list_empty(&point->members))
 		return worst;
 
 	for (addr += KPROBE_INSN_ALIGN; may_be_in_the_way(point, addr); addr += KPROBE_INSN_ALIGN) {

@@ -105,33 +105,38 @@ int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf,
 	return scnprintf(buf, size, "not possible here");
 }
 
-static void optimize_postpone_point(struct kprobe_point *point, enum point_detour why)
-{
-	point->detour = why;
-	list_add_tail(&point->op.list, &optimize_postponed);
-}
-
-static void optimize_prepare_point(struct kprobe_point *point)
+static void optimize_ask_for_detour(struct kprobe_point *point)
 {
 	struct module *mod;
 
-	list_del_init(&point->op.list);
-	if (!kprobe_point_wants_detour(point))
-		return;
-
 	if (!kprobe_module_is_settled(point_addr(point), &mod)) {
-		optimize_postpone_point(point, DETOUR_TOO_EARLY);
-		mod_delayed_work(system_dfl_wq, &optimize_retry, RETRY_DELAY_MIN);
+		point->detour = DETOUR_TOO_EARLY;
 		return;
 	}
 	if (READ_ONCE(kprobe_optimize_prepare)(&point->op, &point->op.kp) == -ENOMEM) {
-		optimize_postpone_point(point, DETOUR_NO_MEMORY);
-		queue_delayed_work(system_dfl_wq, &optimize_retry, optimize_retry_delay);
+		point->detour = DETOUR_NO_MEMORY;
 		return;
 	}
 	point->detour = DETOUR_TRIED;
 	if (kprobe_module_is_going(mod))
 		point_remove_detour(point);
+}
+
+static void optimize_prepare_point(struct kprobe_point *point)
+{
+	list_del_init(&point->op.list);
+	if (!kprobe_point_wants_detour(point))
+		return;
+
+	optimize_ask_for_detour(point);
+	if (point->detour == DETOUR_TRIED)
+		return;
+
+	list_add_tail(&point->op.list, &optimize_postponed);
+	if (point->detour == DETOUR_TOO_EARLY)
+		mod_delayed_work(system_dfl_wq, &optimize_retry, RETRY_DELAY_MIN);
+	else
+		queue_delayed_work(system_dfl_wq, &optimize_retry, optimize_retry_delay);
 }
 
 static void optimize_prepare_batch(struct list_head *work)
@@ -241,6 +246,28 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 		else
 			strscpy(buf, "-", size);
 	}
+}
+
+/*
+ * Tell in @verdict of the jump that @point has or would get. One without members, which is not in
+ * the table, is given a detour for that.
+ */
+void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict)
+{
+	struct kprobe_point *owner = point->owner ?: point;
+	unsigned long start;
+
+	if (list_empty(&point->members) && !kprobe_ftrace(&point->op.kp))
+		optimize_ask_for_detour(point);
+	kprobe_optimize_explain(point, verdict->why_no_jump, sizeof(verdict->why_no_jump));
+	if (!optimize_knob || !point_has_detour(owner) || kprobe_point_in_the_way(owner))
+		return;
+
+	start = point_addr(owner) - arch_jump_lead(&owner->op);
+	verdict->lead = point_addr(point) - start;
+	while (arch_within_optimized_kprobe(&owner->op,
+					    (kprobe_opcode_t *)(start + verdict->covered)))
+		verdict->covered++;
 }
 
 static bool optimize_is_idle(void)

@@ -471,12 +471,18 @@ static void free_left_points(struct work_struct *work)
 
 static DECLARE_WORK(left_work, free_left_points);
 
+/* Free a point that no task can be at: it was never in the table, or has left it long ago. */
+void kprobe_point_discard(struct kprobe_point *point)
+{
+	if (kprobe_ftrace(&point->op.kp))
+		kmem_cache_free(point_cache, point);
+	else if (llist_add(&point->left, &left_points))
+		schedule_work(&left_work);
+}
+
 static void point_left_rcu(struct rcu_head *rcu)
 {
-	struct kprobe_point *point = container_of(rcu, struct kprobe_point, rcu);
-
-	if (llist_add(&point->left, &left_points))
-		schedule_work(&left_work);
+	kprobe_point_discard(container_of(rcu, struct kprobe_point, rcu));
 }
 
 /* Called a grace period after kprobe_points_finish(), with no lock held. */

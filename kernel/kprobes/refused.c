@@ -87,6 +87,32 @@ int kprobe_refuse(int err, const void *addr, const char *why)
 	return err;
 }
 
+/* The reason that this task has noted for @err, or NULL. It is not to be told again. */
+static const char *take_noted(int err)
+{
+	const char *why = NULL;
+
+	if (noted.task == current && noted.err == err)
+		why = noted.why;
+	noted.task = NULL;
+
+	return why;
+}
+
+/**
+ * kprobe_refusal_noted() - the reason for an error that is not recorded
+ * @err: the error
+ *
+ * Context: Process context.
+ * Return: the reason, or NULL if no reason is known.
+ */
+const char *kprobe_refusal_noted(int err)
+{
+	guard(raw_spinlock)(&refused_lock);
+
+	return take_noted(err);
+}
+
 /**
  * kprobe_record_refusal() - record an error that a function of the interface returns
  * @kp: the probe, or NULL
@@ -120,11 +146,10 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 	} else if (kp) {
 		r->asked_addr = kp->addr;
 	}
-	if (noted.task == current && noted.err == err) {
-		r->addr = noted.addr;
-		r->why = noted.why;
-	}
-	noted.task = NULL;
+	r->addr = noted.addr;
+	r->why = take_noted(err);
+	if (!r->why)
+		r->addr = NULL;
 }
 
 /* Copy the record with the number *@nr, or else the oldest after it, and set *@nr to its number. */

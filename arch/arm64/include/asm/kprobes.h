@@ -50,6 +50,7 @@ struct optimized_kprobe;
 
 /* The core compares only the context bits of preempt_count(). */
 #define arch_hit_context()	preempt_count()
+#define arch_kprobe_is_emulated(p)	(!!(p)->ainsn.api.handler)
 
 /* The exception of a breakpoint adds no context to preempt_count(). */
 #define KPROBE_TRAP_COUNT	0

@@ -40,6 +40,17 @@ static int kprobe_read_original(u32 *insn, unsigned long addr)
 	return 0;
 }
 
+unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long end)
+{
+	u32 insn;
+
+	if (kprobe_read_original(&insn, addr))
+		return 0;
+	memcpy(buf, &insn, sizeof(insn));
+
+	return sizeof(insn);
+}
+
 /*
  * No trap may hit between a load exclusive and its store exclusive: the exception
  * return ends the exclusive access, so the store would fail for ever. An address

@@ -43,6 +43,7 @@ struct kprobe;
 
 /* The core compares only the context bits of preempt_count(). */
 #define arch_hit_context()	preempt_count()
+#define arch_kprobe_is_emulated(p)	(!!(p)->ainsn.api.handler)
 
 /* The exception of a breakpoint adds this to preempt_count(). */
 #define KPROBE_TRAP_COUNT	KPROBE_NMI_COUNT

@@ -54,6 +54,17 @@ int kprobe_read_original(u32 *insn, unsigned long addr)
 	return 0;
 }
 
+unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long end)
+{
+	u32 insn;
+
+	if (kprobe_read_original(&insn, addr))
+		return 0;
+	memcpy(buf, &insn, sizeof(insn));
+
+	return insn_len(insn);
+}
+
 /* Longest sequence after a load-reserved, in instructions, if nothing ends it. */
 #define RESERVATION_INSNS	16
 

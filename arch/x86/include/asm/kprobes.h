@@ -120,6 +120,8 @@ struct arch_specific_insn {
 	};
 };
 
+#define arch_kprobe_is_emulated(p)	(!!(p)->ainsn.emulate)
+
 #ifdef CONFIG_OPTPROBES
 
 #define MAX_OPTIMIZED_LENGTH	JMP32_INSN_SIZE

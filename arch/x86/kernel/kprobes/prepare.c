@@ -79,6 +79,13 @@ int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsig
 	return 0;
 }
 
+unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long end)
+{
+	struct insn insn;
+
+	return kprobe_decode_original(&insn, buf, addr, end) ? 0 : insn.length;
+}
+
 /* The instruction probed last: start there if the next one is behind it in its function. */
 static struct {
 	unsigned long serial;
