@@ -12,8 +12,6 @@ fires()		# NAME: does a new process hit the probe?
 	[ "$(hits_of "$1")" -gt "$was" ]
 }
 
-only_lines()	{ [ -s "$1" ] && ! grep -Ev "$2" "$1"; }	# FILE REGEX: there are lines, and all match
-
 ADDR='([0-9a-f]{16}|[0-9a-f]{8})'
 TAB=$(printf '\t')
 

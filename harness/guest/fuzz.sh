@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Random lines, right and wrong, for kprobe_events. They must leave nothing behind, in the
-# text of the kernel or elsewhere. Arguments: seconds, and a seed.
+# Random lines, right and wrong, for kprobe_events, and random places for "try". They must leave
+# nothing behind, in the text of the kernel or elsewhere. Arguments: seconds, and a seed.
 . /kp/lib
 
 SECONDS_="${1:-10}" SEED="${2:-1}"
@@ -15,6 +15,7 @@ tell "  " </tmp/told
 check "some lines are taken" [ "$(number taken)" -gt 10 ]
 check "most are not" [ "$(number written)" -gt "$(($(number taken) * 2))" ]
 check "some events are hit" [ "$(number hits)" -gt 0 ]
+check "some places are tried" [ "$(number verdicts)" -gt 0 ]
 check "no event is left" [ -z "$(cat $EVENTS)" ]
 check "no probe is left" no_probes
 check_text

@@ -2,12 +2,13 @@
 /*
  * A fuzzer for kprobe_events: it writes random lines by the grammar of that file, many of
  * them with an error, and enables some of the events for a moment while a child works. At
- * the end all events are removed.
+ * the end all events are removed. Between them it writes random places to debugfs "try", and
+ * reads the verdicts.
  *
  *	fuzz_events SECONDS SEED
  *
- * prints how many lines were written and accepted, and the number of hits. The same seed
- * gives the same lines for the same kernel at the same addresses.
+ * prints how many lines were written and accepted, the number of hits, and of places for which
+ * there was a verdict. The same seed gives the same lines for the same kernel at the same addresses.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define TRACE		"/sys/kernel/tracing/"
+#define TRY		"/sys/kernel/debug/kprobes/try"
 #define SYMBOLS		4096
 #define EVENTS_MOST	100	/* before all are removed: each one slows down the worker */
 
@@ -276,6 +278,22 @@ static int store(const char *path, const char *text, size_t size, int flags)
 	return done == (ssize_t)size ? 0 : -1;
 }
 
+/* Return whether there is a verdict about a random place. */
+static int try_place(void)
+{
+	int fd, lines = 0;
+
+	len = 0;
+	apply("place");
+	if (store(TRY, line, len, 0))
+		return 0;
+	fd = open(TRY, O_RDONLY);
+	while (read(fd, line, sizeof(line)) > 0)
+		lines++;
+	close(fd);
+	return lines > 0;
+}
+
 static int switch_events(const char *value)
 {
 	int a = store(TRACE "events/fuzz/enable", value, 1, 0);
@@ -338,7 +356,7 @@ static void let_work(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long written = 0, taken = 0, enough;
+	unsigned long written = 0, taken = 0, verdicts = 0, enough;
 	unsigned long long hits = 0;
 	int failed = 0, status;
 	pid_t worker;
@@ -366,6 +384,8 @@ int main(int argc, char **argv)
 			let_work();
 			switch_events("0");
 		}
+		if (one_in(10))
+			verdicts += try_place();
 		make_line();
 		written++;
 		if (!store(TRACE "kprobe_events", line, len, O_APPEND) &&
@@ -378,6 +398,6 @@ int main(int argc, char **argv)
 	if (waitpid(worker, &status, WNOHANG) || kill(worker, SIGKILL) ||
 	    waitpid(worker, &status, 0) != worker)
 		failed |= 2;
-	printf("written %lu taken %lu hits %llu\n", written, taken, hits);
+	printf("written %lu taken %lu hits %llu verdicts %lu\n", written, taken, hits, verdicts);
 	return failed ? 1 : 0;
 }
