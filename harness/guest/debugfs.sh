@@ -85,6 +85,8 @@ check "a function calls itself deeply" put 100 /sys/module/kp_shared/parameters/
 followed=$(hits_of deep)
 check "not all of these calls are followed" [ "$followed" -lt 100 ]
 check "points tells the calls that are not" [ "$(missed kp_shared_deep)" = $((100 - followed)) ]
+check "points tells why" \
+	grep -q "kp_shared_deep.* (not followed: $((100 - followed)), instances: [1-9][0-9]*)\$" $KPROBES/points
 prober del deep
 rmmod kp_shared
 

@@ -411,6 +411,37 @@ static void hits_while_one_begins(struct kunit *test)
 	KUNIT_EXPECT_GT(test, missed, 0);
 }
 
+/* -- hits that come from a handler -- */
+
+/* Calls a function whose handlers are running, and another. */
+static int call_probed(struct kprobe *kp, struct pt_regs *regs)
+{
+	ask(&outer, 1);
+	ask(&innermost, 2);
+	ask(&innermost, 3);
+
+	return 0;
+}
+
+static unsigned int missed_same(const struct kprobe *kp)
+{
+	return point_of(get_kprobe(kp->addr))->missed_same;
+}
+
+static void hits_missed_by_cause(struct kunit *test)
+{
+#ifndef ARCH_KPROBES_TELL_CONTEXTS
+	kunit_skip(test, "this port does not tell them apart");
+#endif
+	add_probe(test, &outer_probe, outer, call_probed, NULL);
+	add_probe(test, &innermost_probe, innermost, ignore_hit, NULL);
+	ask(&outer, 4);
+	KUNIT_EXPECT_EQ(test, outer_probe.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, missed_same(&outer_probe), 1);
+	KUNIT_EXPECT_EQ(test, innermost_probe.nmissed, 2);
+	KUNIT_EXPECT_EQ(test, missed_same(&innermost_probe), 0);
+}
+
 static int context_suite_init(struct kunit_suite *suite)
 {
 	return listen_for_nmi();
@@ -424,6 +455,7 @@ static void context_suite_exit(struct kunit_suite *suite)
 static struct kunit_case context_kunit_cases[] = {
 	KUNIT_CASE_PARAM(hits_in_context, context_gen_params),
 	KUNIT_CASE(hits_while_one_begins),
+	KUNIT_CASE(hits_missed_by_cause),
 	{}
 };
 

@@ -23,6 +23,33 @@
 /* As current_kprobe it means that handlers must not run on this CPU. */
 static struct kprobe kprobe_busy;
 
+/* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
+static __always_inline void hit_count_miss(struct kprobe *kp)
+{
+	unsigned long old = READ_ONCE(kp->nmissed);
+
+	while (!try_cmpxchg_relaxed(&kp->nmissed, &old, old + 1))
+		;
+}
+
+/* Count a missed hit for every member that would have been called. Return how many there are. */
+static unsigned int hit_miss(struct kprobe_point *point)
+{
+	unsigned int nr = 0;
+	struct kprobe *kp;
+
+	list_for_each_entry_rcu(kp, &point->members, list, true) {
+		if (!kprobe_disabled(kp)) {
+			hit_count_miss(kp);
+			nr++;
+		}
+	}
+
+	return nr;
+}
+
+NOKPROBE_SYMBOL(hit_miss);
+
 #ifdef ARCH_KPROBES_TELL_CONTEXTS
 /*
  * Task, softirq and hardirq context can each have one interrupted hit; the innermost hit
@@ -131,10 +158,18 @@ NOKPROBE_SYMBOL(hit_interrupts);
  */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
 {
+	struct kprobe_point *point = point_of(p);
+	unsigned int missed, same;
+
 	if (hit_interrupts(p, trap_count))
 		return true;
 
-	kprobes_inc_nmissed_count(p);
+	missed = hit_miss(point);
+	if (!hit_is_under_way(p))
+		return false;
+	same = READ_ONCE(point->missed_same);
+	while (!try_cmpxchg_relaxed(&point->missed_same, &same, same + missed))
+		;
 
 	return false;
 }
@@ -284,15 +319,6 @@ void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(opt_pre_handler);
 #endif
 
-/* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
-static __always_inline void hit_count_miss(struct kprobe *kp)
-{
-	unsigned long old = READ_ONCE(kp->nmissed);
-
-	while (!try_cmpxchg_relaxed(&kp->nmissed, &old, old + 1))
-		;
-}
-
 /**
  * kprobes_inc_nmissed_count() - count a hit whose handlers could not run
  * @p: the probe that get_kprobe() found
@@ -303,12 +329,7 @@ static __always_inline void hit_count_miss(struct kprobe *kp)
  */
 void kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	struct kprobe *kp;
-
-	list_for_each_entry_rcu(kp, &point_of(p)->members, list, true) {
-		if (!kprobe_disabled(kp))
-			hit_count_miss(kp);
-	}
+	hit_miss(point_of(p));
 }
 
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);

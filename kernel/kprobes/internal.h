@@ -114,6 +114,7 @@ u32 kprobe_point_state_flags(enum point_state state);
  * @enabled: members not disabled
  * @post: members not disabled that have a post_handler
  * @state: written by kprobe_point_set_state() only
+ * @missed_same: of the hits that members have missed, those while this address was being handled
  * @detour: what is known about a detour, see optimize.c
  * @owner: the point whose jump leads through this one's detour, NULL when this one has
  *	its own; see neighbours.c
@@ -146,8 +147,9 @@ struct kprobe_point {
 		struct llist_node left;
 	};
 	enum point_state state;
-	enum point_detour detour;
+	unsigned int missed_same;
 	struct kprobe_point *owner;
+	enum point_detour detour : 8;
 	bool shared;
 	bool reserved;
 	bool calls_post;
@@ -526,8 +528,10 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr);
 void kretprobe_pool_retire(struct kretprobe *rp);
 void kretprobe_pool_destroy(struct kretprobe *rp);
 void kretprobe_pools_settle(void);
+int kretprobe_pool_size(const struct kretprobe *rp);
 #else
 static inline int kretprobe_pools_init(void) { return 0; }
+static inline int kretprobe_pool_size(const struct kretprobe *rp) { return 0; }
 static inline void kretprobe_pool_retire(struct kretprobe *rp) { }
 static inline void kretprobe_entry_oopsed(void) { }
 #endif

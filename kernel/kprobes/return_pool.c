@@ -476,6 +476,12 @@ void kretprobe_pool_retire(struct kretprobe *rp)
 	pool_put_spares_back(pool);
 }
 
+/* Called while @rp is registered. */
+int kretprobe_pool_size(const struct kretprobe *rp)
+{
+	return READ_ONCE(return_chunk_of(rp->rph)->pool->nr);
+}
+
 /* Called a grace period after kretprobe_pool_retire(), or when there can be no hit. */
 void kretprobe_pool_destroy(struct kretprobe *rp)
 {

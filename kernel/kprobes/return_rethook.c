@@ -52,6 +52,11 @@ int kretprobe_pool_create(struct kretprobe *rp, int maxactive)
 	return 0;
 }
 
+int kretprobe_pool_size(const struct kretprobe *rp)
+{
+	return rp->rh->pool.nr_objs;
+}
+
 /*
  * rethook cannot grow: all nodes were allocated with the pool, and there is nothing to
  * wait for.
