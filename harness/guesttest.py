@@ -291,7 +291,6 @@ def scale(made, results):
 def debians(made, results):
     """Runs Debian's programs, in a kernel with all options that they need."""
     run_scripts(made, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
-                extra=[("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst")],
                 folders=[("debian", packages.root()), ("build", made.folder)])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import packages, tree, ui
-from .paths import HARNESS, log_file
+from .paths import HARNESS, REPO, log_file
 
 STAMP = r"(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?"
 # How the kernel begins to say that something is wrong, whoever caused it.
@@ -72,6 +72,7 @@ def pack(made, what, order, extra=()):
     # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
     contents = [(f"bin/{name}", packages.busybox(made.config.arch)) for name in ("busybox", "sh")]
     contents += [("kp", HARNESS / "guest"), ("kp/bin", made.folder / "kp-programs"),
+                 ("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst"),
                  ("lib/modules", made.folder / "kp-root/lib/modules")]
     contents += [(f"lib/kp/{module.name}", module) for module in made.modules]
     with tempfile.TemporaryDirectory() as scratch:
