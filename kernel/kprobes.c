@@ -341,7 +341,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 	};
 
 	if (!kprobes_available)
-		return kprobe_refuse(-EOPNOTSUPP, NULL, "before kprobes are set up");
+		return kprobe_refuse_call(-EOPNOTSUPP, 'k', "before kprobes are set up");
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		batch_collect(&batch);
@@ -423,11 +423,11 @@ int register_kprobes(struct kprobe **kps, int num)
 	int i;
 
 	if (!kps || num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_call(-EINVAL, 'k', "no probes");
 
 	reqs = kvcalloc(num, sizeof(*reqs), GFP_KERNEL | __GFP_NOWARN);
 	if (!reqs)
-		return -ENOMEM;
+		return kprobe_refuse_call(-ENOMEM, 'k', "no memory for that many probes");
 	for (i = 0; i < num; i++) {
 		reqs[i].kp = kps[i];
 		reqs[i].index = i;

@@ -103,7 +103,7 @@ int register_jprobes(struct jprobe **jps, int num)
 	int i, ret;
 
 	if (!jps || num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_call(-EINVAL, 'j', "no probes");
 
 	for (i = 0; i < num; i++) {
 		ret = jprobe_check(jps[i]);

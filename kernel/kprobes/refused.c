@@ -152,6 +152,23 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 		r->addr = NULL;
 }
 
+/**
+ * kprobe_refuse_call() - note and record that a call is refused, whatever its probes
+ * @err: the error with which
+ * @kind: of which kind the probes are, see struct refusal
+ * @why: the reason, a constant string
+ *
+ * Context: Process context.
+ * Return: @err.
+ */
+int kprobe_refuse_call(int err, char kind, const char *why)
+{
+	kprobe_refuse(err, NULL, why);
+	kprobe_record_refusal(NULL, kind, err, 0, 0);
+
+	return err;
+}
+
 /* Copy the record with the number *@nr, or else the oldest after it, and set *@nr to its number. */
 static bool refusal_get(struct refusal *r, unsigned long *nr)
 {

@@ -246,12 +246,39 @@ static void unregister_changed_return(struct kunit *test)
 }
 #endif
 
+/* Calls that are refused before any of their probes is looked at. */
+static void expect_reason(struct kunit *test, int err, const char *why)
+{
+	const char **told;
+
+	KUNIT_ASSERT_EQ(test, err, -EINVAL);
+	told = kprobe_refusal_text(NULL, err);
+	KUNIT_ASSERT_NOT_NULL(test, told);
+	KUNIT_EXPECT_STREQ(test, *told, why);
+}
+
+static void register_tells_why(struct kunit *test)
+{
+	struct kprobe *none[1] = { NULL };
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe rp = { .kp = on_target() };
+	struct kretprobe *twice[] = { &rp, &rp };
+
+	expect_reason(test, register_kretprobes(NULL, 1), "no probes");
+	expect_reason(test, register_kretprobes(twice, 2), "twice in one array");
+#endif
+	expect_reason(test, register_kprobes(NULL, 1), "no probes");
+	expect_reason(test, register_kprobes(none, 0), "no probes");
+	expect_reason(test, register_kprobes(none, 1), "a probe is NULL");
+}
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_before_init),
 	KUNIT_CASE(register_without_init),
 	KUNIT_CASE_PARAM(register_twice, owner_gen_params),
 	KUNIT_CASE_PARAM(unregister_changed, owner_gen_params),
 	KUNIT_CASE(register_odd_words),
+	KUNIT_CASE(register_tells_why),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(register_return_without_init),
 	KUNIT_CASE_PARAM(unregister_changed_return, owner_gen_params),

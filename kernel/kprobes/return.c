@@ -104,7 +104,7 @@ static int return_set_up(struct kretprobe *rp)
 
 	/* objpool computes sizes in an int. */
 	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
-		return -ENOMEM;
+		return kprobe_refuse(-ENOMEM, NULL, "maxactive is too large");
 
 	ret = kretprobe_pool_create(rp, return_maxactive(rp));
 	if (ret)
@@ -178,12 +178,12 @@ static int return_check_duplicates(struct kretprobe **rps, int num)
 	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)),
 			  GFP_KERNEL | __GFP_NOWARN);
 	if (!sorted)
-		return -ENOMEM;
+		return kprobe_refuse_call(-ENOMEM, 'r', "no memory for that many probes");
 
 	sort(sorted, num, sizeof(*sorted), compare_pointers, NULL);
 	for (i = 1; i < num; i++) {
 		if (sorted[i] == sorted[i - 1])
-			return kprobe_refuse(-EINVAL, NULL, "twice in one array");
+			return kprobe_refuse_call(-EINVAL, 'r', "twice in one array");
 	}
 
 	return 0;
@@ -203,9 +203,9 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	int i, ret;
 
 	if (!rps || num <= 0)
-		return -EINVAL;
+		return kprobe_refuse_call(-EINVAL, 'r', "no probes");
 	if (!kprobes_available)
-		return -EOPNOTSUPP;
+		return kprobe_refuse_call(-EOPNOTSUPP, 'r', "before kprobes are set up");
 
 	ret = return_check_duplicates(rps, num);
 	ret = ret ?: return_set_up_all(rps, num);
