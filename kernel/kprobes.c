@@ -441,25 +441,27 @@ EXPORT_SYMBOL_GPL(register_kprobes);
 static int request_try(struct probe_request *req, struct kprobe_verdict *verdict)
 {
 	struct kprobe_point *point;
+	int ret;
 
 	guard(cpus_read_lock)();
 	guard(jump_label_lock)();
 	guard(mutex)(&text_mutex);
 
 	point = request_find_point(req);
-	if (IS_ERR(point))
-		return PTR_ERR(point);
-
-	verdict->on_entry = req->on_entry;
-	verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
-	verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
-	verdict->members = list_count_nodes(&point->members);
-	kprobe_optimize_try(point, verdict);
-	if (!verdict->members)
-		kprobe_point_discard(point);
+	ret = PTR_ERR_OR_ZERO(point);
+	if (!ret) {
+		verdict->on_entry = req->on_entry;
+		verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
+		verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
+		verdict->members = list_count_nodes(&point->members);
+		kprobe_optimize_try(point, verdict);
+	}
+	/* No copy may be written after its slot is free. */
 	arch_finish_prepare_kprobes();
+	if (!ret && !verdict->members)
+		kprobe_point_discard(point);
 
-	return 0;
+	return ret;
 }
 
 /**
