@@ -70,6 +70,8 @@ static void blacklist_entries(struct kunit *test)
 		"__swpan_entry_el1",
 		"__swpan_entry_el0",
 		"_skip_scs",
+		"asm_exc_int3",
+		"error_entry",
 #ifdef CONFIG_PROVE_LOCKING
 		"rcu_is_watching",
 		"lockdep_hardirqs_on_prepare",

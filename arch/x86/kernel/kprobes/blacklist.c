@@ -10,12 +10,15 @@
 
 static const struct kprobe_area areas[] __initconst = {
 	/*
-	 * The linker puts last the text that no probe may enter: the thunks that branches
-	 * and returns may go through, also during a hit; the trampolines of static calls,
-	 * which are rewritten; and the entry code, in which %gs, the page tables and the
-	 * stack may be those of user space.
+	 * Last in the kernel's text are the thunks that branches and returns may go through,
+	 * also during a hit, and the trampolines of static calls, which are rewritten.
 	 */
 	{ __softirqentry_text_end, _etext },
+	/*
+	 * The entry code, in which %gs, the page tables and the stack may be those of user
+	 * space. It is in the area above, or the first of the text.
+	 */
+	{ __entry_text_start, __entry_text_end },
 #ifdef CONFIG_DYNAMIC_FTRACE
 	/*
 	 * ftrace rewrites the calls in this code, and copies it together with any
@@ -27,6 +30,9 @@ static const struct kprobe_area areas[] __initconst = {
 
 /* Code in which no trap can be handled. */
 static const char * const cannot_trap[] = {
+	/* Returns of the entry code may go through these, which may be before and after it. */
+	"srso_alias_untrain_ret",
+	"srso_alias_safe_ret",
 	/* These run before a CPU that comes up has an IDT entry for breakpoints. */
 	"startup_32_smp",
 	"secondary_startup_64",
