@@ -306,6 +306,8 @@ def selftests(made, results):
     tests = [f"{name}/{path.name}" for name in made.config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
     not_run = {tc: "not on this architecture" for tc in made.config.arch.unsupported} | NOT_RUN
+    not_run |= {tc: "needs readelf; see uprobes.sh" for tc in tests
+                if "which readelf" in (folder / "test.d" / tc).read_text()}
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
         if tc in tests:
