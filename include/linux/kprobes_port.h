@@ -194,21 +194,29 @@ bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
 #endif
 
 /**
- * struct kprobe_function - a function, as the symbol table knows it
+ * struct kprobe_function - a function, as the symbol table knows it, and what is known about it
  * @start: its first byte
  * @end: the byte after it
  * @name: its name
- * @serial: changes with each function that is looked up
+ * @decoded: an instruction starts there: @start, or what the port has decoded
+ * @mapped: the port's map of branches is one of this function
+ * @has_sites: may static keys or static calls rewrite some of it? Negative until check.c asks
+ * @is_blacklisted_clone: is it a clone of a function on the blacklist? As @has_sites
+ *
+ * kprobe_find_symbol() fills in only the first two.
  */
 struct kprobe_function {
 	unsigned long start;
 	unsigned long end;
 	const char *name;
-	unsigned long serial;
+	unsigned long decoded;
+	bool mapped;
+	signed char has_sites;
+	signed char is_blacklisted_clone;
 };
 
 /* kernel/kprobes/function.c */
-const struct kprobe_function *kprobe_function_of(unsigned long addr);
+struct kprobe_function *kprobe_function_of(unsigned long addr);
 bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name);
 int kprobe_each_named(unsigned long addr, const char *name,
 		      int (*fn)(void *data, unsigned long addr), void *data);
@@ -227,33 +235,34 @@ static inline char *kprobe_cold_suffix(const char *name)
 }
 
 /**
- * struct kprobe_addrs - addresses in ascending order
- * @addrs: the addresses
+ * struct kprobe_keys - keys in ascending order
+ * @keys: the keys
  * @nr: how many there are
  * @room: how many there is room for
  */
-struct kprobe_addrs {
-	unsigned long *addrs;
+struct kprobe_keys {
+	u64 *keys;
 	unsigned int nr;
 	unsigned int room;
 };
 
 /**
- * struct kprobe_index - sorted addresses from a table that the kernel and each module
- * have
- * @collect: calls kprobe_index_add() for each address of @mod, or of the kernel if @mod is
+ * struct kprobe_index - a table that the kernel and each module have, sorted
+ * @collect: calls kprobe_index_add() for each key of @mod, or of the kernel if @mod is
  *	NULL; called twice, to count them first
- * @kernel: addresses of the kernel, sorted
- * @module: addresses of @mod, sorted
- * @mod: the module asked about last
- * @generation: of kprobe_index_generation(), when @module was made
+ * @second: sort that of a module only at the second question in a row about it
+ * @kernel: keys of the kernel, mostly addresses
+ * @module: keys of @mod
+ * @mod: the module asked about last, NULL after text has come or gone
+ * @link: links all indexes that have been asked about a module
  */
 struct kprobe_index {
-	void (*collect)(struct kprobe_addrs *list, const struct module *mod);
-	struct kprobe_addrs kernel;
-	struct kprobe_addrs module;
+	void (*collect)(struct kprobe_keys *list, const struct module *mod);
+	bool second;
+	struct kprobe_keys kernel;
+	struct kprobe_keys module;
 	const struct module *mod;
-	unsigned long generation;
+	struct hlist_node link;
 };
 
 /* Select the table that @collect reads: @modules for a module, @kernels for the kernel. */
@@ -264,10 +273,9 @@ struct kprobe_index {
 #endif
 
 /* kernel/kprobes/function.c */
-unsigned long kprobe_index_generation(void);
-void kprobe_index_add(struct kprobe_addrs *list, unsigned long addr);
+void kprobe_index_add(struct kprobe_keys *list, u64 key);
 int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
-		      unsigned long end, const unsigned long **first);
+		      unsigned long end, const u64 **first);
 
 /* kernel/kprobes/function.c */
 bool kprobe_has_sites(unsigned long start, unsigned long end);

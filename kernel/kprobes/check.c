@@ -243,45 +243,45 @@ static bool inside_gate_area(struct probe_request *req)
 	return in_gate_area_no_mm(req->addr);
 }
 
-static bool function_is_blacklisted_clone(const struct kprobe_function *fn)
-{
-	return kprobe_blacklist_holds_origin(fn->name);
-}
-
-/* Like within_kprobe_blacklist(), but with the cached function. */
+/* Like within_kprobe_blacklist(), but look for the origin of a clone once for a function. */
 static bool in_blacklist(struct probe_request *req)
 {
-	return arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr) ||
-	       kprobe_function_is(req->addr, FUNCTION_IS_BLACKLISTED_CLONE,
-				  function_is_blacklisted_clone);
+	struct kprobe_function *fn;
+
+	if (arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr))
+		return true;
+	fn = kprobe_function_of(req->addr);
+	if (fn && fn->is_blacklisted_clone < 0)
+		fn->is_blacklisted_clone = kprobe_blacklist_holds_origin(fn->name);
+
+	return fn && fn->is_blacklisted_clone;
 }
 
-static bool function_has_sites(const struct kprobe_function *fn)
+/* In most functions there is nothing to search for. */
+static bool function_has_sites(unsigned long addr)
 {
-	return kprobe_has_sites(fn->start, fn->end);
+	struct kprobe_function *fn = kprobe_function_of(addr);
+
+	if (fn && fn->has_sites < 0)
+		fn->has_sites = kprobe_has_sites(fn->start, fn->end);
+
+	return fn && fn->has_sites;
 }
 
 static bool in_jump_label(struct probe_request *req)
 {
-	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, function_has_sites) &&
-	       kprobe_has_jump_labels(req->addr, req->addr + 1);
+	return function_has_sites(req->addr) && kprobe_has_jump_labels(req->addr, req->addr + 1);
 }
 
 /* A static call's trampoline is patched like its call sites, but no table lists it. */
-static bool in_static_call_trampoline(unsigned long addr)
-{
-	const struct kprobe_function *fn = kprobe_function_of(addr);
-
-	return fn && str_has_prefix(fn->name, STATIC_CALL_TRAMP_PREFIX_STR);
-}
-
 static bool in_static_call(struct probe_request *req)
 {
-	if (in_static_call_trampoline(req->addr))
+	const struct kprobe_function *fn = kprobe_function_of(req->addr);
+
+	if (fn && str_has_prefix(fn->name, STATIC_CALL_TRAMP_PREFIX_STR))
 		return true;
 
-	return kprobe_function_is(req->addr, FUNCTION_HAS_SITES, function_has_sites) &&
-	       kprobe_has_static_calls(req->addr, req->addr + 1);
+	return function_has_sites(req->addr) && kprobe_has_static_calls(req->addr, req->addr + 1);
 }
 
 #ifdef CONFIG_KGDB

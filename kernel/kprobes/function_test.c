@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cached function: the answer is that of the symbol table, also right after a look-up
- * that found nothing, and a fact is evaluated once per function.
+ * The function looked at last: the answer is that of the symbol table, also right after a look-up
+ * that found nothing, and what is known about it is not taken for known about another.
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
@@ -73,58 +73,34 @@ static void function_is_none(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_function_of(0));
 }
 
-/* An architecture that caches facts about a function relies on this. */
-static void function_serial(struct kunit *test)
+/* What is known about a function is forgotten with it. */
+static void function_forgets(struct kunit *test)
 {
-	unsigned long target = start_of(function_test_target), serial;
+	unsigned long target = start_of(function_test_target);
 
 	guard(mutex)(&kprobe_mutex);
-	serial = kprobe_function_of(target)->serial;
-	KUNIT_EXPECT_EQ(test, kprobe_function_of(target + 1)->serial, serial);
-	KUNIT_EXPECT_NE(test, kprobe_function_of(start_of(function_test_other))->serial, serial);
+	kprobe_function_of(start_of(function_test_other));
+	KUNIT_ASSERT_FALSE(test, kprobe_function_of(target)->mapped);
+	KUNIT_EXPECT_EQ(test, kprobe_function_of(target)->decoded, target);
+	kprobe_function_of(target)->mapped = true;
+	kprobe_function_of(target)->decoded = target + 1;
+	KUNIT_EXPECT_TRUE(test, kprobe_function_of(target + 1)->mapped);
+	KUNIT_EXPECT_EQ(test, kprobe_function_of(target + 1)->decoded, target + 1);
 
-	serial = kprobe_function_of(target)->serial;
+	KUNIT_EXPECT_FALSE(test, kprobe_function_of(start_of(function_test_other))->mapped);
+	KUNIT_EXPECT_FALSE(test, kprobe_function_of(target)->mapped);
+	KUNIT_EXPECT_EQ(test, kprobe_function_of(target)->decoded, target);
+
+	kprobe_function_of(target)->mapped = true;
 	kprobe_function_forget();
-	KUNIT_EXPECT_NE(test, kprobe_function_of(target)->serial, serial);
-}
-
-static unsigned int asked;
-
-static bool is_target(const struct kprobe_function *fn)
-{
-	asked++;
-
-	return fn->start == start_of(function_test_target);
-}
-
-static bool ask(int (*fn)(int), unsigned int offset)
-{
-	return kprobe_function_is(start_of(fn) + offset, FUNCTION_HAS_SITES, is_target);
-}
-
-static void function_fact(struct kunit *test)
-{
-	guard(mutex)(&kprobe_mutex);
-	kprobe_function_forget();
-	asked = 0;
-	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 0));
-	KUNIT_EXPECT_TRUE(test, ask(function_test_target, 1));
-	KUNIT_EXPECT_EQ(test, asked, 1);
-
-	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 0));
-	KUNIT_EXPECT_FALSE(test, ask(function_test_other, 1));
-	KUNIT_EXPECT_EQ(test, asked, 2);
-
-	KUNIT_EXPECT_FALSE(test, kprobe_function_is(0, FUNCTION_HAS_SITES, is_target));
-	KUNIT_EXPECT_EQ(test, asked, 2);
-	kprobe_function_forget();
+	KUNIT_EXPECT_FALSE(test, kprobe_function_of(target)->mapped);
+	KUNIT_EXPECT_LT(test, kprobe_function_of(target)->has_sites, 0);
 }
 
 static struct kunit_case function_cases[] = {
 	KUNIT_CASE(function_is_found),
 	KUNIT_CASE(function_is_none),
-	KUNIT_CASE(function_serial),
-	KUNIT_CASE(function_fact),
+	KUNIT_CASE(function_forgets),
 	{}
 };
 

@@ -19,7 +19,7 @@ static unsigned long base(void)
 	return (unsigned long)_stext;
 }
 
-static void collect_offsets(struct kprobe_addrs *list, const struct module *mod)
+static void collect_offsets(struct kprobe_keys *list, const struct module *mod)
 {
 	unsigned int i;
 
@@ -29,7 +29,7 @@ static void collect_offsets(struct kprobe_addrs *list, const struct module *mod)
 
 static struct kprobe_index index = { .collect = collect_offsets };
 
-static int find(unsigned int start, unsigned int end, const unsigned long **first)
+static int find(unsigned int start, unsigned int end, const u64 **first)
 {
 	guard(mutex)(&kprobe_mutex);
 
@@ -38,7 +38,7 @@ static int find(unsigned int start, unsigned int end, const unsigned long **firs
 
 static void index_finds(struct kunit *test)
 {
-	const unsigned long *first;
+	const u64 *first;
 
 	KUNIT_ASSERT_EQ(test, find(0x100, 0x300, &first), 3);
 	KUNIT_EXPECT_EQ(test, first[0], base() + 0x100);
@@ -54,7 +54,7 @@ static void index_finds(struct kunit *test)
 static void index_finds_none(struct kunit *test)
 {
 	unsigned long stack = (unsigned long)&test;
-	const unsigned long *first;
+	const u64 *first;
 
 	KUNIT_EXPECT_EQ(test, find(0, 0x20, &first), 0);
 	KUNIT_EXPECT_EQ(test, find(0x21, 0x100, &first), 0);

@@ -457,14 +457,7 @@ struct probe_request {
 extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 
-enum function_fact {
-	FUNCTION_IS_BLACKLISTED_CLONE,
-	FUNCTION_HAS_SITES,
-};
-
 void kprobe_function_forget(void);
-bool kprobe_function_is(unsigned long addr, enum function_fact fact,
-			bool (*test)(const struct kprobe_function *fn));
 
 #ifdef CONFIG_MODULES
 unsigned long kprobe_module_symbol(const char *name);

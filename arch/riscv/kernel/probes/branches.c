@@ -165,7 +165,7 @@ static void list_other(void *list, unsigned long from, unsigned long to)
 	kprobe_index_add(list, to);
 }
 
-static void collect_others(struct kprobe_addrs *list, const struct module *mod)
+static void collect_others(struct kprobe_keys *list, const struct module *mod)
 {
 	each_other(mod, list_other, list);
 }
@@ -176,7 +176,7 @@ static struct kprobe_index others_index = { .collect = collect_others };
 /* Use the index first: few functions have fixups or static keys. */
 static int find_others(struct function_map *map)
 {
-	const unsigned long *first;
+	const u64 *first;
 	int nr = kprobe_index_find(&others_index, map->start, map->start, map->end, &first);
 
 	if (nr <= 0)
@@ -195,8 +195,7 @@ static int find_branches_from(void *data, unsigned long addr)
 }
 
 /**
- * struct surroundings - branches that leave their function in a range of text
- * @generation: kprobe_index_generation() when the range was scanned
+ * struct surroundings - branches that leave their function in a range of the kernel's text
  * @start: start of the range
  * @end: end of the range; another function begins there
  * @symbol: start of the function that is being scanned
@@ -205,10 +204,9 @@ static int find_branches_from(void *data, unsigned long addr)
  * @targets: targets of these branches
  *
  * Kept between calls, since callers mostly ask for functions in the order of
- * their addresses.
+ * their addresses. It is never invalid: the functions of this text never change.
  */
 static struct surroundings {
-	unsigned long generation;
 	unsigned long start;
 	unsigned long end;
 	unsigned long symbol;
@@ -253,7 +251,6 @@ static int surroundings_begin_at(struct surroundings *s, unsigned long addr)
 	if (!find_symbol(addr, &fn))
 		return -ENOENT;
 
-	s->generation = kprobe_index_generation();
 	s->start = fn.start;
 	s->end = s->start;
 	s->nr = 0;
@@ -266,8 +263,7 @@ static int surroundings_cover(struct surroundings *s, unsigned long first, unsig
 {
 	int ret = 0;
 
-	if (s->generation != kprobe_index_generation() || first < s->start || first > s->end ||
-	    s->nr > ARRAY_SIZE(s->targets) / 2)
+	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
 		ret = surroundings_begin_at(s, first);
 	while (!ret && s->end < last)
 		ret = surroundings_extend(s);
@@ -297,34 +293,14 @@ static int find_branches_around(struct function_map *map)
 	return ret;
 }
 
-/* Set @start and @end to the text section that @addr is in. */
-static bool find_text(unsigned long addr, unsigned long *start, unsigned long *end)
-{
-	const struct module *mod;
-
-	*start = (unsigned long)_stext;
-	*end = (unsigned long)_etext;
-	if (addr >= *start && addr < *end)
-		return true;
-
-	guard(preempt)();
-	mod = module_of(addr);
-	if (!mod)
-		return false;
-	*start = kprobe_index_of(mod, (unsigned long)mod->mem[MOD_TEXT].base, 0);
-	*end = *start + kprobe_index_of(mod, mod->mem[MOD_TEXT].size, 0);
-
-	return addr >= *start && addr < *end;
-}
-
-/* Do as find_branches_around(), if possible with the cached range of text. */
+/* Do as find_branches_around(), if possible with the range that was scanned last. */
 static int find_branches_nearby(struct function_map *map)
 {
+	unsigned long first = (unsigned long)_stext, last = (unsigned long)_etext;
 	struct surroundings *s = &surroundings;
-	unsigned long first, last;
 	unsigned int i;
 
-	if (!find_text(map->start, &first, &last) || map->end > last ||
+	if (map->start < first || map->end > last ||
 	    surroundings_cover(s, max(map->start - BRANCH_REACH, first),
 			       min(map->end + BRANCH_REACH, last)))
 		return find_branches_around(map);

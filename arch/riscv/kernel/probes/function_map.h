@@ -63,7 +63,6 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 
 /**
  * struct function_map - branch targets and live registers of a function
- * @serial: serial number of the function, see struct kprobe_function
  * @start: its first byte
  * @end: the byte behind it
  * @parcels: its length in parcels, units of 2 bytes
@@ -77,7 +76,6 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
  * @err: why the map could not be made, or 0
  */
 struct function_map {
-	unsigned long serial;
 	unsigned long start;
 	unsigned long end;
 	unsigned long parcels;

@@ -153,7 +153,6 @@ static int map_clear(struct function_map *map)
 
 static void draw_map(struct function_map *map, const struct kprobe_function *fn)
 {
-	map->serial = fn->serial;
 	map->start = fn->start;
 	map->end = fn->end;
 	map->parcels = (fn->end - fn->start) / 2;
@@ -168,15 +167,16 @@ static void draw_map(struct function_map *map, const struct kprobe_function *fn)
 /* Keep the map of the last function, since callers ask for addresses in order. */
 const struct function_map *kprobe_map_function(unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(addr);
-	struct function_map *map = &last_map;
+	struct kprobe_function *fn = kprobe_function_of(addr);
 
 	if (!fn)
 		return NULL;
-	if (map->serial != fn->serial || map->start != fn->start || map->err == -ENOMEM)
-		draw_map(map, fn);
+	if (!fn->mapped) {
+		draw_map(&last_map, fn);
+		fn->mapped = last_map.err != -ENOMEM;
+	}
 
-	return map;
+	return &last_map;
 }
 
 int kprobe_map_error(const struct function_map *map)

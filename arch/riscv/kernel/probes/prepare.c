@@ -95,17 +95,12 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 	return 0;
 }
 
-/* The last scan: continue from there if the next probe is behind it in the same function. */
-static struct {
-	unsigned long serial;
-	unsigned long addr;
-	struct scan before;
-} last_scan;
-
 /* Read the instruction at @addr, if one of its function starts there. */
 static int scan_to(struct scan *scan, unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(addr);
+	struct kprobe_function *fn = kprobe_function_of(addr);
+	/* The scan before fn->decoded, unless that is the start. */
+	static struct scan before_decoded;
 	struct window window = {};
 	unsigned long at, end;
 	int ret;
@@ -115,9 +110,9 @@ static int scan_to(struct scan *scan, unsigned long addr)
 
 	at = fn->start;
 	end = min(fn->end, addr + sizeof(u32));
-	if (last_scan.serial == fn->serial && last_scan.addr <= addr) {
-		at = last_scan.addr;
-		*scan = last_scan.before;
+	if (fn->decoded > at && fn->decoded <= addr) {
+		at = fn->decoded;
+		*scan = before_decoded;
 	}
 	for (; at < addr; at += insn_len(scan->insn)) {
 		ret = scan_insn(scan, &window, at, end);
@@ -127,9 +122,8 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	if (at > addr)
 		return kprobe_refuse(-EILSEQ, (void *)addr, "inside an instruction");
 
-	last_scan.serial = fn->serial;
-	last_scan.addr = addr;
-	last_scan.before = *scan;
+	fn->decoded = addr;
+	before_decoded = *scan;
 
 	return scan_insn(scan, &window, addr, end);
 }

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <asm/alternative.h>
 #include <asm/extable.h>
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
@@ -343,7 +344,7 @@ static int find_branches_from(void *data, unsigned long addr)
 	return kprobe_find_symbol(addr, &fn, name) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
-static void collect_faulting(struct kprobe_addrs *list, const struct module *mod)
+static void collect_faulting(struct kprobe_keys *list, const struct module *mod)
 {
 	const struct exception_table_entry *e, *last;
 
@@ -358,7 +359,7 @@ static struct kprobe_index faulting_index = { .collect = collect_faulting };
 /* Is a fault of the instruction at @addr fixed up? Agrees with search_exception_tables(). */
 bool kprobe_is_fixed_up(unsigned long addr)
 {
-	const unsigned long *first;
+	const u64 *first;
 	int nr = kprobe_index_find(&faulting_index, addr, addr, addr + 1, &first);
 
 	if (nr < 0)
@@ -367,7 +368,7 @@ bool kprobe_is_fixed_up(unsigned long addr)
 	return nr;
 }
 
-static void collect_targets(struct kprobe_addrs *list, const struct module *mod)
+static void collect_targets(struct kprobe_keys *list, const struct module *mod)
 {
 	const struct exception_table_entry *e, *last;
 #ifdef CONFIG_JUMP_LABEL
@@ -390,7 +391,7 @@ static struct kprobe_index targets_index = { .collect = collect_targets };
 /* Note the targets of fixups and of static keys. */
 static int find_listed(struct function_map *map)
 {
-	const unsigned long *target;
+	const u64 *target;
 	int nr;
 
 	nr = kprobe_index_find(&targets_index, map->start, map->start, map->start + map->size,
@@ -477,27 +478,29 @@ static int clear_map(struct function_map *map, const struct kprobe_function *fn)
  * kprobe_map_function() - find the targets of the branches in a function
  * @fn: the function
  *
- * Callers ask about one function after the other, so only the last map is kept.
+ * Callers ask about one function after the other, so there is only one map.
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
  * Return: the map; the rest of it is valid only if its @err is 0.
  */
-const struct function_map *kprobe_map_function(const struct kprobe_function *fn)
+const struct function_map *kprobe_map_function(struct kprobe_function *fn)
 {
 	static struct function_map map;
 
-	if (map.serial == fn->serial && map.start == fn->start && map.err != -ENOMEM)
+	if (fn->mapped)
 		return &map;
 
-	map.serial = fn->serial;
 	map.start = fn->start;
 	map.end = fn->end;
 	map.cold = 0;
 	map.cold_end = 0;
 	map.indirect = COLD_PARTS_UNKNOWN;
 	map.backwards = false;
+	map.rewritten = kprobe_has_sites(fn->start, fn->end) ||
+			alternatives_text_reserved((void *)fn->start, (void *)fn->end);
 	map.err = clear_map(&map, fn);
 	map.err = map.err ?: find_targets(&map, fn->name);
+	fn->mapped = map.err != -ENOMEM;
 
 	return &map;
 }

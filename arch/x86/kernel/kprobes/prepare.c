@@ -86,31 +86,19 @@ unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long e
 	return kprobe_decode_original(&insn, buf, addr, end) ? 0 : insn.length;
 }
 
-/* The instruction probed last: start there if the next one is behind it in its function. */
-static struct {
-	unsigned long serial;
-	unsigned long addr;
-} last_decoded;
-
-static unsigned long decode_from(const struct kprobe_function *fn, unsigned long addr)
-{
-	if (last_decoded.serial == fn->serial && last_decoded.addr <= addr)
-		return last_decoded.addr;
-
-	return fn->start;
-}
-
 /* Decode the instruction at @addr, if one of its function starts there. */
 static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(addr);
+	struct kprobe_function *fn = kprobe_function_of(addr);
 	unsigned long at;
 	int ret;
 
 	if (!fn)
 		return kprobe_refuse(-EILSEQ, (void *)addr, "not in a function");
 
-	for (at = decode_from(fn, addr); at < addr; at += insn->length) {
+	/* Start at the instruction decoded last, if the probe is not before it. */
+	at = fn->decoded <= addr ? fn->decoded : fn->start;
+	for (; at < addr; at += insn->length) {
 		ret = kprobe_decode_original(insn, buf, at, fn->end);
 		if (ret)
 			return ret;
@@ -119,10 +107,8 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 		return kprobe_refuse(-EILSEQ, (void *)addr, "inside an instruction");
 
 	ret = kprobe_decode_original(insn, buf, addr, fn->end);
-	if (!ret) {
-		last_decoded.serial = fn->serial;
-		last_decoded.addr = addr;
-	}
+	if (!ret)
+		fn->decoded = addr;
 
 	return ret;
 }

@@ -292,43 +292,26 @@ static enum detour_obstacle fill_region(struct region *region)
 	return DETOUR_POSSIBLE;
 }
 
-/* Do others rewrite text in @fn? The answer for the last function is remembered. */
-static bool function_is_rewritten(const struct kprobe_function *fn)
-{
-	static unsigned long serial, start;
-	static bool rewritten;
-
-	if (serial != fn->serial || start != fn->start) {
-		rewritten = kprobe_has_sites(fn->start, fn->end) ||
-			    alternatives_text_reserved((void *)fn->start, (void *)fn->end);
-		serial = fn->serial;
-		start = fn->start;
-	}
-
-	return rewritten;
-}
-
-static bool others_rewrite(const struct kprobe_function *fn, unsigned long start,
-			   unsigned long end)
+static bool others_rewrite(const struct function_map *map, unsigned long start, unsigned long end)
 {
 	return ftrace_text_reserved((void *)start, (void *)end - 1) ||
-	       (function_is_rewritten(fn) && is_rewritten(start, end));
+	       (map->rewritten && is_rewritten(start, end));
 }
 
 /* Do others rewrite text that would be copied, except at the probe? Note where. */
-static bool is_reserved(struct region *region, const struct kprobe_function *fn)
+static bool is_reserved(struct region *region, const struct function_map *map)
 {
 	unsigned long start = region->addr + !region->lead;
 	unsigned long end = region->addr + region_reach(region);
 	const struct region_insn *ri;
 
-	if (!others_rewrite(fn, start, end))
+	if (!others_rewrite(map, start, end))
 		return false;
 
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		end = region->addr + ri->at + ri->len;
 		region->why_at = ri->at;
-		if (others_rewrite(fn, start, end))
+		if (others_rewrite(map, start, end))
 			break;
 		start = end;
 	}
@@ -395,7 +378,7 @@ static enum detour_obstacle plan_jump(struct region *region, const struct kprobe
 		obstacle = find_entry(region);
 	if (!obstacle && !runs_to_probe(region))
 		obstacle = DETOUR_TOO_SHORT;
-	if (!obstacle && is_reserved(region, fn))
+	if (!obstacle && is_reserved(region, map))
 		obstacle = DETOUR_RESERVED;
 
 	return obstacle;
@@ -426,7 +409,7 @@ static bool plan_earlier(struct region *region, const struct kprobe_function *fn
  */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(addr);
+	struct kprobe_function *fn = kprobe_function_of(addr);
 	const struct function_map *map;
 	enum detour_obstacle obstacle;
 	struct region earlier;

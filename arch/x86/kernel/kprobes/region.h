@@ -15,7 +15,6 @@ extern struct exception_table_entry __stop___ex_table[];
 
 /**
  * struct function_map - branches in the function mapped last
- * @serial: identifies the function, see struct kprobe_function
  * @start: its first byte
  * @end: the byte after it
  * @cold: a piece of code that it branches into and that may branch back
@@ -25,10 +24,10 @@ extern struct exception_table_entry __stop___ex_table[];
  * @size: bits in @targets, and in @heads
  * @indirect: a branch may lead anywhere
  * @backwards: the direction flag may be set
+ * @rewritten: others may rewrite some of it
  * @err: 0, or why the rest is not valid
  */
 struct function_map {
-	unsigned long serial;
 	unsigned long start;
 	unsigned long end;
 	unsigned long cold;
@@ -38,11 +37,12 @@ struct function_map {
 	unsigned long size;
 	bool indirect;
 	bool backwards;
+	bool rewritten;
 	int err;
 };
 
 /* branches.c */
-const struct function_map *kprobe_map_function(const struct kprobe_function *fn);
+const struct function_map *kprobe_map_function(struct kprobe_function *fn);
 bool kprobe_is_fixed_up(unsigned long addr);
 
 /* The ways in which a detour executes an instruction. */
