@@ -183,115 +183,6 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 	return find_branches(map, map->cold, map->cold_end);
 }
 
-/**
- * struct code - a piece of text that is decoded from its start to its end
- * @at: the next instruction
- * @end: the byte behind the last one
- * @lead_max: value of arch_jump_lead_max(), which text_mutex keeps stable
- * @written: bytes before this may have been written by probes
- * @searched: addresses before this have been searched for probes
- * @probe: the last probe found, 0 if none was
- * @fenced: the last one found with a jump, or with one planned, 0 if none was
- */
-struct code {
-	unsigned long at;
-	unsigned long end;
-	unsigned long lead_max;
-	unsigned long written;
-	unsigned long searched;
-	unsigned long probe;
-	unsigned long fenced;
-};
-
-/* Find the probes whose jump may cover the next instruction. */
-static __always_inline void search_probes(struct code *code, unsigned long from)
-{
-	unsigned long last = code->at + code->lead_max;
-	struct kprobe *p;
-
-	for (code->searched = max(code->searched, from); code->searched <= last; code->searched++) {
-		if (!kprobes_in_block(code->searched)) {
-			code->searched |= KPROBE_BLOCK - 1;
-			continue;
-		}
-		p = get_kprobe((void *)code->searched);
-		if (!p)
-			continue;
-		code->probe = code->searched;
-		if (detour_is_fenced(p))
-			code->fenced = code->searched;
-	}
-}
-
-/* Is there a probe at the next instruction? search_probes() has covered it. */
-static bool is_probed(const struct code *code)
-{
-	return code->probe == code->at ||
-	       (code->probe > code->at && get_kprobe((void *)code->at));
-}
-
-/*
- * Does the next instruction have its original bytes? Probes write breakpoints and jumps,
- * always from the first byte of an instruction on. The bytes after that one belong to the
- * jump too, or are original.
- */
-static __always_inline bool is_original(struct code *code)
-{
-	unsigned long from = code->at - JMP32_INSN_SIZE + 1;
-	u8 byte = *(u8 *)code->at;
-
-	if (byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE) {
-		search_probes(code, from);
-		if (code->fenced >= from)
-			code->written = code->at + JMP32_INSN_SIZE;
-		else if (is_probed(code))
-			code->written = code->at + INT3_INSN_SIZE;
-	}
-
-	return code->at >= code->written;
-}
-
-/*
- * Decode the next instruction, which is not padding. text_mutex keeps the text from
- * changing meanwhile. A breakpoint belongs to a probe, or to a debugger, which hides the
- * instruction.
- */
-static int decode_next(struct insn *insn, u8 *buf, struct code *code)
-{
-	unsigned int len = min(code->end - code->at, (unsigned long)MAX_INSN_SIZE);
-
-	if (*(u8 *)code->at != INT3_INSN_OPCODE && is_original(code))
-		return insn_decode(insn, (void *)code->at, len, INSN_MODE_KERN);
-
-	return kprobe_decode_original(insn, buf, code->at, code->end);
-}
-
-static __always_inline bool is_padding(struct code *code)
-{
-	return *(u8 *)code->at == INT3_INSN_OPCODE && is_original(code) &&
-	       !kprobe_on_debuggers_breakpoint(code->at);
-}
-
-/* Skip padding in text that search_probes() has searched, where no probe is ahead. */
-static void skip_searched(struct code *code)
-{
-	unsigned long end = min(code->end, code->searched - code->lead_max);
-
-	while (code->at < end && *(u8 *)code->at == INT3_INSN_OPCODE &&
-	       !kprobe_on_debuggers_breakpoint(code->at))
-		code->at++;
-}
-
-/* Skip breakpoints that pad functions, without decoding them. */
-static void skip_padding(struct code *code)
-{
-	while (code->at < code->end && is_padding(code)) {
-		code->at++;
-		if (code->probe < code->at)
-			skip_searched(code);
-	}
-}
-
 /* Note where @insn, at @addr, starts and what it does. */
 static int note_insn(struct function_map *map, struct insn *insn, unsigned long addr)
 {
@@ -313,23 +204,47 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 	return insn->opcode.bytes[0] == CALL_INSN_OPCODE ? 0 : follow_into_cold(map, addr, target);
 }
 
-/* Note where the code in [start, end) branches to, and what else note_insn() finds. */
+/*
+ * Note where the code in [start, end) branches to, and what else note_insn() finds.
+ *
+ * text_mutex keeps the text from changing meanwhile. Probes write breakpoints and jumps, always
+ * from the first byte of an instruction on, and the other bytes of a jump may be anything. So
+ * where neither such a byte nor one of the four before it is near a probe, decode the text as it
+ * is. Breakpoints of nobody pad functions.
+ */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
-	struct code code = { .at = start, .end = end, .lead_max = arch_jump_lead_max() };
+	unsigned long addr = start, written = start, lead_max = arch_jump_lead_max();
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int ret = 0;
 
-	for (skip_padding(&code); !ret && code.at < code.end; skip_padding(&code)) {
+	while (!ret && addr < end) {
+		u8 byte = *(u8 *)addr;
+
+		if ((byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE) &&
+		    kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + lead_max))
+			written = addr + JMP32_INSN_SIZE;
+		if (byte == INT3_INSN_OPCODE && addr >= written &&
+		    !kprobe_on_debuggers_breakpoint(addr)) {
+			addr++;
+			continue;
+		}
+		if (addr < written || byte == INT3_INSN_OPCODE)
+			ret = kprobe_decode_original(&insn, buf, addr, end);
+		else
+			ret = insn_decode(&insn, (void *)addr,
+					  min(end - addr, (unsigned long)MAX_INSN_SIZE),
+					  INSN_MODE_KERN);
 		/*
 		 * Zeros pad the last function. Two decode as an instruction, so the last of
 		 * an odd number does not.
 		 */
-		if (decode_next(&insn, buf, &code))
-			return memchr_inv((void *)code.at, 0, end - code.at) ? -EILSEQ : 0;
-		ret = note_insn(map, &insn, code.at);
-		code.at += insn.length;
+		if (ret)
+			return memchr_inv((void *)addr, 0, end - addr) ? -EILSEQ : 0;
+		if (insn.opcode.bytes[0] != INT3_INSN_OPCODE)
+			ret = note_insn(map, &insn, addr);
+		addr += insn.length;
 	}
 
 	return ret;
