@@ -84,11 +84,6 @@ struct slot_page {
 	u8 use[];
 };
 
-static void *slot_at(const struct slot_kind *kind, const struct slot_page *page, unsigned int i)
-{
-	return page->text + i * kind->size;
-}
-
 /* The pages of all kinds by page number. 100,000 slots take some 3,000 pages. */
 static DEFINE_HASHTABLE(slot_pages, 10);
 
@@ -102,16 +97,11 @@ static void slot_page_announce(const struct slot_kind *kind, const struct slot_p
 			   gone, kind->name);
 }
 
-static unsigned long slot_page_number(unsigned long addr)
+static struct slot_page *slot_page_add(struct slot_kind *kind)
 {
-	return addr >> PAGE_SHIFT;
-}
-
-/* @text is a page from the architecture, or NULL if it had none. */
-static struct slot_page *slot_page_add(struct slot_kind *kind, void *text)
-{
-	unsigned long start = (unsigned long)text;
 	unsigned int nr = PAGE_SIZE / kind->size;
+	void *text = kind->alloc();
+	unsigned long start = (unsigned long)text;
 	struct slot_page *page;
 
 	if (!text)
@@ -130,7 +120,7 @@ static struct slot_page *slot_page_add(struct slot_kind *kind, void *text)
 	WRITE_ONCE(kind->low, min(kind->low, start));
 	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
 	list_add_rcu(&page->link, &kind->pages);
-	hash_add_rcu(slot_pages, &page->node, slot_page_number(start));
+	hash_add_rcu(slot_pages, &page->node, start >> PAGE_SHIFT);
 	kind->nr_pages++;
 	slot_page_announce(kind, page, false);
 
@@ -158,59 +148,17 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	queue_rcu_work(system_percpu_wq, &page->release);
 }
 
-/* Free a page without slots in use, but keep one for the next probe. */
-static void slot_page_tidy(struct slot_kind *kind, struct slot_page *page)
-{
-	if (page->nr_free == page->nr && kind->nr_pages > 1)
-		slot_page_remove(kind, page);
-}
-
-static struct slot_page *slot_page_with_room(struct slot_kind *kind)
-{
-	struct slot_page *page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
-
-	return page ?: slot_page_add(kind, kind->alloc());
-}
-
-static void *slot_take(const struct slot_kind *kind, struct slot_page *page, unsigned int i)
-{
-	WRITE_ONCE(page->use[i], SLOT_FRESH);
-	page->nr_free--;
-	if (!page->nr_free)
-		list_del_init(&page->roomy);
-
-	return slot_at(kind, page, i);
-}
-
-static void slot_vacate(struct slot_page *page, unsigned int i)
-{
-	WRITE_ONCE(page->use[i], SLOT_FREE);
-	page->next = min(page->next, i);
-	page->nr_free++;
-	if (page->nr_free == 1)
-		list_add(&page->roomy, &page->kind->roomy);
-}
-
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
-	unsigned long number = slot_page_number(addr);
 	struct slot_page *page;
 
-	hash_for_each_possible_rcu(slot_pages, page, node, number,
+	hash_for_each_possible_rcu(slot_pages, page, node, addr >> PAGE_SHIFT,
 				   lockdep_is_held(&slot_mutex)) {
-		if (slot_page_number((unsigned long)page->text) == number && page->kind == kind)
+		if (page->kind == kind && page->text == (void *)(addr & PAGE_MASK))
 			return page;
 	}
 
 	return NULL;
-}
-
-/* Is @addr in a page of @kind? Ask slot_kind_spans() first. */
-static bool slot_page_holds(struct slot_kind *kind, unsigned long addr)
-{
-	guard(rcu)();
-
-	return slot_page_of(kind, addr);
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -229,7 +177,7 @@ static void *slot_used_at(struct slot_kind *kind, unsigned long addr)
 	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
 		return NULL;
 
-	return slot_at(kind, page, i);
+	return page->text + i * kind->size;
 }
 #endif
 
@@ -251,37 +199,31 @@ static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
 	return -ERANGE;
 }
 
-static unsigned int slot_index(const struct slot_kind *kind, const struct slot_page *page,
-			       const void *slot)
-{
-	return (slot - page->text) / kind->size;
-}
-
-/*
- * The size is no constant on all architectures. slot_used_at() reads it without a lock,
- * but only after it has found a page, and there is none before the first request.
- */
-static void slot_kind_set_size(struct slot_kind *kind, size_t size)
-{
-	if (!kind->size)
-		kind->size = size;
-}
-
 static void *slot_get(struct slot_kind *kind, size_t size)
 {
 	struct slot_page *page;
 	u8 *use;
 
 	guard(mutex)(&slot_mutex);
-	slot_kind_set_size(kind, size);
-	page = slot_page_with_room(kind);
+	/*
+	 * The size is no constant on all architectures. slot_used_at() reads it without a lock,
+	 * but only after it has found a page, and there is none before the first request.
+	 */
+	if (!kind->size)
+		kind->size = size;
+	page = list_first_entry_or_null(&kind->roomy, struct slot_page, roomy);
+	page = page ?: slot_page_add(kind);
 	if (!page)
 		return NULL;
 
 	use = memchr(page->use + page->next, SLOT_FREE, page->nr - page->next);
+	WRITE_ONCE(*use, SLOT_FRESH);
 	page->next = use - page->use + 1;
+	page->nr_free--;
+	if (!page->nr_free)
+		list_del_init(&page->roomy);
 
-	return slot_take(kind, page, page->next - 1);
+	return page->text + (use - page->use) * kind->size;
 }
 
 static void slot_put(struct slot_kind *kind, void *slot)
@@ -294,12 +236,18 @@ static void slot_put(struct slot_kind *kind, void *slot)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	i = slot_index(kind, page, slot);
+	i = (slot - page->text) / kind->size;
 	if (WARN_ON_ONCE(page->use[i] == SLOT_FREE))
 		return;
 
-	slot_vacate(page, i);
-	slot_page_tidy(kind, page);
+	WRITE_ONCE(page->use[i], SLOT_FREE);
+	page->next = min(page->next, i);
+	page->nr_free++;
+	if (page->nr_free == 1)
+		list_add(&page->roomy, &kind->roomy);
+	/* Free a page without slots in use, but keep one for the next probe. */
+	if (page->nr_free == page->nr && kind->nr_pages > 1)
+		slot_page_remove(kind, page);
 }
 
 /* Nearly all callers ask about kernel or module text: answer them without RCU. */
@@ -310,7 +258,11 @@ static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
 
 static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
 {
-	return slot_kind_spans(kind, addr) && slot_page_holds(kind, addr);
+	if (!slot_kind_spans(kind, addr))
+		return false;
+	guard(rcu)();
+
+	return slot_page_of(kind, addr);
 }
 
 /**
@@ -412,7 +364,7 @@ static void optinsn_slot_set_use(kprobe_opcode_t *slot, enum slot_use use)
 		return;
 
 	/* Pairs with the acquire in slot_used_at(). */
-	smp_store_release(&page->use[slot_index(&optinsn_slots, page, slot)], use);
+	smp_store_release(&page->use[((void *)slot - page->text) / optinsn_slots.size], use);
 }
 
 /**
