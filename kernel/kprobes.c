@@ -260,18 +260,6 @@ static void batch_join(struct kprobe_batch *batch)
 	}
 }
 
-/* Undo batch_join(), except for what running hits may still use. */
-static void batch_remove(struct kprobe_batch *batch)
-{
-	unsigned int i;
-
-	for (i = 0; i < batch->nr; i++) {
-		if (batch->reqs[i].point)
-			kprobe_point_del_member(batch->reqs[i].point, batch->reqs[i].kp);
-	}
-	kprobe_points_reconcile(&batch->work);
-}
-
 /*
  * May a hit call the pre_handler of @kp but not its post_handler, because it is in a detour that
  * calls none? That is over an RCU-tasks grace period later. The state of the point does not
@@ -339,6 +327,7 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		.work = LIST_HEAD_INIT(batch.work),
 		.dead = LIST_HEAD_INIT(batch.dead),
 	};
+	unsigned int i;
 
 	if (!kprobes_available)
 		return kprobe_refuse_call(-EOPNOTSUPP, 'k', "before kprobes are set up");
@@ -348,8 +337,14 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		batch_join(&batch);
 		if (!batch.err)
 			batch.err = kprobe_points_reconcile(&batch.work);
-		if (batch.err)
-			batch_remove(&batch);
+		if (batch.err) {
+			/* Undo batch_join(), except for what running hits may still use. */
+			for (i = 0; i < nr; i++) {
+				if (reqs[i].point)
+					kprobe_point_del_member(reqs[i].point, reqs[i].kp);
+			}
+			kprobe_points_reconcile(&batch.work);
+		}
 		batch_settle(&batch);
 	}
 	if (batch.misses_post)

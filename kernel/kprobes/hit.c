@@ -234,11 +234,6 @@ NOKPROBE_SYMBOL(end_pre_handler);
 /* Sentinel after the last called member of every point: its hit_pre ends the walk. */
 struct kprobe kprobe_called_end = { .hit_pre = end_pre_handler };
 
-static __always_inline struct kprobe *next_called(struct hlist_node *node)
-{
-	return hlist_entry(READ_ONCE(node->next), struct kprobe, hlist);
-}
-
 static __always_inline int call_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *before = fault_watch(kp);
@@ -247,15 +242,6 @@ static __always_inline int call_pre_handler(struct kprobe *kp, struct pt_regs *r
 	fault_unwatch(before);
 
 	return ret;
-}
-
-static __always_inline void call_post_handler(struct kprobe *kp, kprobe_post_handler_t post,
-					      struct pt_regs *regs, unsigned long flags)
-{
-	struct kprobe *before = fault_watch(kp);
-
-	post(kp, regs, flags);
-	fault_unwatch(before);
 }
 
 /*
@@ -270,7 +256,7 @@ int kprobe_dispatch_pre(struct kprobe *p, struct pt_regs *regs)
 	int ret;
 
 	while (!(ret = call_pre_handler(kp, regs)))
-		kp = next_called(&kp->hlist);
+		kp = hlist_entry(READ_ONCE(kp->hlist.next), struct kprobe, hlist);
 
 	return kp == &kprobe_called_end ? 0 : ret;
 }
@@ -282,14 +268,17 @@ void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 {
 	struct list_head *members = &point_of(p)->members, *node;
 	kprobe_post_handler_t post;
-	struct kprobe *kp;
+	struct kprobe *kp, *before;
 
 	for (node = READ_ONCE(members->next); node != members; node = READ_ONCE(node->next)) {
 		kp = list_entry(node, struct kprobe, list);
 		/* Its owner may clear it at any time. */
 		post = READ_ONCE(kp->post_handler);
-		if (post && !kprobe_disabled(kp))
-			call_post_handler(kp, post, regs, flags);
+		if (!post || kprobe_disabled(kp))
+			continue;
+		before = fault_watch(kp);
+		post(kp, regs, flags);
+		fault_unwatch(before);
 	}
 }
 

@@ -87,11 +87,6 @@ u32 kprobe_point_state_flags(enum point_state state)
  */
 #define LEAVING		1UL	/* no member any more, but hits may still walk from here */
 
-static unsigned long registration_of(const struct kprobe_point *point, const struct kprobe *kp)
-{
-	return (unsigned long)point ^ (unsigned long)kp;
-}
-
 /* Return the point that @kp is a member of, or NULL. @kp may be any struct kprobe. */
 struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 {
@@ -197,34 +192,25 @@ static void point_count_member(struct kprobe_point *point, const struct kprobe *
 	point_update_handler_probe(point);
 }
 
-/* Find the called member that a hit calls right before @kp: the next one registered after it. */
-static struct kprobe *point_called_before(struct kprobe_point *point, struct kprobe *kp)
-{
-	list_for_each_entry_continue_reverse(kp, &point->members, list) {
-		if (!hlist_unhashed(&kp->hlist))
-			return kp;
-	}
-
-	return NULL;
-}
-
-/* Insert @kp among the called members, which are in the order of all members. */
-static void point_start_calling(struct kprobe_point *point, struct kprobe *kp)
-{
-	struct kprobe *before = point_called_before(point, kp);
-
-	if (before)
-		hlist_add_behind_rcu(&kp->hlist, &before->hlist);
-	else
-		hlist_add_head_rcu(&kp->hlist, &point->called);
-	point_update_handler_probe(point);
-}
-
+/* Count @kp, and insert it among the called members, which are in the order of all members. */
 static void point_include(struct kprobe_point *point, struct kprobe *kp)
 {
+	struct kprobe *before = kp;
+
 	point_count_member(point, kp, 1);
-	if (kp->hit_pre)
-		point_start_calling(point, kp);
+	if (!kp->hit_pre)
+		return;
+
+	/* A hit calls the next one registered after @kp right before it. */
+	list_for_each_entry_continue_reverse(before, &point->members, list) {
+		if (!hlist_unhashed(&before->hlist)) {
+			hlist_add_behind_rcu(&kp->hlist, &before->hlist);
+			break;
+		}
+	}
+	if (list_entry_is_head(before, &point->members, list))
+		hlist_add_head_rcu(&kp->hlist, &point->called);
+	point_update_handler_probe(point);
 }
 
 /* hlist_del_init_rcu() keeps kp->hlist.next, so that a hit at @kp can go on from there. */
@@ -249,7 +235,7 @@ void kprobe_point_add_member(struct kprobe_point *point, struct kprobe *kp)
 		    (kp->post_handler ? KPROBE_FLAG_POST : 0);
 	kp->hit_pre = kp->pre_handler;
 	INIT_HLIST_NODE(&kp->hlist);
-	kp->registration = registration_of(point, kp);
+	kp->registration = (unsigned long)point ^ (unsigned long)kp;
 
 	/* Users rely on the order: the one registered last is called first. */
 	list_add_rcu(&kp->list, &point->members);
@@ -319,41 +305,30 @@ int __weak arch_trampoline_kprobe(struct kprobe *p)
 	return 0;
 }
 
-static bool point_ignores_all_off(struct kprobe_point *point)
+/* Does the point need anything but the original text at its address? */
+bool kprobe_point_wants_text(struct kprobe_point *point)
 {
+	if (!point->enabled || !all_off)
+		return point->enabled;
+
 	/* Some ports read the probed text here, so do not ask when that is gone. */
 	return IS_ENABLED(CONFIG_KRETPROBES) && point->state != POINT_GONE &&
 	       arch_trampoline_kprobe(&point->op.kp);
 }
 
-/* A jump planned before the first post_handler came leads to code that calls none. */
-static bool point_misses_post(struct kprobe_point *point)
-{
-	return point_in_jump_state(point) ? !point->calls_post : !point_detour_calls_post(point);
-}
-
-/* Does the point need anything but the original text at its address? */
-bool kprobe_point_wants_text(struct kprobe_point *point)
-{
-	return point->enabled && (!all_off || point_ignores_all_off(point));
-}
-
 /* Does the point need a jump, if it has a detour and no neighbour is in the way? */
 bool kprobe_point_wants_jump(struct kprobe_point *point)
 {
-	return may_jump && kprobe_point_wants_text(point) &&
-	       !(point->post && point_misses_post(point));
+	if (!may_jump || !kprobe_point_wants_text(point))
+		return false;
+
+	/* A jump planned before the first post_handler came leads to code that calls none. */
+	return !point->post ||
+	       (point_in_jump_state(point) ? point->calls_post : point_detour_calls_post(point));
 }
 
 /* A separate cache: kmalloc() would round each point up to the next size class. */
 static struct kmem_cache *point_cache;
-
-/* Stop sharing: without a jump, a point neither owns nor uses a shared one. */
-static void point_disown(struct kprobe_point *point)
-{
-	point->owner = NULL;
-	point->shared = false;
-}
 
 /* The only writer of a point's state, and of the flags that mirror it. */
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
@@ -370,8 +345,11 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 	point->state = state;
 	if (state == POINT_OPTIMIZING)
 		point->calls_post = point_jump_is_to_call_post(point);
-	if (!point_in_jump_state(point))
-		point_disown(point);
+	/* Without a jump, a point neither owns nor uses a shared one. */
+	if (!point_in_jump_state(point)) {
+		point->owner = NULL;
+		point->shared = false;
+	}
 	WRITE_ONCE(p->flags, (p->flags & ~mirror) | kprobe_point_state_flags(state));
 
 	/* Mirror GONE to the members; users read it there. */

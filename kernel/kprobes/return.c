@@ -60,16 +60,6 @@ static int return_maxactive(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
 }
 
-static int return_check_sizes(const struct kretprobe *rp, void *addr)
-{
-	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX)
-		return kprobe_refuse(-EINVAL, addr, "too many instances");
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return kprobe_refuse(-E2BIG, addr, "too many bytes of data");
-
-	return 0;
-}
-
 static int return_check(struct kretprobe *rp)
 {
 	struct probe_request req;
@@ -91,7 +81,12 @@ static int return_check(struct kretprobe *rp)
 		return kprobe_refuse(-EINVAL, (void *)req.addr,
 				     "no entry of a function whose return can be diverted");
 
-	return return_check_sizes(rp, (void *)req.addr);
+	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX)
+		return kprobe_refuse(-EINVAL, (void *)req.addr, "too many instances");
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return kprobe_refuse(-E2BIG, (void *)req.addr, "too many bytes of data");
+
+	return 0;
 }
 
 static int return_set_up(struct kretprobe *rp)
@@ -153,26 +148,16 @@ static int compare_pointers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static bool return_are_ascending(struct kretprobe **rps, int num)
-{
-	int i;
-
-	for (i = 1; i < num; i++) {
-		if (rps[i - 1] >= rps[i])
-			return false;
-	}
-
-	return true;
-}
-
 /* A duplicate would leak the first pool. */
 static int return_check_duplicates(struct kretprobe **rps, int num)
 {
 	struct kretprobe **sorted __free(kvfree) = NULL;
 	int i;
 
-	/* The usual case: pointers to the elements of one array. */
-	if (return_are_ascending(rps, num))
+	/* The usual case: pointers to the elements of one array, in its order. */
+	for (i = 1; i < num && rps[i - 1] < rps[i]; i++)
+		;
+	if (i >= num)
 		return 0;
 
 	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)),

@@ -182,42 +182,28 @@ static bool table_entry_is_point(const struct kprobe_point *point)
 	return point && (point < point_tombstones || point >= point_tombstones + QUARTERS);
 }
 
-static struct kprobe_point *table_tombstone_for(const struct point_table *table, unsigned long i)
+static void table_insert(struct point_table *table, struct kprobe_point *point)
 {
-	unsigned long quarter = i / ((table->last + 1) / QUARTERS);
-
-	return &point_tombstones[(quarter + 1) % QUARTERS];
-}
-
-static struct kprobe_point __rcu **table_free_slot(struct point_table *table, unsigned long addr)
-{
-	unsigned long i = table_start(table, addr);
+	unsigned long i = table_start(table, point_addr(point));
 
 	while (table_entry_is_point(table_protected(table->slots[i])))
 		i = table_after(table, i);
-
-	return &table->slots[i];
-}
-
-static void table_insert(struct point_table *table, struct kprobe_point *point)
-{
-	struct kprobe_point __rcu **slot = table_free_slot(table, point_addr(point));
-
-	if (!rcu_access_pointer(*slot))
+	if (!rcu_access_pointer(table->slots[i]))
 		table->used++;
 	table->live++;
 	table_count_block(table, point_addr(point), 1);
-	rcu_assign_pointer(*slot, point);
+	rcu_assign_pointer(table->slots[i], point);
 }
 
 static void table_remove(struct point_table *table, struct kprobe_point *point)
 {
-	unsigned long i = table_start(table, point_addr(point));
+	unsigned long i = table_start(table, point_addr(point)), quarter;
 
 	while (rcu_access_pointer(table->slots[i]) != point)
 		i = table_after(table, i);
 
-	rcu_assign_pointer(table->slots[i], table_tombstone_for(table, i));
+	quarter = i / ((table->last + 1) / QUARTERS);
+	rcu_assign_pointer(table->slots[i], &point_tombstones[(quarter + 1) % QUARTERS]);
 	table_count_block(table, point_addr(point), -1);
 	table->live--;
 }

@@ -70,27 +70,22 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
  */
 #define WRITE_CHUNK	256
 
-static void cut_chunk(struct list_head *items, struct list_head *chunk)
-{
-	struct list_head *last = items->next;
-	unsigned int nr;
-
-	for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
-		last = last->next;
-	list_cut_position(chunk, items, last);
-}
-
 /*
  * Call @write with some of @items at a time, under the locks for writing text. @write may
  * take items off the list that it gets; the others stay in @items, in their order.
  */
 static void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
 {
+	struct list_head *last;
 	LIST_HEAD(written);
 	LIST_HEAD(chunk);
+	unsigned int nr;
 
 	while (!list_empty(items)) {
-		cut_chunk(items, &chunk);
+		last = items->next;
+		for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
+			last = last->next;
+		list_cut_position(&chunk, items, last);
 		scoped_guard(cpus_read_lock) {
 			guard(mutex)(&text_mutex);
 			write(&chunk);
@@ -123,18 +118,6 @@ static int points_arm(struct list_head *kps, struct list_head *refused)
 	list_splice_tail(&on_ftrace, kps);
 
 	return ret;
-}
-
-static void points_disarm(struct list_head *kps)
-{
-	LIST_HEAD(on_ftrace);
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
-	kprobe_ftrace_disarm_points(&on_ftrace);
-	text_write_chunks(kps, arch_disarm_kprobes);
-	list_splice_tail(&on_ftrace, kps);
 }
 
 static void points_set_state(struct list_head *kps, enum point_state state)
@@ -476,10 +459,16 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 static void points_drop_breakpoints(struct list_head *work,
 				    bool (*is_one)(struct kprobe_point *point))
 {
+	LIST_HEAD(on_ftrace);
 	LIST_HEAD(some);
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	kprobe_points_pick(work, is_one, &some);
-	points_disarm(&some);
+	kprobe_points_pick(&some, point_is_on_ftrace, &on_ftrace);
+	kprobe_ftrace_disarm_points(&on_ftrace);
+	text_write_chunks(&some, arch_disarm_kprobes);
+	list_splice_tail(&on_ftrace, &some);
 	points_set_state(&some, POINT_DISARMED);
 	list_splice_tail(&some, work);
 }
