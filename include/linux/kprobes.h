@@ -219,7 +219,7 @@ static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 static inline void reset_current_kprobe(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#ifdef ARCH_KPROBES_NATIVE
 	/* Until kprobe_hit_begin() has stored both, any interrupt is later than this. */
 	__this_cpu_write(kprobe_ctlblk.context, 0);
 #endif

@@ -3,6 +3,15 @@
  * Interface between kprobes and its ports, beyond what <linux/kprobes.h> has always had
  * for every architecture: how a hit begins and ends, what an architecture may do better
  * than by default, and what the core knows about the kernel's text.
+ *
+ * A port has its own of
+ *
+ *	a function		by defining it: the default is weak, because the ports that the
+ *				kernel had before override so, without a word in a header
+ *	what is inlined		by a macro of the same name in its <asm/kprobes.h>: what hits and
+ *				the search for neighbours call, and constants
+ *
+ * and says by ARCH_KPROBES_NATIVE that it is written for this core.
  */
 #ifndef _LINUX_KPROBES_PORT_H
 #define _LINUX_KPROBES_PORT_H
@@ -22,14 +31,14 @@ struct module;
 /* kprobes.c: serializes changes of points, of their members and of the global switches */
 extern struct mutex kprobe_mutex;
 
-/* hit.c: for ports with ARCH_KPROBES_TELL_CONTEXTS */
+/* hit.c: for ports with ARCH_KPROBES_NATIVE */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
 void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
 void kprobe_hit_pop(void);
 
 DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#ifdef ARCH_KPROBES_NATIVE
 /* Begin a hit of @p, in the context that preempt_count() describes. */
 static __always_inline void kprobe_hit_begin(struct kprobe *p)
 {
@@ -53,7 +62,7 @@ static __always_inline void kprobe_hit_begin(struct kprobe *p)
 /* End a hit. @nested: it may have interrupted another one, see kprobe_hit_push(). */
 static __always_inline void kprobe_hit_end(bool nested)
 {
-	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && nested &&
+	if (__is_defined(ARCH_KPROBES_NATIVE) && nested &&
 	    unlikely(__this_cpu_read(kprobe_nr_interrupted)))
 		kprobe_hit_pop();
 	else
@@ -64,7 +73,7 @@ static __always_inline void kprobe_hit_end(bool nested)
 static inline void kprobe_hits_forget(void)
 {
 	reset_current_kprobe();
-	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS))
+	if (__is_defined(ARCH_KPROBES_NATIVE))
 		__this_cpu_write(kprobe_nr_interrupted, 0);
 }
 

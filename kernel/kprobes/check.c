@@ -23,17 +23,12 @@
 
 #include "internal.h"
 
-/* Does the architecture keep the default kprobe_lookup_name()? */
-#ifndef ARCH_KPROBES_PLAIN_NAMES
-#define ARCH_KPROBES_PLAIN_NAMES	false
-#endif
-
 /* As kprobe_lookup_name(), but use a module's sorted names; kprobe_mutex protects these. */
 static kprobe_opcode_t *resolve_lookup_sorted(const char *name, unsigned int offset)
 {
 	unsigned long addr = 0;
 
-	if (ARCH_KPROBES_PLAIN_NAMES && strchr(name, ':'))
+	if (__is_defined(ARCH_KPROBES_NATIVE) && strchr(name, ':'))
 		addr = kprobe_module_symbol(name);
 
 	return addr ? (kprobe_opcode_t *)addr : kprobe_lookup_name(name, offset);
@@ -92,7 +87,7 @@ static int resolve_symbol(const char *name, unsigned int offset,
 		return kprobe_refuse(-EADDRNOTAVAIL, NULL, "more than one function has this name");
 	}
 	/* The symbol found first may be a variable with the name of a function. */
-	if (ARCH_KPROBES_PLAIN_NAMES && found.first)
+	if (__is_defined(ARCH_KPROBES_NATIVE) && found.first)
 		*addr = found.first;
 
 	return 0;
@@ -315,7 +310,7 @@ static bool on_debuggers_breakpoint(struct probe_request *req)
  */
 static bool on_bug_entry(struct probe_request *req)
 {
-	return !__is_defined(ARCH_KPROBES_REFUSE_TRAPS) && find_bug(req->addr);
+	return !__is_defined(ARCH_KPROBES_NATIVE) && find_bug(req->addr);
 }
 
 /*

@@ -87,7 +87,7 @@ static int err_of_cfi(unsigned long addr)
 /* Some ports refuse traps when they decode them. */
 static int err_of_bug(unsigned long addr)
 {
-	return !__is_defined(ARCH_KPROBES_REFUSE_TRAPS) && find_bug(addr) ? -EINVAL : 0;
+	return !__is_defined(ARCH_KPROBES_NATIVE) && find_bug(addr) ? -EINVAL : 0;
 }
 
 #define SITES_TAKE_PROBES	\

@@ -331,7 +331,7 @@ static void hits_in_context(struct kunit *test)
 	const struct context_case *c = test->param_value;
 	unsigned int asked;
 
-#ifndef ARCH_KPROBES_TELL_CONTEXTS
+#ifndef ARCH_KPROBES_NATIVE
 	kunit_skip(test, "this port counts them as missed");
 #endif
 	pres = 0;
@@ -382,7 +382,7 @@ static void hits_while_one_begins(struct kunit *test)
 	static bool (*const raises[])(void) = { raise_softirq_here, raise_interrupt, raise_nmi };
 	unsigned int i, times, missed = 0;
 
-#ifndef ARCH_KPROBES_TELL_CONTEXTS
+#ifndef ARCH_KPROBES_NATIVE
 	kunit_skip(test, "this port counts them as missed");
 #endif
 	interrupts = &outer;
@@ -430,7 +430,7 @@ static unsigned int missed_same(const struct kprobe *kp)
 
 static void hits_missed_by_cause(struct kunit *test)
 {
-#ifndef ARCH_KPROBES_TELL_CONTEXTS
+#ifndef ARCH_KPROBES_NATIVE
 	kunit_skip(test, "this port does not tell them apart");
 #endif
 	add_probe(test, &outer_probe, outer, call_probed, NULL);

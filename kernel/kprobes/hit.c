@@ -50,7 +50,7 @@ static unsigned int hit_miss(struct kprobe_point *point)
 
 NOKPROBE_SYMBOL(hit_miss);
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#ifdef ARCH_KPROBES_NATIVE
 /*
  * Task, softirq and hardirq context can each have one interrupted hit; the innermost hit
  * runs in NMI context.

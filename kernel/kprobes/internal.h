@@ -249,7 +249,7 @@ static inline void point_remove_detour(struct kprobe_point *point) { }
  * call the second value. Leave the dispatcher in place there when the last member with a
  * post_handler leaves; it calls no member then.
  */
-#define POST_HANDLER_STAYS	(!__is_defined(ARCH_KPROBES_TELL_CONTEXTS))
+#define POST_HANDLER_STAYS	(!__is_defined(ARCH_KPROBES_NATIVE))
 
 bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
 struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp);

@@ -462,7 +462,7 @@ static void point_unregistered(struct kunit *test)
 	unregister_kprobe(&a);
 }
 
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#ifdef ARCH_KPROBES_NATIVE
 /* A task that sleeps in a fault when the breakpoint is written has not hit it. */
 static void point_armed_in_fault(struct kunit *test)
 {
@@ -510,7 +510,7 @@ static struct kunit_case point_cases[] = {
 #endif
 	KUNIT_CASE(point_table),
 	KUNIT_CASE(point_keeps_text),
-#ifdef ARCH_KPROBES_TELL_CONTEXTS
+#ifdef ARCH_KPROBES_NATIVE
 	KUNIT_CASE(point_armed_in_fault),
 #endif
 	{}

@@ -182,7 +182,7 @@ static noinline void return_run_nested_handler(struct kretprobe *rp, kretprobe_h
 	struct kprobe_ctlblk ctlblk = *get_kprobe_ctlblk();
 	struct kprobe *outer = kprobe_running();
 
-	if (__is_defined(ARCH_KPROBES_TELL_CONTEXTS) && kprobe_hit_push(&rp->kp)) {
+	if (__is_defined(ARCH_KPROBES_NATIVE) && kprobe_hit_push(&rp->kp)) {
 		return_call_watched(rp, handler, ri, regs);
 		kprobe_hit_pop();
 		return;

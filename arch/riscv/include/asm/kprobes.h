@@ -32,14 +32,11 @@ struct pt_regs;
 
 struct kprobe;
 
-/* A symbol's address is its function's entry: there are no function descriptors. */
-#define ARCH_KPROBES_PLAIN_NAMES	true
-
-/* The port refuses to probe EBREAK and other trapping instructions. */
-#define ARCH_KPROBES_REFUSE_TRAPS	1
-
-/* A hit that interrupts another is handled, see kprobe_hit_nested(). */
-#define ARCH_KPROBES_TELL_CONTEXTS	1
+/*
+ * Written for this core: handles hits that interrupt others, see kprobe_hit_nested(), refuses to
+ * probe EBREAK and its like, and a function's address is that of its symbol.
+ */
+#define ARCH_KPROBES_NATIVE	1
 
 /* The core compares only the context bits of preempt_count(). */
 #define arch_hit_context()	preempt_count()

@@ -72,8 +72,11 @@ typedef u8 kprobe_opcode_t;
 /* The return address is on the stack, below the arguments. */
 #define JPROBE_STACK_OFFSET	sizeof(long)
 
-/* A hit that interrupts another is handled, see kprobe_hit_nested(). */
-#define ARCH_KPROBES_TELL_CONTEXTS	1
+/*
+ * Written for this core: handles hits that interrupt others, see kprobe_hit_nested(), refuses to
+ * probe UD2 and its like, and a function's address is that of its symbol.
+ */
+#define ARCH_KPROBES_NATIVE	1
 
 /* preempt_count(); only its context bits are used. */
 #define arch_hit_context()	raw_cpu_read_4(KPROBE_PREEMPT_COUNT)
@@ -83,12 +86,6 @@ typedef u8 kprobe_opcode_t;
 
 /* kprobe_ftrace_handler() calls kprobe_ftrace_claims(). */
 #define ARCH_KPROBES_CLAIM_SITES	1
-
-/* A function has one address, that of its symbol. */
-#define ARCH_KPROBES_PLAIN_NAMES	true
-
-/* UD2 and its like cannot be probed. */
-#define ARCH_KPROBES_REFUSE_TRAPS	1
 
 /* The probed address, and two copies of its instruction, each with a jump behind it. */
 #define KPROBE_INSN_SLOT_SIZE	(sizeof(long) + 2 * (MAX_INSN_SIZE + JMP32_INSN_SIZE))
