@@ -72,6 +72,8 @@ static void blacklist_entries(struct kunit *test)
 		"_skip_scs",
 		"asm_exc_int3",
 		"error_entry",
+		"startup_64_load_idt",
+		"__pi_startup_64_load_idt",
 #ifdef CONFIG_PROVE_LOCKING
 		"rcu_is_watching",
 		"lockdep_hardirqs_on_prepare",
