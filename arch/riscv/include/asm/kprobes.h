@@ -10,7 +10,7 @@
 
 #include <asm-generic/kprobes.h>
 
-/* Offset of addr in struct kprobe, for entry.S; detour_hit.c asserts it. */
+/* Offset of addr in struct kprobe, for entry.S; detour.c asserts it. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 
 /* Size in bytes of a detour's entry code, and of its part up to the end of the call. */

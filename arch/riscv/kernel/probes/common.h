@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of the RISC-V port, and what they share: declarations are here, and in
- * function_map.h those of the files that find out what a jump may cover.
+ * The files of the RISC-V port, and what they share.
  *
  * Breakpoints and return probes:
  *
@@ -9,7 +8,7 @@
  *	trap.c		handling their hits
  *	blacklist.c	code that must not be probed
  *	prepare.c	checking an address and preparing its probe
- *	decode.c	expanding and refusing instructions, for kprobes and uprobes
+ *	decode.c	what an instruction does, and which are refused, for kprobes and uprobes
  *	emulate.c	emulating instructions instead of copying them, for both
  *	copy.c		out-of-line copies, and the return from them
  *	where.c		the original of an address in a copy or a detour
@@ -21,30 +20,28 @@
  * Optimized probes, which have a jump in place of the breakpoint:
  *
  *	window.h	reading instructions as if there were no probes
- *	facts.c		which registers instructions use, and where they branch
- *	branches.c	branch targets in a function
- *	liveness.c	free registers in a function
+ *	map.c		branch targets and free registers in a function
  *	region.c	the instructions that a jump covers
  *	emit.c		generating the code that the jump leads to
- *	opt.c		planning, writing and removing jumps
- *	detour.c	maps between the probed code and a detour
- *	detour_hit.c	hits by a jump: the part that entry.S leaves to C
- *	preempt.c	keeping preempted tasks out of regions
+ *	opt.c		planning, writing and removing jumps, with no task inside
+ *	detour.c	hits by a jump, and maps between the probed code and a detour
  *
  * Files and functions with the same duty have the same name in all ports. What differs here:
  *
  *	emulate_*()			static: emulate.c has the tables of encodings, too
  *	kprobe_make_detour()		apart from kprobe_detour_write(), for the tests
- *	kprobe_map_function()		in liveness.c: a map has the free registers as well
- *	arch_fence_kprobes()		in preempt.c: only preemptible kernels fence
+ *	kprobe_map_function()		in map.c: a map has the free registers as well
  *	kprobe_finish_and_follow()	not inline: hits without a post_handler stay short
  *	arch_kprobe_insn_pc()		what x86 calls ip is pc here
  */
 #ifndef _RISCV_KERNEL_PROBES_COMMON_H
 #define _RISCV_KERNEL_PROBES_COMMON_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/container_of.h>
+#include <linux/kconfig.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/linkage.h>
@@ -52,6 +49,7 @@
 #include <linux/ptrace.h>
 #include <linux/types.h>
 #include <asm/bug.h>
+#include <asm/insn.h>
 #include <asm/probes.h>
 #include <asm/vector.h>
 
@@ -63,11 +61,88 @@ static __always_inline unsigned int insn_len(u32 insn)
 
 /* -- decode.c -- */
 
+static __always_inline unsigned int insn_field(u32 insn, unsigned int shift, unsigned int bits)
+{
+	return insn >> shift & (BIT(bits) - 1);
+}
+
+static __always_inline unsigned int rd(u32 insn)
+{
+	return insn_field(insn, 7, 5);
+}
+
+static __always_inline unsigned int rs1(u32 insn)
+{
+	return insn_field(insn, 15, 5);
+}
+
+static __always_inline unsigned int rs2(u32 insn)
+{
+	return insn_field(insn, 20, 5);
+}
+
+static __always_inline long imm_i(u32 insn)
+{
+	return (s32)insn >> 20;
+}
+
+static __always_inline long imm_u(u32 insn)
+{
+	return (s32)(insn & GENMASK(31, 12));
+}
+
+static __always_inline bool insn_is_csr(u32 insn)
+{
+	return riscv_insn_is_system(insn) && (insn_field(insn, 12, 3) & 3);
+}
+
+/* A set of registers has bit N for register N, but for x0. */
+#define REG_RA		BIT(1)
+#define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
+#define A_REGS		GENMASK(17, 10)
+
+/* LLVM passes the ninth argument of a static function, and those behind it, in t2 to t6. */
+#define T_ARGS		(IS_ENABLED(CONFIG_CC_IS_CLANG) ? BIT(7) | GENMASK(31, 28) : 0)
+#define ALL_REGS	GENMASK(31, 1)
+
+enum insn_flow {
+	FLOW_ON,		/* to the next instruction; does not use its own address */
+	FLOW_ADDRESS,		/* AUIPC: to the next instruction */
+	FLOW_BRANCH,		/* conditional branch */
+	FLOW_JUMP,		/* unconditional jump */
+	FLOW_CALL,
+	FLOW_JUMP_REGISTER,	/* includes returns */
+	FLOW_CALL_REGISTER,
+	FLOW_UNKNOWN,
+};
+
+/**
+ * struct insn_facts - properties of an instruction that moving it depends on
+ * @reads: registers that it may read
+ * @writes: registers that it always writes
+ * @disp: distance from the instruction, or from the contents of @base if there is
+ *	one, to the branch target or the computed address
+ * @flow: where the CPU continues
+ * @len: length in bytes
+ * @link: number of the link register of a call
+ * @base: number of the register that holds the target address
+ */
+struct insn_facts {
+	u32 reads;
+	u32 writes;
+	s32 disp;
+	enum insn_flow flow;
+	u8 len;
+	u8 link;
+	u8 base;
+};
+
 u32 kprobe_expand_insn(u32 insn);
 bool kprobe_insn_is_lr(u32 insn);
 bool kprobe_insn_is_sc(u32 insn);
 bool kprobe_insn_is_wrs(u32 insn);
 const char *kprobe_refusal_reason(u32 insn);
+void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 
 /* -- emulate.c -- */
 
@@ -135,7 +210,7 @@ static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *
 	regs->epc = (unsigned long)p->ainsn.api.insn;
 }
 
-/* -- return.c, detour_hit.c -- */
+/* -- return.c, detour.c -- */
 
 /* Return whether the kernel uses vector registers in this task; only exceptions save them. */
 static __always_inline bool kprobe_vectors_in_use(void)
@@ -190,9 +265,61 @@ void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
 bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
 
-/* -- emit.c -- */
+/* -- map.c -- */
 
-struct region;
+struct function_map;
+
+const struct function_map *kprobe_map_function(unsigned long addr);
+int kprobe_map_error(const struct function_map *map);
+bool kprobe_map_is_indirect(const struct function_map *map);
+bool kprobe_map_is_target(const struct function_map *map, unsigned long addr);
+unsigned long kprobe_map_end(const struct function_map *map);
+u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
+
+/* -- region.c -- */
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @insn: the instruction
+ * @at: offset from the probe
+ * @reg: number of a register that is free at the target of its branch, jump or call
+ */
+struct region_insn {
+	u32 insn;
+	u8 at;
+	u8 reg;
+};
+
+/* Largest number of instructions in a region. */
+#define REGION_INSNS	(MAX_OPTIMIZED_LENGTH / 2)
+
+/**
+ * struct region - the instructions that a jump covers
+ * @addr: address of the probe
+ * @insns: the instructions
+ * @nr: number of instructions
+ * @len: length in bytes
+ * @in: number of the register that the jump overwrites
+ * @out: number of the register that the jump back overwrites, 0 without a jump back
+ * @extable: the first instruction may fault and have a fixup
+ * @site: the region is an ftrace site
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	struct region_insn insns[REGION_INSNS];
+	u8 nr;
+	u8 len;
+	u8 in;
+	u8 out;
+	bool extable;
+	bool site;
+	u8 why_at;
+};
+
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
+
+/* -- emit.c -- */
 
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
 bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
@@ -203,16 +330,16 @@ int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region
 /* Offset in the code of the final jump at an ftrace site. */
 #define SITE_JUMP	(DETOUR_ENTRY + 8)
 
-/* -- detour_hit.c, entry.S -- */
+/* -- detour.c, entry.S -- */
 
 bool kprobe_detour_elsewhere(struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 
-/* -- preempt.c -- */
+/* -- opt.c -- */
 
-/* While preempt.c fences the region, a hit of the breakpoint continues in the detour. */
+/* While a grace period fences the region, a hit of the breakpoint continues in the detour. */
 static __always_inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->fenced))

@@ -23,7 +23,6 @@
 #include <asm/stacktrace.h>
 
 #include "common.h"
-#include "function_map.h"
 
 #define SP	2
 #define T0	5

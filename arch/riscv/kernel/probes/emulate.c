@@ -14,7 +14,69 @@
 #include <asm/insn.h>
 
 #include "common.h"
-#include "operands.h"
+#include "decode-insn.h"
+
+/* struct pt_regs has the registers in order, except for epc in place of x0. */
+static __always_inline unsigned long get_reg(struct pt_regs *regs, unsigned int nr)
+{
+	return nr ? ((unsigned long *)regs)[nr] : 0;
+}
+
+static __always_inline void set_reg(struct pt_regs *regs, unsigned int nr, unsigned long value)
+{
+	if (nr)
+		((unsigned long *)regs)[nr] = value;
+}
+
+static __always_inline bool go_behind(u32 insn, unsigned long addr, struct pt_regs *regs)
+{
+	regs->epc = addr + insn_len(insn);
+
+	return true;
+}
+
+/* funct3 of arithmetic instructions; SUB and SRA are ADD and SRL with bit 30 set. */
+enum { ALU_ADD, ALU_SLL, ALU_SLT, ALU_SLTU, ALU_XOR, ALU_SRL, ALU_OR, ALU_AND };
+
+static __always_inline unsigned long alu(unsigned int funct3, bool alt, unsigned long a,
+					 unsigned long b)
+{
+	unsigned int shift = b & (BITS_PER_LONG - 1);
+
+	switch (funct3) {
+	case ALU_ADD:
+		return alt ? a - b : a + b;
+	case ALU_SLL:
+		return a << shift;
+	case ALU_SLT:
+		return (long)a < (long)b;
+	case ALU_SLTU:
+		return a < b;
+	case ALU_XOR:
+		return a ^ b;
+	case ALU_SRL:
+		return alt ? (long)a >> shift : a >> shift;
+	case ALU_OR:
+		return a | b;
+	default:
+		return a & b;
+	}
+}
+
+/* The 32-bit arithmetic of a 64-bit CPU sign-extends its result. */
+static __always_inline long alu_w(unsigned int funct3, bool alt, u32 a, u32 b)
+{
+	unsigned int shift = b & 31;
+
+	switch (funct3) {
+	case ALU_ADD:
+		return (s32)(alt ? a - b : a + b);
+	case ALU_SLL:
+		return (s32)(a << shift);
+	default:
+		return alt ? (s32)a >> shift : (s32)(a >> shift);
+	}
+}
 
 static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
@@ -304,3 +366,26 @@ probes_handler_t *kprobe_find_kernel_emulation(u32 expanded)
 }
 
 NOKPROBE_SYMBOL(kprobe_find_kernel_emulation);
+
+/**
+ * riscv_probe_decode_insn() - decide how a uprobe executes an instruction
+ * @addr: the instruction, and the bytes behind it
+ * @asi: gets the handler that emulates it, or NULL
+ *
+ * Context: Any.
+ * Return: whether it can be probed, and whether it is emulated.
+ */
+enum probe_insn riscv_probe_decode_insn(probe_opcode_t *addr, struct arch_probe_insn *asi)
+{
+	u32 insn = *addr;
+
+	if (insn_len(insn) == 2)
+		insn = (u16)insn;
+	asi->handler = NULL;
+	if (kprobe_refusal_reason(insn))
+		return INSN_REJECTED;
+
+	asi->handler = kprobe_find_emulation(insn);
+
+	return asi->handler ? INSN_GOOD_NO_SLOT : INSN_GOOD;
+}

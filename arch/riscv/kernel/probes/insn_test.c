@@ -31,7 +31,6 @@
 
 #include "common.h"
 #include "decode-insn.h"
-#include "function_map.h"
 #include "insn_test.h"
 #include "../../../../lib/test_kprobes/insn_engine.h"
 

@@ -18,7 +18,6 @@
 #include <linux/string.h>
 
 #include "common.h"
-#include "function_map.h"
 #include "opt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 

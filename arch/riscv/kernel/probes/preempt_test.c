@@ -26,7 +26,6 @@
 #include <asm/vector.h>
 
 #include "common.h"
-#include "function_map.h"
 #include "preempt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 

@@ -12,7 +12,7 @@
  * - By having been there when the jump was written, or between its two instructions
  *   when it was removed. Text is written while all CPUs are stopped; a CPU stops where
  *   a task calls the scheduler or is preempted; see below.
- * - By a branch, an exception fixup or a static key: see branches.c.
+ * - By a branch, an exception fixup or a static key: see map.c.
  * - By returning from a call inside. The callee may sleep.
  * - By returning to an instruction that faulted. Only faults on user memory may sleep,
  *   and every access to user memory has an exception table entry.
@@ -22,7 +22,7 @@
  *
  * So a task that has called the scheduler is not inside: it would return from a call.
  * Without preemption this is all. With preemption an exception in the kernel may end in
- * the scheduler, with the interrupted task at any instruction. preempt.c waits for a
+ * the scheduler, with the interrupted task at any instruction. opt.c waits for a
  * grace period, until no task is inside, before a jump is written. No task is preempted
  * between the two instructions of a jump:
  *
@@ -45,7 +45,6 @@
 #include <linux/kprobes_port.h>
 
 #include "common.h"
-#include "function_map.h"
 
 /* In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. */
 static const u8 jump_regs[] = {
