@@ -20,8 +20,7 @@
  * Optimized probes, which have a jump in place of the breakpoint:
  *
  *	window.h	reading instructions as if there were no probes
- *	map.c		branch targets and free registers in a function
- *	region.c	the instructions that a jump covers
+ *	region.c	what a jump may cover: branch targets and free registers of a function
  *	emit.c		generating the code that the jump leads to
  *	opt.c		planning, writing and removing jumps, with no task inside
  *	detour.c	hits by a jump, and maps between the probed code and a detour
@@ -30,7 +29,6 @@
  *
  *	emulate_*()			static: emulate.c has the tables of encodings, too
  *	kprobe_make_detour()		apart from kprobe_detour_write(), for the tests
- *	kprobe_map_function()		in map.c: a map has the free registers as well
  *	kprobe_finish_and_follow()	not inline: hits without a post_handler stay short
  *	arch_kprobe_insn_pc()		what x86 calls ip is pc here
  */
@@ -122,7 +120,7 @@ enum insn_flow {
  * @writes: registers that it always writes
  * @disp: distance from the instruction, or from the contents of @base if there is
  *	one, to the branch target or the computed address
- * @flow: where the CPU continues
+ * @flow: where the CPU continues, of &enum insn_flow
  * @len: length in bytes
  * @link: number of the link register of a call
  * @base: number of the register that holds the target address
@@ -131,7 +129,7 @@ struct insn_facts {
 	u32 reads;
 	u32 writes;
 	s32 disp;
-	enum insn_flow flow;
+	u8 flow;
 	u8 len;
 	u8 link;
 	u8 base;
@@ -265,27 +263,18 @@ void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
 bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
 
-/* -- map.c -- */
-
-struct function_map;
-
-const struct function_map *kprobe_map_function(unsigned long addr);
-int kprobe_map_error(const struct function_map *map);
-bool kprobe_map_is_indirect(const struct function_map *map);
-bool kprobe_map_is_target(const struct function_map *map, unsigned long addr);
-unsigned long kprobe_map_end(const struct function_map *map);
-u32 kprobe_map_dead_regs(const struct function_map *map, unsigned long addr);
-
 /* -- region.c -- */
 
 /**
  * struct region_insn - one instruction that a jump covers
  * @insn: the instruction
+ * @facts: its properties
  * @at: offset from the probe
  * @reg: number of a register that is free at the target of its branch, jump or call
  */
 struct region_insn {
 	u32 insn;
+	struct insn_facts facts;
 	u8 at;
 	u8 reg;
 };
@@ -317,6 +306,7 @@ struct region {
 	u8 why_at;
 };
 
+u32 kprobe_free_regs(unsigned long addr);
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
 /* -- emit.c -- */

@@ -349,159 +349,89 @@ const char *kprobe_refusal_reason(u32 insn)
 
 /* -- registers and flow -- */
 
-/* An unknown instruction is taken to read every register. */
+#define RD	1
+#define RS1	2
+#define RS2	4
 
-/* Return the set of the register whose number is in the field at @shift. */
-static u32 reg_at(u32 insn, unsigned int shift)
-{
-	return BIT(insn_field(insn, shift, 5)) & ~1U;
-}
-
-static u32 rd_of(u32 insn)
-{
-	return reg_at(insn, 7);
-}
-
-static u32 rs1_of(u32 insn)
-{
-	return reg_at(insn, 15);
-}
-
-static u32 rs2_of(u32 insn)
-{
-	return reg_at(insn, 20);
-}
-
-static void set_unknown(struct insn_facts *facts)
-{
-	*facts = (struct insn_facts){ .flow = FLOW_UNKNOWN, .reads = ALL_REGS };
-}
-
-static void set_jump(struct insn_facts *facts, unsigned int link, long disp)
-{
-	facts->flow = link ? FLOW_CALL : FLOW_JUMP;
-	facts->writes = BIT(link) & ~1U;
-	facts->link = link;
-	facts->disp = disp;
-}
-
-static void set_jump_register(struct insn_facts *facts, unsigned int link, unsigned int base,
-			      long disp)
-{
-	facts->flow = link ? FLOW_CALL_REGISTER : FLOW_JUMP_REGISTER;
-	facts->reads = BIT(base) & ~1U;
-	facts->writes = BIT(link) & ~1U;
-	facts->link = link;
-	facts->base = base;
-	facts->disp = disp;
-}
-
-static void set_branch(struct insn_facts *facts, u32 reads, long disp)
-{
-	facts->flow = FLOW_BRANCH;
-	facts->reads = reads;
-	facts->disp = disp;
-}
-
-/* CSR instructions read rs1, or have an immediate there if bit 2 of funct3 is set. */
-static void get_system_facts(u32 insn, struct insn_facts *facts)
-{
-	unsigned int funct3 = insn_field(insn, 12, 3);
-
-	if (funct3 & 3) {
-		facts->reads = funct3 & 4 ? 0 : rs1_of(insn);
-		facts->writes = rd_of(insn);
-	} else if (funct3 || kprobe_refusal_reason(insn)) {
-		set_unknown(facts);
-	} else {
-		facts->reads = rs1_of(insn) | rs2_of(insn);
-	}
-}
+/*
+ * What the instructions of each major opcode read and write, and where the CPU continues. One
+ * without registers is unknown, and taken to read all of them.
+ */
+static const struct {
+	u8 regs;
+	u8 flow;
+} opcodes[32] = {
+	[0x03 >> 2] = { RD | RS1 },			/* loads */
+	[0x07 >> 2] = { RS1 | RS2 },			/* loads of float and vector registers */
+	[0x0f >> 2] = { RS1 },				/* fences, operations on cache blocks */
+	[0x13 >> 2] = { RD | RS1 },			/* addi and the like */
+	[0x17 >> 2] = { RD, FLOW_ADDRESS },		/* auipc */
+	[0x1b >> 2] = { RD | RS1 },			/* addiw and the like */
+	[0x23 >> 2] = { RS1 | RS2 },			/* stores */
+	[0x27 >> 2] = { RS1 | RS2 },			/* stores of float and vector registers */
+	[0x2f >> 2] = { RD | RS1 | RS2 },		/* atomic operations */
+	[0x33 >> 2] = { RD | RS1 | RS2 },		/* add and the like */
+	[0x37 >> 2] = { RD },				/* lui */
+	[0x3b >> 2] = { RD | RS1 | RS2 },		/* addw and the like */
+	[0x63 >> 2] = { RS1 | RS2, FLOW_BRANCH },
+	[0x67 >> 2] = { RD | RS1, FLOW_JUMP_REGISTER },
+	[0x6f >> 2] = { RD, FLOW_JUMP },
+	[0x73 >> 2] = { RS1 | RS2 },			/* sfence.vma and the like, csrs */
+};
 
 #define FUNCT5_AMOCAS	5
-
-/* Compare and swap is not decoded: it has three operands, or pairs of them. */
-static void get_amo_facts(u32 insn, struct insn_facts *facts)
-{
-	if (insn >> 27 == FUNCT5_AMOCAS) {
-		set_unknown(facts);
-		return;
-	}
-	facts->reads = rs1_of(insn) | rs2_of(insn);
-	facts->writes = rd_of(insn);
-}
-
-/* Major opcodes that only compute or access memory. */
-static void get_operand_facts(u32 insn, struct insn_facts *facts)
-{
-	switch ((insn | 3) & 0x7f) {
-	case 0x17:		/* auipc */
-		facts->flow = FLOW_ADDRESS;
-		facts->disp = (s32)(insn & GENMASK(31, 12));
-		fallthrough;
-	case 0x37:		/* lui */
-		facts->writes = rd_of(insn);
-		break;
-	case 0x03:		/* loads */
-	case 0x13:		/* addi and the like */
-	case 0x1b:
-		facts->reads = rs1_of(insn);
-		facts->writes = rd_of(insn);
-		break;
-	case 0x33:		/* add and the like */
-	case 0x3b:
-		facts->reads = rs1_of(insn) | rs2_of(insn);
-		facts->writes = rd_of(insn);
-		break;
-	case 0x23:		/* stores, then loads and stores of float and vector registers */
-	case 0x07:
-	case 0x27:
-		facts->reads = rs1_of(insn) | rs2_of(insn);
-		break;
-	case 0x0f:		/* fences, and operations on cache blocks */
-		facts->reads = rs1_of(insn);
-		break;
-	default:
-		set_unknown(facts);
-	}
-}
-
-/* @insn is expanded, so its two lowest bits say only how long it was. */
-static void get_expanded_facts(u32 insn, struct insn_facts *facts)
-{
-	switch ((insn | 3) & 0x7f) {
-	case 0x6f:		/* jal */
-		set_jump(facts, insn_field(insn, 7, 5), riscv_insn_extract_jtype_imm(insn));
-		break;
-	case 0x67:		/* jalr */
-		set_jump_register(facts, insn_field(insn, 7, 5), insn_field(insn, 15, 5),
-				  (s32)insn >> 20);
-		break;
-	case 0x63:		/* beq and the like */
-		set_branch(facts, rs1_of(insn) | rs2_of(insn), RV_EXTRACT_BTYPE_IMM((s32)insn));
-		break;
-	case 0x2f:
-		get_amo_facts(insn, facts);
-		break;
-	case 0x73:
-		get_system_facts(insn, facts);
-		break;
-	default:
-		get_operand_facts(insn, facts);
-	}
-}
 
 /* Fill in @facts for any @insn, also one that must not be probed. */
 void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 {
 	u32 expanded = kprobe_expand_insn(insn);
+	unsigned int opcode = insn_field(expanded, 2, 5);
+	unsigned int regs = expanded ? opcodes[opcode].regs : 0;
 
-	*facts = (struct insn_facts){ .flow = FLOW_ON };
-	if (expanded)
-		get_expanded_facts(expanded, facts);
-	else
-		set_unknown(facts);
-	facts->len = insn_len(insn);
+	/* In place of rs1 there is an immediate if bit 2 of funct3 is set. */
+	if (insn_is_csr(expanded))
+		regs = expanded & BIT(14) ? RD : RD | RS1;
+	else if (riscv_insn_is_system(expanded) &&
+		 (insn_field(expanded, 12, 3) || kprobe_refusal_reason(expanded)))
+		regs = 0;
+	/* Compare and swap has three operands, or pairs of them. */
+	if (insn_is_amo(expanded, FUNCT5_AMOCAS))
+		regs = 0;
+
+	*facts = (struct insn_facts){ .flow = opcodes[opcode].flow, .len = insn_len(insn) };
+	if (!regs) {
+		facts->flow = FLOW_UNKNOWN;
+		facts->reads = ALL_REGS;
+		return;
+	}
+	if (regs & RD)
+		facts->writes = BIT(rd(expanded)) & ~1U;
+	if (regs & RS1)
+		facts->reads |= BIT(rs1(expanded)) & ~1U;
+	if (regs & RS2)
+		facts->reads |= BIT(rs2(expanded)) & ~1U;
+
+	switch (facts->flow) {
+	case FLOW_ADDRESS:
+		facts->disp = imm_u(expanded);
+		break;
+	case FLOW_BRANCH:
+		facts->disp = RV_EXTRACT_BTYPE_IMM((s32)expanded);
+		break;
+	case FLOW_JUMP:
+		facts->disp = riscv_insn_extract_jtype_imm(expanded);
+		break;
+	case FLOW_JUMP_REGISTER:
+		facts->disp = imm_i(expanded);
+		facts->base = rs1(expanded);
+		break;
+	default:
+		return;
+	}
+	if (regs & RD && facts->flow != FLOW_ADDRESS)
+		facts->link = rd(expanded);
+	if (facts->link)
+		facts->flow = facts->flow == FLOW_JUMP ? FLOW_CALL : FLOW_CALL_REGISTER;
 }
 
 NOKPROBE_SYMBOL(kprobe_get_insn_facts);

@@ -172,26 +172,25 @@ static void emit_call_register(struct emitter *e, const struct insn_facts *facts
 
 static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned long addr)
 {
-	struct insn_facts facts;
+	const struct insn_facts *facts = &ri->facts;
 
-	kprobe_get_insn_facts(ri->insn, &facts);
-	switch (facts.flow) {
+	switch (facts->flow) {
 	case FLOW_ADDRESS:
-		if (facts.writes)
-			emit_address(e, __ffs(facts.writes), addr + facts.disp);
+		if (facts->writes)
+			emit_address(e, __ffs(facts->writes), addr + facts->disp);
 		break;
 	case FLOW_BRANCH:
 		emit_code(e, insn_branch_over(kprobe_expand_insn(ri->insn) | 3));
-		emit_jump(e, ri->reg, addr + facts.disp);
+		emit_jump(e, ri->reg, addr + facts->disp);
 		break;
 	case FLOW_CALL:
-		emit_address(e, facts.link, addr + facts.len);
+		emit_address(e, facts->link, addr + facts->len);
 		fallthrough;
 	case FLOW_JUMP:
-		emit_jump(e, ri->reg, addr + facts.disp);
+		emit_jump(e, ri->reg, addr + facts->disp);
 		break;
 	case FLOW_CALL_REGISTER:
-		emit_call_register(e, &facts, ri->reg, addr + facts.len);
+		emit_call_register(e, facts, ri->reg, addr + facts->len);
 		break;
 	default:
 		emit_code(e, ri->insn);

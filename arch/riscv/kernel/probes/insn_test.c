@@ -242,7 +242,7 @@ static void learn_jump(unsigned int i)
 	nr_jumps += container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
 	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&text_mutex);
-	free_regs[i] = kprobe_map_dead_regs(kprobe_map_function(addr), addr);
+	free_regs[i] = kprobe_free_regs(addr);
 }
 
 static u32 digest_but_jumps(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Places for probes, one for each rule of region.c and map.c. None is executed. ECALL
+ * Places for probes, one for each rule of region.c. None is executed. ECALL
  * stands for an instruction that reads all registers.
  */
 #include <linux/linkage.h>

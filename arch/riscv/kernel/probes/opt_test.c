@@ -145,8 +145,7 @@ static void opt_free_registers(struct kunit *test)
 
 		mutex_lock(&kprobe_mutex);
 		mutex_lock(&text_mutex);
-		dead = kprobe_map_dead_regs(kprobe_map_function((unsigned long)f->addr),
-					    (unsigned long)f->addr);
+		dead = kprobe_free_regs((unsigned long)f->addr);
 		mutex_unlock(&text_mutex);
 		mutex_unlock(&kprobe_mutex);
 		KUNIT_EXPECT_EQ_MSG(test, f->dead, dead, "%pS", f->addr);
@@ -293,6 +292,7 @@ static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 		.out = 28,
 	};
 
+	kprobe_get_insn_facts(insn, &region.insns[0].facts);
 	KUNIT_EXPECT_EQ_MSG(test,
 			    kprobe_make_detour(&image, copy_at, &region,
 					       CODE_AT - offsetof(struct detour, code)),

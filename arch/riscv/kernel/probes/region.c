@@ -12,7 +12,7 @@
  * - By having been there when the jump was written, or between its two instructions
  *   when it was removed. Text is written while all CPUs are stopped; a CPU stops where
  *   a task calls the scheduler or is preempted; see below.
- * - By a branch, an exception fixup or a static key: see map.c.
+ * - By a branch, an exception fixup or a static key: see below.
  * - By returning from a call inside. The callee may sleep.
  * - By returning to an instruction that faulted. Only faults on user memory may sleep,
  *   and every access to user memory has an exception table entry.
@@ -41,10 +41,566 @@
 #include <linux/bits.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <asm/extable.h>
+#include <asm/sections.h>
 
 #include "common.h"
+#include "window.h"
+
+/* The linker script defines these; no header declares them. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
+
+/**
+ * struct map_insn - what is known of a parcel of a function, 2 bytes of code
+ * @facts: properties of the instruction that starts there, its length 0 when none does. AUIPC
+ *	and JALR in a row count as a jump or a call to the address that they compute together
+ * @live: the registers that are not free there
+ * @listed: the parcel that a fixup or a static key may lead to from there: its number plus
+ *	1, or %ELSEWHERE, or 0
+ * @target: it is a branch target
+ */
+struct map_insn {
+	struct insn_facts facts;
+	u32 live;
+	u32 listed;
+	bool target;
+};
+
+/* A target outside the function, where all registers may be read. */
+#define ELSEWHERE	U32_MAX
+
+/**
+ * struct function_map - branch targets and live registers of a function
+ * @start: its first byte
+ * @end: the byte after it
+ * @room: number of parcels that @insns has room for
+ * @insns: its parcels
+ * @indirect: a branch may lead anywhere
+ * @err: why the map could not be made, or 0
+ */
+struct function_map {
+	unsigned long start;
+	unsigned long end;
+	unsigned long room;
+	struct map_insn *insns;
+	bool indirect;
+	int err;
+};
+
+static bool map_holds(const struct function_map *map, unsigned long addr)
+{
+	return addr >= map->start && addr < map->end;
+}
+
+static struct map_insn *map_insn_at(const struct function_map *map, unsigned long addr)
+{
+	return &map->insns[(addr - map->start) / 2];
+}
+
+/* Replace the @facts of one instruction by those of the next one, @insn. */
+static void next_facts(struct insn_facts *facts, u32 insn)
+{
+	struct insn_facts before = *facts;
+
+	kprobe_get_insn_facts(insn, facts);
+	if (before.flow != FLOW_ADDRESS || before.writes != (BIT(facts->base) & ~1U))
+		return;
+
+	if (facts->flow == FLOW_JUMP_REGISTER)
+		facts->flow = FLOW_JUMP;
+	else if (facts->flow == FLOW_CALL_REGISTER)
+		facts->flow = FLOW_CALL;
+	else
+		return;
+	facts->disp += before.disp - (s32)sizeof(u32);
+}
+
+/* Assembly code may call a part of itself, which need not keep to the calling convention. */
+static bool calls_inside(const struct function_map *map, const struct insn_facts *facts,
+			 unsigned long addr)
+{
+	unsigned long target = addr + facts->disp;
+
+	return facts->flow == FLOW_CALL && map_holds(map, target) && target != map->start;
+}
+
+static bool is_return(const struct insn_facts *facts)
+{
+	return facts->flow == FLOW_JUMP_REGISTER && facts->base == 1 && !facts->disp;
+}
+
+/* -- branch targets -- */
+
+/*
+ * Branch targets are the instructions of a function that control reaches other than
+ * from the instruction before.
+ *
+ * A branch may come from the function itself, from its part in the section of
+ * cold code, and from assembly code nearby that has several symbols in one piece.
+ * All text within reach of a branch is scanned, unless the function begins with an
+ * ftrace site, which assembly code never has. Exception fixups may lead anywhere,
+ * and so may static keys, whether or not they are branches at the moment.
+ */
+
+/* Reach of a conditional branch in bytes. */
+#define BRANCH_REACH	4096
+
+/* Find the symbol of @addr. The name is only a buffer that the lookup needs. */
+static bool find_symbol(unsigned long addr, struct kprobe_function *fn)
+{
+	static char name[KSYM_NAME_LEN];
+
+	return kprobe_find_symbol(addr, fn, name);
+}
+
+/* Return NULL for the kernel. Disabled preemption keeps the module loaded. */
+static const struct module *module_of(unsigned long addr)
+{
+	return core_kernel_text(addr) ? NULL : __module_text_address(addr);
+}
+
+static void note_target(void *data, unsigned long addr)
+{
+	const struct function_map *map = data;
+
+	if (map_holds(map, addr))
+		map_insn_at(map, addr)->target = true;
+}
+
+/* A table says that control may come from @from to @to. */
+static void note_listed(void *data, unsigned long from, unsigned long to)
+{
+	const struct function_map *map = data;
+
+	note_target(data, to);
+	if (map_holds(map, from))
+		map_insn_at(map, from)->listed = map_holds(map, to) ? (to - map->start) / 2 + 1 :
+								      ELSEWHERE;
+}
+
+/* Return whether @insn may branch, or compute the address for a branch. */
+static bool may_branch(u32 insn)
+{
+	switch (insn & 3) {
+	case 0:
+		return false;
+	case 1:			/* c.j, c.beqz, c.bnez; c.jal */
+		return (insn >> 13 & 7) >= 5 || (insn >> 13 & 7) == 1;
+	case 2:			/* c.jr and the like */
+		return (insn >> 13 & 7) == 4;
+	default:		/* beq and the like, jalr, jal, auipc */
+		return (insn & 0x70) == 0x60 || (insn & 0x7f) == 0x17;
+	}
+}
+
+/* Call @note for each address that the code in [start, end) branches to. */
+static int each_branch(unsigned long start, unsigned long end,
+		       void (*note)(void *data, unsigned long target), void *data)
+{
+	struct insn_facts facts = {};
+	struct window window = {};
+	unsigned long addr;
+	u32 insn;
+
+	for (addr = start; addr < end; addr += facts.len) {
+		int ret = read_next(&insn, &window, addr, end);
+
+		if (ret)
+			return ret;
+		if (!may_branch(insn)) {
+			facts.flow = FLOW_ON;
+			facts.len = insn_len(insn);
+			continue;
+		}
+		next_facts(&facts, insn);
+		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP || facts.flow == FLOW_CALL)
+			note(data, addr + facts.disp);
+	}
+
+	return 0;
+}
+
+/* Note the branches of the function itself, and keep the properties of its instructions. */
+static int read_function(struct function_map *map)
+{
+	struct insn_facts facts = {};
+	struct window window = {};
+	unsigned long addr;
+	u32 insn;
+	int ret;
+
+	for (addr = map->start; addr < map->end; addr += facts.len) {
+		ret = read_next(&insn, &window, addr, map->end);
+		if (ret)
+			return ret;
+		if (addr + insn_len(insn) > map->end)
+			return -EILSEQ;
+		next_facts(&facts, insn);
+		map_insn_at(map, addr)->facts = facts;
+		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP)
+			note_target(map, addr + facts.disp);
+		if ((facts.flow == FLOW_JUMP_REGISTER && !is_return(&facts)) ||
+		    calls_inside(map, &facts, addr))
+			map->indirect = true;
+	}
+
+	return 0;
+}
+
+/* Call @note for each fixup and static key of @mod, or of the kernel. */
+static void each_listed(const struct module *mod,
+			void (*note)(void *data, unsigned long from, unsigned long to), void *data)
+{
+	const struct exception_table_entry *e, *last;
+#ifdef CONFIG_JUMP_LABEL
+	const struct jump_entry *key, *end;
+
+	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
+	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
+	for (; key < end; key++)
+		note(data, jump_entry_code(key), jump_entry_target(key));
+#endif
+	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
+	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
+	for (; e < last; e++)
+		note(data, (unsigned long)&e->insn + e->insn,
+		     (unsigned long)&e->fixup + e->fixup);
+}
+
+static void list_both(void *list, unsigned long from, unsigned long to)
+{
+	kprobe_index_add(list, from);
+	kprobe_index_add(list, to);
+}
+
+static void collect_listed(struct kprobe_keys *list, const struct module *mod)
+{
+	each_listed(mod, list_both, list);
+}
+
+/* An index of the addresses and the targets of fixups and static keys. */
+static struct kprobe_index listed_index = { .collect = collect_listed };
+
+/* Use the index first: few functions have fixups or static keys. */
+static int find_listed(struct function_map *map)
+{
+	const u64 *first;
+	int nr = kprobe_index_find(&listed_index, map->start, map->start, map->end, &first);
+
+	if (nr <= 0)
+		return nr;
+	guard(preempt)();
+	each_listed(module_of(map->start), note_listed, map);
+
+	return 0;
+}
+
+static int find_branches_from(void *data, unsigned long addr)
+{
+	struct kprobe_function fn;
+
+	return find_symbol(addr, &fn) ? each_branch(fn.start, fn.end, note_target, data) : 0;
+}
+
+/**
+ * struct surroundings - branches that leave their function in a range of the kernel's text
+ * @start: start of the range
+ * @end: end of the range; another function begins there
+ * @symbol: start of the function that is being scanned
+ * @symbol_end: end of that function
+ * @nr: number of branches that lead out of their function
+ * @targets: targets of these branches
+ *
+ * Kept between calls, since callers mostly ask for functions in the order of
+ * their addresses. It is never invalid: the functions of this text never change.
+ */
+static struct surroundings {
+	unsigned long start;
+	unsigned long end;
+	unsigned long symbol;
+	unsigned long symbol_end;
+	unsigned int nr;
+	unsigned long targets[1024];
+} surroundings;
+
+/* Skip branches within their own function: these are nearly all. */
+static void note_leaving(void *data, unsigned long target)
+{
+	struct surroundings *s = data;
+
+	if (target >= s->symbol && target < s->symbol_end)
+		return;
+	if (s->nr < ARRAY_SIZE(s->targets))
+		s->targets[s->nr] = target;
+	s->nr++;
+}
+
+/* Scan the function at the end of the range. */
+static int surroundings_extend(struct surroundings *s)
+{
+	struct kprobe_function fn;
+	int ret;
+
+	if (!find_symbol(s->end, &fn) || fn.end <= s->end)
+		return -ENOENT;
+
+	s->symbol = s->end;
+	s->symbol_end = fn.end;
+	ret = each_branch(s->symbol, s->symbol_end, note_leaving, s);
+	s->end = s->symbol_end;
+
+	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
+}
+
+static int surroundings_begin_at(struct surroundings *s, unsigned long addr)
+{
+	struct kprobe_function fn;
+
+	if (!find_symbol(addr, &fn))
+		return -ENOENT;
+
+	s->start = fn.start;
+	s->end = s->start;
+	s->nr = 0;
+
+	return 0;
+}
+
+/* Make the range cover at least [first, last). */
+static int surroundings_cover(struct surroundings *s, unsigned long first, unsigned long last)
+{
+	int ret = 0;
+
+	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
+		ret = surroundings_begin_at(s, first);
+	while (!ret && s->end < last)
+		ret = surroundings_extend(s);
+	if (ret)
+		s->end = s->start;
+
+	return ret;
+}
+
+/* Scan all functions within the reach of a branch before and after the function. */
+static int find_branches_around(struct function_map *map)
+{
+	unsigned long start = map->start, end = map->end;
+	struct kprobe_function fn;
+	int ret = 0;
+
+	while (!ret && map->start - start < BRANCH_REACH && find_symbol(start - 1, &fn)) {
+		ret = each_branch(fn.start, start, note_target, map);
+		start = fn.start;
+	}
+	while (!ret && end - map->end < BRANCH_REACH && find_symbol(end, &fn) &&
+	       fn.start == end && fn.end > end) {
+		ret = each_branch(end, fn.end, note_target, map);
+		end = fn.end;
+	}
+
+	return ret;
+}
+
+/* Do as find_branches_around(), if possible with the range that was scanned last. */
+static int find_branches_nearby(struct function_map *map)
+{
+	unsigned long first = (unsigned long)_stext, last = (unsigned long)_etext;
+	struct surroundings *s = &surroundings;
+	unsigned int i;
+
+	if (map->start < first || map->end > last ||
+	    surroundings_cover(s, max(map->start - BRANCH_REACH, first),
+			       min(map->end + BRANCH_REACH, last)))
+		return find_branches_around(map);
+
+	for (i = 0; i < s->nr; i++)
+		note_target(map, s->targets[i]);
+
+	return 0;
+}
+
+static int find_targets(struct function_map *map, const char *name)
+{
+	int ret;
+
+	ret = find_listed(map);
+	ret = ret ?: read_function(map);
+	if (!ret && !kprobe_is_ftrace_site(map->start))
+		ret = find_branches_nearby(map);
+
+	return ret ?: kprobe_each_other_part(map->start, name, find_branches_from, map);
+}
+
+/* -- free registers -- */
+
+/*
+ * A register is free, or dead, at an instruction if every path from there writes
+ * it before it reads it. Between functions the calling convention is relied on: a
+ * call reads the argument registers and leaves them and the temporary registers
+ * undefined; a return leaves undefined all registers but the result and those
+ * preserved for the caller. Where the path is not known, every register is taken
+ * to be read. A compiler that let callers rely on registers that a callee happens
+ * not to change would break this, as it would break ftrace: kernels with jumps are
+ * compiled with -fno-ipa-ra.
+ */
+
+/* The start of another function reads no temporary registers but arguments; other code may. */
+static u32 look_outside(unsigned long addr)
+{
+	static char name[KSYM_NAME_LEN];
+	unsigned long size, offset;
+	char *module;
+
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name) || offset ||
+	    kprobe_cold_suffix(name))
+		return ALL_REGS;
+
+	return ALL_REGS & ~(T_REGS & ~T_ARGS);
+}
+
+/* Cache of live_outside() for the present function, since look_outside() is slow. */
+static struct {
+	unsigned long addr;
+	u32 live;
+} outsides[64];
+
+static u32 live_outside(unsigned long addr)
+{
+	unsigned int i = addr / 2 % ARRAY_SIZE(outsides);
+
+	if (outsides[i].addr != addr) {
+		outsides[i].live = look_outside(addr);
+		outsides[i].addr = addr;
+	}
+
+	return outsides[i].live;
+}
+
+/* Return the registers found not to be free at @addr so far. */
+static u32 live_at(const struct function_map *map, unsigned long addr)
+{
+	if (addr == map->end)
+		return ALL_REGS;
+
+	return map_holds(map, addr) ? map_insn_at(map, addr)->live : live_outside(addr);
+}
+
+/* Registers that a function preserves for its caller, and its result. */
+#define LIVE_AT_RETURN	((ALL_REGS & ~(T_REGS | A_REGS | REG_RA)) | GENMASK(11, 10))
+
+/* Return the registers that are not free after the instruction at @addr. */
+static u32 live_after(const struct function_map *map, const struct insn_facts *facts,
+		      unsigned long addr)
+{
+	unsigned long next = addr + facts->len, target = addr + facts->disp;
+
+	switch (facts->flow) {
+	case FLOW_ON:
+	case FLOW_ADDRESS:
+		return live_at(map, next);
+	case FLOW_BRANCH:
+		return live_at(map, next) | live_at(map, target);
+	case FLOW_JUMP:
+		return live_at(map, target);
+	case FLOW_CALL:
+	case FLOW_CALL_REGISTER:
+		if (facts->link != 1 || calls_inside(map, facts, addr))
+			return ALL_REGS;
+		return (live_at(map, next) & ~(T_REGS | A_REGS)) | A_REGS | T_ARGS;
+	default:
+		return is_return(facts) && !map->indirect ? LIVE_AT_RETURN : ALL_REGS;
+	}
+}
+
+/* Go from last to first: most instructions are followed by their successor. */
+static bool spread_liveness(struct function_map *map)
+{
+	bool changed = false;
+	unsigned long addr;
+
+	for (addr = map->end; addr > map->start;) {
+		struct map_insn *mi = map_insn_at(map, addr -= 2);
+		u32 live;
+
+		if (!mi->facts.len)
+			continue;
+		live = (live_after(map, &mi->facts, addr) & ~mi->facts.writes) | mi->facts.reads;
+		/* A static key that is off goes on to the next instruction. */
+		if (mi->listed == ELSEWHERE)
+			live = ALL_REGS;
+		else if (mi->listed)
+			live |= map->insns[mi->listed - 1].live | live_at(map, addr + mi->facts.len);
+		changed |= live != mi->live;
+		mi->live = live;
+	}
+
+	return changed;
+}
+
+static int draw_map(struct function_map *map, const char *name)
+{
+	unsigned long parcels = (map->end - map->start) / 2;
+	int ret;
+
+	map->indirect = false;
+	memset(outsides, 0, sizeof(outsides));
+	if (parcels > map->room) {
+		kvfree(map->insns);
+		map->insns = kvmalloc_array(parcels, sizeof(*map->insns), GFP_KERNEL);
+		map->room = map->insns ? parcels : 0;
+		if (!map->insns)
+			return -ENOMEM;
+	}
+	memset(map->insns, 0, parcels * sizeof(*map->insns));
+
+	ret = find_targets(map, name);
+	while (!ret && spread_liveness(map))
+		cond_resched();
+
+	return ret;
+}
+
+/* Keep the map of the last function, since callers ask for addresses in order. */
+static const struct function_map *map_function(unsigned long addr)
+{
+	struct kprobe_function *fn = kprobe_function_of(addr);
+	static struct function_map map;
+
+	if (!fn)
+		return NULL;
+	if (!fn->mapped) {
+		map.start = fn->start;
+		map.end = fn->end;
+		map.err = draw_map(&map, fn->name);
+		fn->mapped = map.err != -ENOMEM;
+	}
+
+	return &map;
+}
+
+/**
+ * kprobe_free_regs() - find registers whose contents do not matter
+ * @addr: address of an instruction
+ *
+ * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
+ * Return: the registers that are free at @addr.
+ */
+u32 kprobe_free_regs(unsigned long addr)
+{
+	const struct function_map *map = map_function(addr);
+
+	return map && !map->err ? ALL_REGS & ~live_at(map, addr) : 0;
+}
+
+/* -- the region of a jump -- */
 
 /* In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. */
 static const u8 jump_regs[] = {
@@ -65,6 +621,11 @@ static unsigned int choose_reg(u32 regs)
 	return 0;
 }
 
+static bool is_call(const struct insn_facts *facts)
+{
+	return facts->flow == FLOW_CALL || facts->flow == FLOW_CALL_REGISTER;
+}
+
 static bool ends_flow(const struct insn_facts *facts)
 {
 	return facts->flow == FLOW_JUMP || facts->flow == FLOW_JUMP_REGISTER;
@@ -77,7 +638,7 @@ static u32 regs_for_insn(const struct function_map *map, const struct insn_facts
 	switch (facts->flow) {
 	case FLOW_BRANCH:
 	case FLOW_JUMP:
-		return kprobe_map_dead_regs(map, addr + facts->disp);
+		return ALL_REGS & ~live_at(map, addr + facts->disp);
 	case FLOW_CALL:
 	case FLOW_CALL_REGISTER:
 		/* Callees read no temporary registers but arguments. */
@@ -91,17 +652,16 @@ static u32 regs_for_insn(const struct function_map *map, const struct insn_facts
 static enum detour_obstacle inner_obstacle(const struct region *region,
 					   const struct function_map *map, unsigned int at)
 {
+	const struct insn_facts *before = &region->insns[region->nr - 1].facts;
 	unsigned long addr = region->addr + at;
-	struct insn_facts before;
 
-	kprobe_get_insn_facts(region->insns[region->nr - 1].insn, &before);
-	if (ends_flow(&before))
+	if (ends_flow(before))
 		return DETOUR_TOO_SHORT;
-	if (before.flow == FLOW_CALL || before.flow == FLOW_CALL_REGISTER)
+	if (is_call(before))
 		return DETOUR_RETURN_INTO;
-	if (kprobe_map_is_indirect(map))
+	if (map->indirect)
 		return DETOUR_INDIRECT_JUMP;
-	if (kprobe_map_is_target(map, addr))
+	if (map_insn_at(map, addr)->target)
 		return DETOUR_JUMP_INTO;
 	if (search_exception_tables(addr))
 		return DETOUR_FAULT_INSIDE;
@@ -116,10 +676,9 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 	unsigned long addr = region->addr + region->len;
 	struct region_insn *ri = &region->insns[region->nr];
 	enum detour_obstacle obstacle;
-	struct insn_facts facts;
 
 	region->why_at = region->len;
-	if (addr >= kprobe_map_end(map))
+	if (addr >= map->end)
 		return DETOUR_TOO_SHORT;
 	if (kprobe_read_original(&ri->insn, addr))
 		return DETOUR_UNDECODABLE;
@@ -129,33 +688,17 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 			return obstacle;
 	}
 
-	kprobe_get_insn_facts(ri->insn, &facts);
-	if (kprobe_refusal_reason(ri->insn) || facts.flow == FLOW_UNKNOWN)
+	kprobe_get_insn_facts(ri->insn, &ri->facts);
+	if (kprobe_refusal_reason(ri->insn) || ri->facts.flow == FLOW_UNKNOWN)
 		return DETOUR_NOT_RELOCATABLE;
 	ri->at = region->len;
-	ri->reg = choose_reg(regs_for_insn(map, &facts, addr));
+	ri->reg = choose_reg(regs_for_insn(map, &ri->facts, addr));
 	if (!ri->reg)
 		return DETOUR_NO_REGISTER;
-	region->len += facts.len;
+	region->len += ri->facts.len;
 	region->nr++;
 
 	return DETOUR_POSSIBLE;
-}
-
-/* Choose a register for the jump back, unless the last instruction never continues there. */
-static enum detour_obstacle plan_way_back(struct region *region, const struct function_map *map)
-{
-	unsigned long addr = region->addr + region->len;
-	struct insn_facts last;
-
-	kprobe_get_insn_facts(region->insns[region->nr - 1].insn, &last);
-	if (last.flow == FLOW_CALL || last.flow == FLOW_CALL_REGISTER || ends_flow(&last))
-		return DETOUR_POSSIBLE;
-
-	region->out = choose_reg(kprobe_map_dead_regs(map, addr));
-	region->why_at = region->len;
-
-	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
 }
 
 /* Static keys rewrite their text, and the handler of a CFI trap decodes the text before it. */
@@ -168,7 +711,7 @@ static bool is_reserved(const struct region *region)
 	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
 
-	/* The handler decodes the LW, LUI, ADDIW and BEQ in front of the trap. */
+	/* The handler decodes the LW, LUI, ADDIW and BEQ before the trap. */
 	for (addr = region->addr; addr < end + 4 * sizeof(u32); addr += 2) {
 		if (is_cfi_trap(addr))
 			return true;
@@ -179,13 +722,14 @@ static bool is_reserved(const struct region *region)
 
 static enum detour_obstacle plan_insns(struct region *region)
 {
-	const struct function_map *map = kprobe_map_function(region->addr);
+	const struct function_map *map = map_function(region->addr);
+	const struct insn_facts *last;
 	enum detour_obstacle obstacle;
 
 	if (!map)
 		return DETOUR_NO_FUNCTION;
-	if (kprobe_map_error(map))
-		return kprobe_map_error(map) == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
+	if (map->err)
+		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
 
 	while (region->len < MAX_OPTIMIZED_LENGTH) {
 		obstacle = add_insn(region, map);
@@ -197,9 +741,18 @@ static enum detour_obstacle plan_insns(struct region *region)
 		return DETOUR_RESERVED;
 
 	region->extable = search_exception_tables(region->addr);
-	region->in = choose_reg(kprobe_map_dead_regs(map, region->addr));
+	region->in = choose_reg(ALL_REGS & ~live_at(map, region->addr));
+	if (!region->in)
+		return DETOUR_NO_REGISTER;
 
-	return region->in ? plan_way_back(region, map) : DETOUR_NO_REGISTER;
+	/* A register for the jump back, unless the last instruction never continues there. */
+	last = &region->insns[region->nr - 1].facts;
+	if (is_call(last) || ends_flow(last))
+		return DETOUR_POSSIBLE;
+	region->out = choose_reg(ALL_REGS & ~live_at(map, region->addr + region->len));
+	region->why_at = region->len;
+
+	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
 }
 
 static enum detour_obstacle plan_site(struct region *region)
