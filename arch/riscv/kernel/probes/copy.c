@@ -65,7 +65,7 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.api.insn = NULL;
 }
 
-/* Continue at the second copy; @p stays current until finish_post_copy(). */
+/* Continue at the second copy; @p stays current until the trap after it. */
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
@@ -99,14 +99,6 @@ void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool neste
 
 NOKPROBE_SYMBOL(kprobe_finish_and_follow);
 
-static void finish_post_copy(struct pt_regs *regs)
-{
-	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
-	kprobe_finish_and_follow(kprobe_running(), regs, true);
-}
-
-NOKPROBE_SYMBOL(finish_post_copy);
-
 /**
  * kprobe_single_step_handler() - handle a breakpoint that may be the end of a copy
  * @regs: registers at the trap, epc at the breakpoint
@@ -129,8 +121,10 @@ bool kprobe_single_step_handler(struct pt_regs *regs)
 		return false;
 
 	regs->epc = slot->addr + slot_insn_len(slot);
-	if (pc == post)
-		finish_post_copy(regs);
+	if (pc == post) {
+		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+		kprobe_finish_and_follow(kprobe_running(), regs, true);
+	}
 
 	return true;
 }

@@ -17,14 +17,10 @@
 
 #include "common.h"
 
-/* Return whether the jump covers its region, or will after a grace period. */
-static __always_inline bool are_covered(const struct arch_optimized_insn *optinsn)
-{
-	return READ_ONCE(optinsn->jump) ||
-	       (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->fenced));
-}
-
-/* Find the probe whose region contains @addr, but does not begin there. */
+/*
+ * Find the probe whose region contains @addr, but does not begin there. The jump covers the
+ * region, or will after a grace period.
+ */
 static struct kprobe *covering_probe(unsigned long addr)
 {
 	struct kprobe *p;
@@ -32,7 +28,8 @@ static struct kprobe *covering_probe(unsigned long addr)
 
 	for (at = 2; at < MAX_OPTIMIZED_LENGTH; at += 2) {
 		p = get_kprobe((kprobe_opcode_t *)(addr - at));
-		if (p && are_covered(optinsn_of(p)))
+		if (p && (READ_ONCE(optinsn_of(p)->jump) ||
+			  (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn_of(p)->fenced))))
 			return p;
 	}
 
@@ -43,19 +40,6 @@ NOKPROBE_SYMBOL(covering_probe);
 
 #define AUIPC_MASK	0x7f
 #define AUIPC_MATCH	0x17
-
-/* Return whether a jump may start in the three parcels in front of @addr. */
-static bool may_be_covered(unsigned long addr)
-{
-	u16 parcels[3];
-
-	if (copy_from_kernel_nofault(parcels, (void *)addr - sizeof(parcels), sizeof(parcels)))
-		return true;
-
-	return (parcels[0] & AUIPC_MASK) == AUIPC_MATCH ||
-	       (parcels[1] & AUIPC_MASK) == AUIPC_MATCH ||
-	       (parcels[2] & AUIPC_MASK) == AUIPC_MATCH;
-}
 
 /**
  * kprobe_read_covered() - read an instruction that a jump has replaced
@@ -70,8 +54,12 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	const u16 *parcel;
 	struct kprobe *p;
 	unsigned int at;
+	u16 before[3];
 
-	if (!may_be_covered(addr))
+	/* First see whether a jump may start in the three parcels before. */
+	if (!copy_from_kernel_nofault(before, (void *)addr - sizeof(before), sizeof(before)) &&
+	    (before[0] & AUIPC_MASK) != AUIPC_MATCH && (before[1] & AUIPC_MASK) != AUIPC_MATCH &&
+	    (before[2] & AUIPC_MASK) != AUIPC_MATCH)
 		return false;
 
 	guard(preempt_notrace)();
@@ -218,33 +206,21 @@ NOKPROBE_SYMBOL(kprobe_detour_site_write);
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
 
-/* Handle a hit that interrupts another on this CPU. */
-static int nested_detour_hit(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
-{
-	int ret;
-
-	if (!kprobe_hit_nested(p, trap_count))
-		return 0;
-
-	ret = kprobe_call_pre_handler(p, regs);
-	kprobe_hit_pop();
-
-	return ret;
-}
-
-NOKPROBE_SYMBOL(nested_detour_hit);
-
 static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs,
 					  unsigned int trap_count)
 {
+	bool nested = kprobe_running();
 	int ret;
 
-	if (unlikely(kprobe_running()))
-		return nested_detour_hit(p, regs, trap_count);
-
-	kprobe_hit_begin(p);
+	if (likely(!nested))
+		kprobe_hit_begin(p);
+	else if (!kprobe_hit_nested(p, trap_count))
+		return 0;
 	ret = kprobe_call_pre_handler(p, regs);
-	reset_current_kprobe();
+	if (likely(!nested))
+		reset_current_kprobe();
+	else
+		kprobe_hit_pop();
 
 	return ret;
 }
@@ -300,32 +276,23 @@ static void load_regs(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(load_regs);
 
-/* Handle a hit deferred to the trap. s1 has the return address of the detour's call. */
-static void detour_hit_in_trap(struct pt_regs *regs)
+/*
+ * Handle the ebreak of kprobe_detour_trap(); return false for any other. s1 has the return
+ * address of the detour's call, for a hit deferred to the trap.
+ */
+bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	struct detour *detour = container_of((u8 *)regs->s1 - DETOUR_CALL, struct detour, code[0]);
 
-	load_regs(regs);
-	if (any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
-		kprobe_detour_enter(regs);
-	else
-		regs->epc = detour_copies(optinsn_of(detour->kp));
-}
-
-NOKPROBE_SYMBOL(detour_hit_in_trap);
-
-/* Handle the ebreak of kprobe_detour_trap(); return false for any other. */
-bool kprobe_detour_elsewhere(struct pt_regs *regs)
-{
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
 		return false;
 
-	if (unlikely(kprobe_vectors_in_use())) {
-		detour_hit_in_trap(regs);
-		return true;
-	}
 	load_regs(regs);
-	kprobe_detour_enter(regs);
+	if (unlikely(kprobe_vectors_in_use()) &&
+	    !any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
+		regs->epc = detour_copies(optinsn_of(detour->kp));
+	else
+		kprobe_detour_enter(regs);
 
 	return true;
 }

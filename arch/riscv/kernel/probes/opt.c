@@ -60,23 +60,15 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 	return why == DETOUR_NO_ROOM ? -ENOMEM : -EOPNOTSUPP;
 }
 
-/* Keep the bytes that the jump replaces, without the breakpoints of probes in them. */
-static void keep_originals(struct arch_optimized_insn *optinsn, const struct region *region)
-{
-	u16 originals[REGION_INSNS + 1];
-	const struct region_insn *ri;
-
-	for (ri = region->insns; ri < region->insns + region->nr; ri++)
-		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));
-	memcpy(optinsn->original, originals, sizeof(optinsn->original));
-}
-
 /* The caller holds text_mutex, and locks that keep reservations stable, see kprobe_check(). */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
+	const struct region_insn *ri;
 	enum detour_obstacle obstacle;
 	struct region region;
+	/* What the jump replaces, but for the breakpoints of probes (the last may be longer) */
+	u16 originals[REGION_INSNS + 1];
 
 	obstacle = kprobe_plan_region(&region, (unsigned long)op->kp.addr);
 	if (obstacle)
@@ -87,7 +79,9 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		.extable = region.extable,
 		.site = region.site,
 	};
-	keep_originals(optinsn, &region);
+	for (ri = region.insns; ri < region.insns + region.nr; ri++)
+		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));
+	memcpy(optinsn->original, originals, sizeof(optinsn->original));
 	optinsn->insn = get_optinsn_slot();
 	if (!optinsn->insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
@@ -103,15 +97,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
 {
 	return addr >= op->kp.addr && (void *)addr < (void *)op->kp.addr + MAX_OPTIMIZED_LENGTH;
-}
-
-/* Fill @parcels with the breakpoint and the rest of the bytes that the jump replaced. */
-static void fill_breakpoint(struct kprobe *p, u16 *parcels)
-{
-	u32 ebreak = kprobe_ebreak_for(p->opcode);
-
-	memcpy(parcels, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
-	memcpy(parcels, &ebreak, insn_len(ebreak));
 }
 
 /* Called while all CPUs are stopped. */
@@ -135,7 +120,10 @@ static void write_breakpoints(struct list_head *oplist)
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list) {
-		fill_breakpoint(&op->kp, parcels);
+		u32 ebreak = kprobe_ebreak_for(op->kp.opcode);
+
+		memcpy(parcels, op->optinsn.original, sizeof(parcels));
+		memcpy(parcels, &ebreak, insn_len(ebreak));
 		WARN_ON_ONCE(patch_insn_write(op->kp.addr, parcels, sizeof(parcels)));
 		WRITE_ONCE(op->optinsn.jump, false);
 		WRITE_ONCE(op->optinsn.fenced, false);

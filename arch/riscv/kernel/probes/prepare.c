@@ -128,20 +128,15 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	return scan_insn(scan, &window, addr, end);
 }
 
-/*
- * c.fsdsp, which no kernel code has: processors with Zcmp or Zcmt have pushes, pops, returns and
- * table jumps there, of which some depend on their own address.
- */
-static bool is_zcmp(u32 insn)
-{
-	return (insn & 0xe003) == 0xa002;
-}
-
 static int check_insn(struct kprobe *p, struct scan *scan)
 {
 	const char *why = kprobe_refusal_reason(scan->insn);
 
-	if (!why && is_zcmp(scan->insn))
+	/*
+	 * c.fsdsp, which no kernel code has: processors with Zcmp or Zcmt have pushes, pops,
+	 * returns and table jumps there, of which some depend on their own address.
+	 */
+	if (!why && (scan->insn & 0xe003) == 0xa002)
 		why = "may be of Zcmp or Zcmt";
 	if (!why && scan->reserved)
 		why = "between load-reserved and store-conditional";

@@ -537,7 +537,8 @@ static bool spread_liveness(struct function_map *map)
 		if (mi->listed == ELSEWHERE)
 			live = ALL_REGS;
 		else if (mi->listed)
-			live |= map->insns[mi->listed - 1].live | live_at(map, addr + mi->facts.len);
+			live |= map->insns[mi->listed - 1].live |
+				live_at(map, addr + mi->facts.len);
 		changed |= live != mi->live;
 		mi->live = live;
 	}

@@ -71,15 +71,6 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
 
-/* Of the exceptions that may have a fixup, only page faults are not entered as NMIs. */
-static bool is_page_fault(const struct pt_regs *regs)
-{
-	return regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
-	       regs->cause == EXC_INST_PAGE_FAULT;
-}
-
-NOKPROBE_SYMBOL(is_page_fault);
-
 /**
  * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up
  * @regs: registers after the fixup
@@ -93,6 +84,7 @@ NOKPROBE_SYMBOL(is_page_fault);
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 {
 	struct kprobe *p;
+	bool page_fault;
 
 	if (likely(regs->orig_a0 != kprobe_fault_mark(regs, addr)))
 		return;
@@ -100,8 +92,11 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 	regs->orig_a0 = 0;
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)addr);
+	/* Of the exceptions that may have a fixup, only page faults are not entered as NMIs. */
+	page_fault = regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
+		     regs->cause == EXC_INST_PAGE_FAULT;
 	if (p)
-		kprobe_hit_fixed_up(p, regs, is_page_fault(regs) ? 0 : KPROBE_TRAP_COUNT);
+		kprobe_hit_fixed_up(p, regs, page_fault ? 0 : KPROBE_TRAP_COUNT);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
