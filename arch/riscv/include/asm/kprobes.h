@@ -45,10 +45,10 @@ struct kprobe;
 /* The exception of a breakpoint adds this to preempt_count(). */
 #define KPROBE_TRAP_COUNT	KPROBE_NMI_COUNT
 
-/* Length of the longest instruction and an ebreak behind it, in kprobe_opcode_t. */
+/* Length of the longest instruction and an ebreak after it, in kprobe_opcode_t. */
 #define MAX_INSN_SIZE		2
 
-/* struct slot: the probed address, and two copies with an ebreak behind each. */
+/* struct slot: the probed address, and two copies with an ebreak after each. */
 #define KPROBE_INSN_SLOT_SIZE	\
 	(sizeof(long) + 2 * MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
 

@@ -99,7 +99,7 @@ static __always_inline bool insn_is_csr(u32 insn)
 #define T_REGS		(GENMASK(7, 5) | GENMASK(31, 28))
 #define A_REGS		GENMASK(17, 10)
 
-/* LLVM passes the ninth argument of a static function, and those behind it, in t2 to t6. */
+/* LLVM passes the ninth argument of a static function, and those after it, in t2 to t6. */
 #define T_ARGS		(IS_ENABLED(CONFIG_CC_IS_CLANG) ? BIT(7) | GENMASK(31, 28) : 0)
 #define ALL_REGS	GENMASK(31, 1)
 
@@ -177,7 +177,7 @@ bool kprobe_is_ftrace_site(unsigned long addr);
 /**
  * struct slot - contents of an instruction slot
  * @addr: address of the original instruction
- * @back: the copy, and an ebreak whose trap returns behind the original
+ * @back: the copy, and an ebreak whose trap returns after the original
  * @post: the copy, and an ebreak whose trap calls the post_handler
  */
 struct slot {

@@ -2,8 +2,8 @@
 /*
  * Out-of-line copies of probed instructions, and the return from them.
  *
- * A slot holds two copies of one instruction, each with an ebreak behind it. The
- * trap of the first returns behind the original; the trap of the second calls the
+ * A slot holds two copies of one instruction, each with an ebreak after it. The
+ * trap of the first returns after the original; the trap of the second calls the
  * post_handler before that.
  *
  * The first copy runs after the hit has ended: the task may be preempted in it

@@ -72,7 +72,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	*insn = *parcel;
 	if (insn_len(*insn) == 2)
 		return true;
-	/* The second half of the last instruction may be behind the jump. */
+	/* The second half of the last instruction may be after the jump. */
 	if (++at == ARRAY_SIZE(optinsn_of(p)->original))
 		parcel = (u16 *)addr;
 	*insn |= (u32)parcel[1] << 16;

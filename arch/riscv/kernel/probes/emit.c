@@ -3,10 +3,10 @@
  * Generating detours, the code that the jump at a probe leads to.
  *
  * A detour makes room on the stack, calls kprobe_detour_entry(), which calls the
- * handlers, and releases the room. Behind that are copies of the region and a
- * jump behind the region. The copies compute what the originals would: AUIPC
+ * handlers, and releases the room. After that are copies of the region and a
+ * jump after the region. The copies compute what the originals would: AUIPC
  * becomes two instructions that yield the original's value, and a branch becomes
- * one over a jump. A call links behind the original, so that no task sleeps with
+ * one over a jump. A call links after the original, so that no task sleeps with
  * the address of a detour in a frame.
  *
  * All jumps are AUIPC and JALR, and overwrite a register that is free at their
@@ -63,7 +63,7 @@ static u32 insn_auipc(unsigned int rd, u32 upper)
 	return 0x00000017 | rd << 7 | upper;
 }
 
-/* Negate the branch, BEQ to BNE and so on, to skip the jump behind it. */
+/* Negate the branch, BEQ to BNE and so on, to skip the jump after it. */
 static u32 insn_branch_over(u32 branch)
 {
 	const u32 over = sizeof(u32) + 2 * sizeof(u32);
@@ -158,7 +158,7 @@ static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr
 
 /* If the target is in the link register, move it to @reg before that is overwritten. */
 static void emit_call_register(struct emitter *e, const struct insn_facts *facts,
-			       unsigned int reg, unsigned long behind)
+			       unsigned int reg, unsigned long after)
 {
 	unsigned int base = facts->base;
 
@@ -166,7 +166,7 @@ static void emit_call_register(struct emitter *e, const struct insn_facts *facts
 		emit_code(e, insn_addi(reg, base, 0));
 		base = reg;
 	}
-	emit_address(e, facts->link, behind);
+	emit_address(e, facts->link, after);
 	emit_code(e, insn_jalr(0, base, facts->disp));
 }
 
@@ -218,7 +218,7 @@ static void emit_entry(struct emitter *e)
  * @site: address of the site
  * @insns: ftrace's instructions at the site: two NOPs, or a call that links in t0
  *
- * The detour has set t0 to the address behind the site. A jump to ftrace's target may
+ * The detour has set t0 to the address after the site. A jump to ftrace's target may
  * overwrite t1, since ftrace_caller() does.
  *
  * Context: Any.

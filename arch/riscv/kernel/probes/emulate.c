@@ -28,7 +28,7 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int nr, unsig
 		((unsigned long *)regs)[nr] = value;
 }
 
-static __always_inline bool go_behind(u32 insn, unsigned long addr, struct pt_regs *regs)
+static __always_inline bool go_on(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	regs->epc = addr + insn_len(insn);
 
@@ -82,7 +82,7 @@ static bool emulate_lui(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), imm_u(insn));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_lui);
@@ -91,7 +91,7 @@ static bool emulate_auipc(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), addr + imm_u(insn));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_auipc);
@@ -100,7 +100,7 @@ static bool emulate_addi(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), get_reg(regs, rs1(insn)) + imm_i(insn));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_addi);
@@ -115,7 +115,7 @@ static bool emulate_op(u32 insn, unsigned long addr, struct pt_regs *regs)
 	set_reg(regs, rd(insn), alu(insn_field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
 				    get_reg(regs, rs2(insn))));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op);
@@ -125,7 +125,7 @@ static bool __maybe_unused emulate_op_w(u32 insn, unsigned long addr, struct pt_
 	set_reg(regs, rd(insn), alu_w(insn_field(insn, 12, 3), is_alt(insn),
 				      get_reg(regs, rs1(insn)), get_reg(regs, rs2(insn))));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_w);
@@ -138,7 +138,7 @@ static bool emulate_op_imm(u32 insn, unsigned long addr, struct pt_regs *regs)
 	set_reg(regs, rd(insn), alu(funct3, funct3 == ALU_SRL && is_alt(insn),
 				    get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm);
@@ -150,7 +150,7 @@ static bool __maybe_unused emulate_op_imm_w(u32 insn, unsigned long addr, struct
 	set_reg(regs, rd(insn), alu_w(funct3, funct3 == ALU_SRL && is_alt(insn),
 				      get_reg(regs, rs1(insn)), imm_i(insn)));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_op_imm_w);
@@ -209,7 +209,7 @@ static bool emulate_sp_load(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	set_reg(regs, rd(insn), *(unsigned long *)(regs->sp + imm_i(insn)));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_load);
@@ -220,7 +220,7 @@ static bool emulate_sp_store(u32 insn, unsigned long addr, struct pt_regs *regs)
 
 	*(unsigned long *)(regs->sp + imm) = get_reg(regs, rs2(insn));
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_sp_store);
@@ -258,7 +258,7 @@ static bool emulate_csr_status(u32 insn, unsigned long addr, struct pt_regs *reg
 	regs->status |= SR_PP;
 	set_reg(regs, rd(insn), old);
 
-	return go_behind(insn, addr, regs);
+	return go_on(insn, addr, regs);
 }
 
 NOKPROBE_SYMBOL(emulate_csr_status);
@@ -369,7 +369,7 @@ NOKPROBE_SYMBOL(kprobe_find_kernel_emulation);
 
 /**
  * riscv_probe_decode_insn() - decide how a uprobe executes an instruction
- * @addr: the instruction, and the bytes behind it
+ * @addr: the instruction, and the bytes after it
  * @asi: gets the handler that emulates it, or NULL
  *
  * Context: Any.

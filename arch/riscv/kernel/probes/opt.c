@@ -159,7 +159,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
  *   before it may be preempted, and so is never preempted between the two.
  *
  * - Before a jump is written its region is fenced: a hit of the breakpoint continues in
- *   the detour's copies of the region, and returns behind it. There is no other way in,
+ *   the detour's copies of the region, and returns after it. There is no other way in,
  *   see region.c. So all tasks that were inside have left after an RCU-tasks grace
  *   period.
  */

@@ -4,7 +4,7 @@
  *
  * A hit calls the pre_handler and then executes the instruction in one of two
  * ways, chosen when the probe was prepared: it emulates it, or runs a copy with
- * an ebreak behind it. The second trap is needed because the original is too far
+ * an ebreak after it. The second trap is needed because the original is too far
  * away for a jump that overwrites no register.
  */
 #include <linux/kprobes.h>
