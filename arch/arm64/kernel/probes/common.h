@@ -10,7 +10,6 @@
  *	emulate.c	emulating instructions that cannot be copied, for both
  *	copy.c		out-of-line copies, and the return from them
  *	where.c		the original of an address in a copy or a detour
- *	relocate.c	re-encoding an instruction for a detour
  *	emit.c		generating the code of a detour
  *	opt.c		preparing, writing and removing jumps
  *	detour_hit.c	handling the hits of detours, and the end of copies in slots
@@ -20,7 +19,6 @@
  *
  * Files and functions with the same duty have the same name in all ports. What differs here:
  *
- *	relocate.c			part of emit.c elsewhere; the tests run it by itself
  *	kprobe_detour_write()		returns the obstacle: the place of the slot decides
  *	no region.c			a jump covers one instruction
  *	no kprobe_detour_enter()	for the same reason, and so no kprobe_finish_and_follow()
@@ -29,6 +27,7 @@
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H
 
+#include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
@@ -45,6 +44,47 @@
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 #include <asm/uaccess.h>
+
+/* -- operands, of instructions that depend on their address -- */
+
+/* Return the offset of a direct branch, 0 for any other instruction. */
+static __always_inline long insn_branch_offset(u32 insn)
+{
+	if ((insn & 0x7c000000) == 0x14000000)
+		return (long)sign_extend32(insn, 25) * 4;
+	if ((insn & 0xff000000) == 0x54000000 || (insn & 0x7e000000) == 0x34000000)
+		return (long)sign_extend32(insn >> 5, 18) * 4;
+	if ((insn & 0x7e000000) == 0x36000000)
+		return (long)sign_extend32(insn >> 5, 13) * 4;
+
+	return 0;
+}
+
+/* Encode a B at @from to @to, which must be in its reach. */
+static __always_inline u32 insn_branch(unsigned long from, unsigned long to)
+{
+	long distance = to - from;
+
+	return aarch64_insn_get_b_value() | (distance >> 2 & GENMASK(25, 0));
+}
+
+/* Return the distance from a load to its literal. */
+static __always_inline long insn_literal_offset(u32 insn)
+{
+	return (long)sign_extend32(insn >> 5, 18) * 4;
+}
+
+/* Return the address that an ADR or ADRP at @addr computes. */
+static __always_inline unsigned long insn_adr_value(u32 insn, unsigned long addr)
+{
+	long offset = (long)sign_extend32(insn >> 5, 18) << 2 | (insn >> 29 & 3);
+
+	/* ADRP counts in units of 4K, whatever pages the kernel has. */
+	if (insn & BIT(31))
+		return (addr & ~0xfffUL) + (offset << 12);
+
+	return addr + offset;
+}
 
 /* -- decode.c -- */
 
@@ -139,7 +179,7 @@ bool kprobe_is_before_function(unsigned long addr);
 /* -- copy.c -- */
 
 /* Instructions that restore the link register and release the room for a struct pt_regs. */
-#define UNFRAME		2
+#define RELEASE_INSNS		2
 
 /**
  * struct slot - contents of an instruction slot
@@ -156,7 +196,7 @@ struct slot {
 	__le32 back[2];
 	__le32 post[2];
 	u8 literal[16];
-	__le32 behind[UNFRAME + 1];
+	__le32 behind[RELEASE_INSNS + 1];
 };
 
 static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
@@ -211,7 +251,7 @@ enum kprobe_part {
 
 enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr);
 
-/* -- relocate.c -- */
+/* -- emit.c -- */
 
 #define MAX_RELOCATED	4
 
@@ -235,8 +275,6 @@ bool kprobe_branch_reaches(unsigned long from, unsigned long to);
 enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
 					  probes_handler_t *emulate);
 
-/* -- emit.c -- */
-
 /**
  * struct detour - contents of a detour's slot
  * @op: the probe that it belongs to
@@ -248,9 +286,9 @@ enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
 struct detour {
 	struct optimized_kprobe *op;
 	__le32 entry[3];
-	__le32 copy[UNFRAME + MAX_RELOCATED];
-	__le32 post[UNFRAME + 1 + 3];
-	__le32 behind[UNFRAME + 1];
+	__le32 copy[RELEASE_INSNS + MAX_RELOCATED];
+	__le32 post[RELEASE_INSNS + 1 + 3];
+	__le32 behind[RELEASE_INSNS + 1];
 };
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
@@ -260,7 +298,7 @@ static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
 	return (unsigned long)op->kp.addr;
 }
 
-void kprobe_fill_unframe(__le32 *image);
+void kprobe_fill_release(__le32 *image);
 enum detour_obstacle kprobe_detour_write(struct detour *d, struct optimized_kprobe *op);
 
 /* -- detour_hit.c -- */
@@ -282,7 +320,7 @@ static inline enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned 
 	return PART_NONE;
 }
 
-static inline void kprobe_fill_unframe(__le32 *image)
+static inline void kprobe_fill_release(__le32 *image)
 {
 }
 

@@ -33,7 +33,6 @@
 #include <asm/kprobes_base.h>
 
 #include "common.h"
-#include "operands.h"
 
 /* detour_hit.c relies on it. */
 static_assert(offsetof(struct slot, behind) == SLOT_BEHIND);
@@ -65,9 +64,9 @@ static __le32 way_back(const __le32 *from, unsigned long to)
 
 static void fill_behind(struct slot *image)
 {
-	kprobe_fill_unframe(image->behind);
-	image->behind[UNFRAME] =
-		cpu_to_le32(insn_branch(offsetof(struct slot, behind[UNFRAME]),
+	kprobe_fill_release(image->behind);
+	image->behind[RELEASE_INSNS] =
+		cpu_to_le32(insn_branch(offsetof(struct slot, behind[RELEASE_INSNS]),
 					offsetof(struct slot, back[1])));
 }
 

@@ -47,7 +47,7 @@ static __always_inline unsigned long detour_go_on(const __le32 *copy, struct pt_
 {
 	if (likely(can_stay(regs, pstate)))
 		return (unsigned long)copy;
-	regs->pc = (unsigned long)(copy + UNFRAME);
+	regs->pc = (unsigned long)(copy + RELEASE_INSNS);
 
 	return 0;
 }

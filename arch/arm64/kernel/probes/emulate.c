@@ -12,7 +12,6 @@
 #include <asm/traps.h>
 
 #include "common.h"
-#include "operands.h"
 
 static __always_inline unsigned int insn_field(u32 insn, unsigned int shift, unsigned int bits)
 {

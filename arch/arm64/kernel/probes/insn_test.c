@@ -28,7 +28,6 @@
 #include "common.h"
 #include "decode-insn.h"
 #include "insn_test.h"
-#include "operands.h"
 #include "../../../../lib/test_kprobes/insn_engine.h"
 
 /* Registers with defined contents at the start of a snippet, see insn_snippets.S. */

@@ -19,7 +19,6 @@
 #include <asm/kprobes_base.h>
 
 #include "common.h"
-#include "operands.h"
 
 static struct detour *detour_of(const struct optimized_kprobe *op)
 {

@@ -135,7 +135,7 @@ static probes_handler_t *emulation_of(u32 insn)
 	return kprobe_find_kernel_emulation(insn);
 }
 
-/* Execute @insn at regs->pc. Returns false unless relocate.c generates such instructions. */
+/* Execute @insn at regs->pc. Returns false unless emit.c generates such instructions. */
 static bool step(u32 insn, struct pt_regs *regs)
 {
 	probes_handler_t *emulate = emulation_of(insn);
@@ -531,9 +531,9 @@ static void opt_names_originals(struct kunit *test)
 	p = get_kprobe(opt_add_at);
 	d = (struct detour *)container_of(p, struct optimized_kprobe, kp)->optinsn.insn;
 	expect_named(test, d->entry, 0, ARRAY_SIZE(d->entry), addr);
-	expect_named(test, d->copy, 0, UNFRAME + 1, addr);
-	expect_named(test, d->post, 0, UNFRAME + 1, addr);
-	expect_named(test, d->post, UNFRAME + 1, ARRAY_SIZE(d->post), behind);
+	expect_named(test, d->copy, 0, RELEASE_INSNS + 1, addr);
+	expect_named(test, d->post, 0, RELEASE_INSNS + 1, addr);
+	expect_named(test, d->post, RELEASE_INSNS + 1, ARRAY_SIZE(d->post), behind);
 	expect_named(test, d->behind, 0, ARRAY_SIZE(d->behind), behind);
 
 	slot = slot_of(p);

@@ -21,7 +21,6 @@
 
 #include "common.h"
 #include "decode-insn.h"
-#include "operands.h"
 
 /* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
 static int kprobe_read_original(u32 *insn, unsigned long addr)

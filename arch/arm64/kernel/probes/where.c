@@ -35,14 +35,14 @@ enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
 		return PART_NONE;
 
 	*addr = op_addr(d->op);
-	if (pc < (unsigned long)(d->copy + UNFRAME))
+	if (pc < (unsigned long)(d->copy + RELEASE_INSNS))
 		return PART_BEFORE;
 	if (pc < (unsigned long)d->post)
 		return PART_COPY;
-	if (pc < (unsigned long)(d->post + UNFRAME))
+	if (pc < (unsigned long)(d->post + RELEASE_INSNS))
 		return PART_BEFORE;
 
-	return pc == (unsigned long)(d->post + UNFRAME) ? PART_POST_COPY : PART_BEHIND;
+	return pc == (unsigned long)(d->post + RELEASE_INSNS) ? PART_POST_COPY : PART_BEHIND;
 }
 
 NOKPROBE_SYMBOL(kprobe_part_of_detour);
