@@ -12,12 +12,12 @@
 /* Offset of addr in struct kprobe, for entry.S; detour_hit.c asserts it. */
 #define KPROBE_ADDR		16
 
-/* Offsets of copy and behind in struct detour; detour_hit.c asserts them. */
+/* Offsets of copy and after in struct detour; detour_hit.c asserts them. */
 #define DETOUR_COPY		20
-#define DETOUR_BEHIND		68
+#define DETOUR_AFTER		68
 
-/* Offset of behind in struct slot; copy.c asserts it. */
-#define SLOT_BEHIND		40
+/* Offset of after in struct slot; copy.c asserts it. */
+#define SLOT_AFTER		40
 
 /* Offset of the breakpoint from the start of kprobe_detour_leave(). */
 #define DETOUR_LEAVE_BRK	8
@@ -55,7 +55,7 @@ struct optimized_kprobe;
 /* Every instruction is one kprobe_opcode_t. */
 #define MAX_INSN_SIZE		1
 
-/* struct slot: the probed address, two copies with their exits, a literal, and @behind. */
+/* struct slot: the probed address, two copies with their exits, a literal, and @after. */
 #define KPROBE_INSN_SLOT_SIZE	56
 
 #ifdef CONFIG_OPTPROBES

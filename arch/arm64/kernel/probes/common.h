@@ -119,8 +119,8 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 /* Uprobes need nothing below. */
 #ifdef CONFIG_KPROBES
 
-/* Return the address of the instruction behind the probed one. */
-static __always_inline unsigned long pc_behind(const struct kprobe *p)
+/* Return the address of the instruction after the probed one. */
+static __always_inline unsigned long pc_after(const struct kprobe *p)
 {
 	return (unsigned long)p->addr + AARCH64_INSN_SIZE;
 }
@@ -184,10 +184,10 @@ bool kprobe_is_before_function(unsigned long addr);
 /**
  * struct slot - contents of an instruction slot
  * @addr: address of the original instruction
- * @back: the copy, and the branch behind the original or a breakpoint
+ * @back: the copy, and the branch after the original or a breakpoint
  * @post: the copy, and the branch to kprobe_slot_post_entry() or a breakpoint
  * @literal: the literal of an instruction that loads one into a SIMD register
- * @behind: where kprobe_slot_post_entry() returns to: restores the link register, releases
+ * @after: where kprobe_slot_post_entry() returns to: restores the link register, releases
  *	the struct pt_regs on the stack, and branches to back[1]; the same in all slots, so
  *	written once per page
  */
@@ -196,7 +196,7 @@ struct slot {
 	__le32 back[2];
 	__le32 post[2];
 	u8 literal[16];
-	__le32 behind[RELEASE_INSNS + 1];
+	__le32 after[RELEASE_INSNS + 1];
 };
 
 static_assert(sizeof(struct slot) == KPROBE_INSN_SLOT_SIZE);
@@ -244,7 +244,7 @@ enum kprobe_part {
 	PART_BEFORE,		/* before the probed instruction */
 	PART_COPY,		/* the instruction itself */
 	PART_POST_COPY,		/* its copy with which the hit goes on, to call post_handlers */
-	PART_BEHIND,		/* after it */
+	PART_AFTER,		/* after it */
 };
 
 #ifdef CONFIG_OPTPROBES
@@ -281,14 +281,14 @@ enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
  * @entry: makes room for the registers and calls kprobe_detour_entry()
  * @copy: restores the link register, releases the room, and executes the instruction
  * @post: like @copy, then calls kprobe_detour_post_entry()
- * @behind: restores and releases as @copy, then branches behind the original
+ * @after: restores and releases as @copy, then branches after the original
  */
 struct detour {
 	struct optimized_kprobe *op;
 	__le32 entry[3];
 	__le32 copy[RELEASE_INSNS + MAX_RELOCATED];
 	__le32 post[RELEASE_INSNS + 1 + 3];
-	__le32 behind[RELEASE_INSNS + 1];
+	__le32 after[RELEASE_INSNS + 1];
 };
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));

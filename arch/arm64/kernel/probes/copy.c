@@ -5,7 +5,7 @@
  * A slot holds two copies of one instruction. A branch back to the original code
  * follows the first, and a branch to what calls the post_handler follows the second.
  * If a branch does not reach that far, a breakpoint follows instead. Its trap goes on
- * behind the original, whose address is in the slot, or calls the post_handler.
+ * after the original, whose address is in the slot, or calls the post_handler.
  *
  * The first copy runs after the hit has ended: the task may be preempted in it
  * and migrate, and the slot is not freed before an RCU-tasks grace period has
@@ -35,7 +35,7 @@
 #include "common.h"
 
 /* detour_hit.c relies on it. */
-static_assert(offsetof(struct slot, behind) == SLOT_BEHIND);
+static_assert(offsetof(struct slot, after) == SLOT_AFTER);
 
 /* execmem_alloc() works from core_initcall() on. */
 static bool execmem_ready __ro_after_init;
@@ -62,11 +62,11 @@ static __le32 way_back(const __le32 *from, unsigned long to)
 	return cpu_to_le32(insn_branch((unsigned long)from, to));
 }
 
-static void fill_behind(struct slot *image)
+static void fill_after(struct slot *image)
 {
-	kprobe_fill_release(image->behind);
-	image->behind[RELEASE_INSNS] =
-		cpu_to_le32(insn_branch(offsetof(struct slot, behind[RELEASE_INSNS]),
+	kprobe_fill_release(image->after);
+	image->after[RELEASE_INSNS] =
+		cpu_to_le32(insn_branch(offsetof(struct slot, after[RELEASE_INSNS]),
 					offsetof(struct slot, back[1])));
 }
 
@@ -85,7 +85,7 @@ static bool fill_page(void *page)
 	memset32((u32 *)image, (__force u32)cpu_to_le32(AARCH64_BREAK_FAULT),
 		 PAGE_SIZE / AARCH64_INSN_SIZE);
 	for (i = 0; i < PAGE_SIZE / sizeof(*image); i++)
-		fill_behind(&image[i]);
+		fill_after(&image[i]);
 	aarch64_insn_copy(page, image, PAGE_SIZE);
 
 	return true;
@@ -143,7 +143,7 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 	memset(image, 0, sizeof(*image));
 	image->addr = addr;
 	image->back[0] = slot_encode_copy(p, slot, &slot->back[0]);
-	image->back[1] = way_back(&slot->back[1], pc_behind(p));
+	image->back[1] = way_back(&slot->back[1], pc_after(p));
 	image->post[0] = slot_encode_copy(p, slot, &slot->post[0]);
 	image->post[1] = way_to_post(slot);
 
@@ -157,7 +157,7 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 
 /*
  * CPUs need no further synchronization: they enter a slot by an exception return, and
- * return to @behind only in a page that all of them have synchronized with.
+ * return to @after only in a page that all of them have synchronized with.
  */
 static int write_slot(struct slot *slot, struct kprobe *p)
 {
@@ -166,7 +166,7 @@ static int write_slot(struct slot *slot, struct kprobe *p)
 	int ret;
 
 	if (kprobe_insn_is_simd_literal(p->opcode))
-		len = offsetof(struct slot, behind);
+		len = offsetof(struct slot, after);
 
 	ret = fill_slot(&image, slot, p);
 	for (i = 0; !ret && i < len / sizeof(u64); i++)
@@ -219,7 +219,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	struct kprobe *p = kprobe_running();
 
 	restore_daif(regs);
-	regs->pc = pc_behind(p);
+	regs->pc = pc_after(p);
 
 	kprobe_hit_finish(p, regs, true);
 }
@@ -227,7 +227,7 @@ static void finish_post_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(finish_post_copy);
 
 /**
- * kprobe_ss_brk_handler() - handle the breakpoint behind a copy, or of a detour
+ * kprobe_ss_brk_handler() - handle the breakpoint after a copy, or of a detour
  * @regs: registers at the trap
  * @esr: syndrome of the exception
  *

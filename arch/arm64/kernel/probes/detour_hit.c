@@ -27,7 +27,7 @@
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct optimized_kprobe, kp) == 0);
 static_assert(offsetof(struct detour, copy) == DETOUR_COPY);
-static_assert(offsetof(struct detour, behind) == DETOUR_BEHIND);
+static_assert(offsetof(struct detour, after) == DETOUR_AFTER);
 
 /* The bits of PSTATE that a detour restores without an exception. */
 #define PSR_FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
@@ -53,7 +53,7 @@ static __always_inline unsigned long detour_go_on(const __le32 *copy, struct pt_
 }
 
 /*
- * The instruction has been emulated. No exception is needed if the hit continues behind
+ * The instruction has been emulated. No exception is needed if the hit continues after
  * the instruction, or if executing the copy has the same result as the emulation.
  */
 static unsigned long detour_go_on_emulated(struct detour *d, struct pt_regs *regs,
@@ -64,8 +64,8 @@ static unsigned long detour_go_on_emulated(struct detour *d, struct pt_regs *reg
 
 	if (!can_stay(regs, pstate))
 		return 0;
-	if (pc == pc_behind(p))
-		return (unsigned long)d->behind;
+	if (pc == pc_after(p))
+		return (unsigned long)d->after;
 
 	/* Emulate it again: a post_handler may have changed the registers that it reads. */
 	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
@@ -350,13 +350,13 @@ static __always_inline void finish_detour(struct kprobe *p, struct pt_regs *regs
 
 /*
  * The second copy has run, with interrupts masked: call the post_handlers of @p, with
- * interrupts @masked or as the probed code has them. Return @behind, which continues that
+ * interrupts @masked or as the probed code has them. Return @after, which continues that
  * code, or kprobe_detour_leave() if a handler has changed what only a trap can load.
  */
 static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_regs *regs,
-						  unsigned long behind, bool masked)
+						  unsigned long after, bool masked)
 {
-	unsigned long pstate, pc = pc_behind(p);
+	unsigned long pstate, pc = pc_after(p);
 	bool open = kprobe_close_user_memory(regs);
 
 	save_pmr(regs);
@@ -374,7 +374,7 @@ static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_re
 	kprobe_reopen_user_memory(open);
 
 	if (regs->pc == pc && can_stay(regs, pstate))
-		return behind;
+		return after;
 
 	return leave_detour(regs);
 }
@@ -382,19 +382,19 @@ static __always_inline unsigned long copy_has_run(struct kprobe *p, struct pt_re
 /**
  * kprobe_detour_post() - call the post_handlers of a hit
  * @detour: the detour, whose second copy has run
- * @regs: registers behind the probed instruction
+ * @regs: registers after the probed instruction
  *
  * Context: kprobe_detour_post_entry(), interrupts masked by enter_post().
  * Return: the part of the detour to continue at, or kprobe_detour_leave().
  */
 asmlinkage unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs)
 {
-	unsigned long behind = (unsigned long)detour->behind;
+	unsigned long after = (unsigned long)detour->after;
 
 	if (unlikely(kprobe_vectors_in_use()))
-		return copy_has_run(&detour->op->kp, regs, behind, true);
+		return copy_has_run(&detour->op->kp, regs, after, true);
 
-	return copy_has_run(&detour->op->kp, regs, behind, false);
+	return copy_has_run(&detour->op->kp, regs, after, false);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_post);
@@ -402,14 +402,14 @@ NOKPROBE_SYMBOL(kprobe_detour_post);
 /**
  * kprobe_slot_post() - call the post_handlers of a hit by breakpoint
  * @p: the probe, the second copy in whose slot has run
- * @regs: registers behind the probed instruction
+ * @regs: registers after the probed instruction
  *
  * Context: kprobe_slot_post_entry(), interrupts masked by kprobe_enter_post_copy().
  * Return: the part of the slot to continue at, or kprobe_detour_leave().
  */
 asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs)
 {
-	return copy_has_run(p, regs, (unsigned long)kprobe_xol_insn(p) + SLOT_BEHIND, true);
+	return copy_has_run(p, regs, (unsigned long)kprobe_xol_insn(p) + SLOT_AFTER, true);
 }
 
 NOKPROBE_SYMBOL(kprobe_slot_post);

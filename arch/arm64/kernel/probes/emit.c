@@ -5,7 +5,7 @@
  * A detour makes room for a struct pt_regs on the stack of the probed code and calls
  * kprobe_detour_entry(), which calls the handlers. Then it executes the instruction,
  * re-encoded for its place, and continues where the original would. For a post_handler
- * there is a second copy with a second call behind it, as in copy.c.
+ * there is a second copy with a second call after it, as in copy.c.
  */
 #include <linux/align.h>
 #include <linux/array_size.h>
@@ -30,7 +30,7 @@
  *
  * An instruction that depends on its address becomes a few that need no register but
  * those that the original writes. A call becomes instructions that set the link register
- * to the address behind the original and branch, so that no task sleeps with the address
+ * to the address after the original and branch, so that no task sleeps with the address
  * of a detour in a register or on the stack.
  */
 
@@ -304,7 +304,7 @@ static enum detour_obstacle fill_detour(struct detour *image, const struct detou
 
 	/* kprobe_relocate_insn() checks the branches of the copy. */
 	if (!kprobe_branch_reaches((unsigned long)p->addr, place_of(d->entry)) ||
-	    !kprobe_branch_reaches(place_of(d->behind + RELEASE_INSNS), pc_behind(p)) ||
+	    !kprobe_branch_reaches(place_of(d->after + RELEASE_INSNS), pc_after(p)) ||
 	    !call_reaches(d->entry, kprobe_detour_entry) ||
 	    !call_reaches(d->post + RELEASE_INSNS + 1, kprobe_detour_post_entry))
 		return DETOUR_OUT_OF_REACH;
@@ -319,9 +319,9 @@ static enum detour_obstacle fill_detour(struct detour *image, const struct detou
 		fill_call(image->post + RELEASE_INSNS + 1, d->post + RELEASE_INSNS + 1,
 			  kprobe_detour_post_entry);
 	}
-	kprobe_fill_release(image->behind);
-	image->behind[RELEASE_INSNS] =
-		cpu_to_le32(insn_branch(place_of(d->behind + RELEASE_INSNS), pc_behind(p)));
+	kprobe_fill_release(image->after);
+	image->after[RELEASE_INSNS] =
+		cpu_to_le32(insn_branch(place_of(d->after + RELEASE_INSNS), pc_after(p)));
 
 	return fill_copy(image, d, p);
 }

@@ -31,7 +31,7 @@ static __always_inline void set_reg(struct pt_regs *regs, unsigned int n, u64 va
 }
 
 /* The emulated instruction consumes BTYPE, as executing it would. */
-static __always_inline void go_behind(struct pt_regs *regs, long addr)
+static __always_inline void go_on(struct pt_regs *regs, long addr)
 {
 	clear_btype(regs);
 	regs->pc = addr + AARCH64_INSN_SIZE;
@@ -45,7 +45,7 @@ static __always_inline void branch_if(bool taken, u32 insn, long addr, struct pt
 
 void kprobe_emulate_nop(u32 insn, long addr, struct pt_regs *regs)
 {
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_nop);
@@ -91,7 +91,7 @@ NOKPROBE_SYMBOL(kprobe_emulate_tbz_tbnz);
 void kprobe_emulate_adr_adrp(u32 insn, long addr, struct pt_regs *regs)
 {
 	set_reg(regs, insn_field(insn, 0, 5), insn_adr_value(insn, addr));
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_adr_adrp);
@@ -181,7 +181,7 @@ void kprobe_emulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 		set_reg(regs, insn_field(insn, 0, 5), *(const u64 *)literal);
 	else
 		set_reg(regs, insn_field(insn, 0, 5), *(const u32 *)literal);
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_ldr_literal);
@@ -191,7 +191,7 @@ void kprobe_emulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
 	const s32 *literal = (const s32 *)(addr + insn_literal_offset(insn));
 
 	set_reg(regs, insn_field(insn, 0, 5), (s64)*literal);
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_ldrsw_literal);
@@ -203,7 +203,7 @@ NOKPROBE_SYMBOL(kprobe_emulate_ldrsw_literal);
 void kprobe_emulate_mrs_daif(u32 insn, long addr, struct pt_regs *regs)
 {
 	set_reg(regs, insn_field(insn, 0, 5), regs->pstate & DAIF_MASK);
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_mrs_daif);
@@ -212,7 +212,7 @@ void kprobe_emulate_msr_daif(u32 insn, long addr, struct pt_regs *regs)
 {
 	regs->pstate &= ~DAIF_MASK;
 	regs->pstate |= get_reg(regs, insn_field(insn, 0, 5)) & DAIF_MASK;
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_msr_daif);
@@ -226,7 +226,7 @@ void kprobe_emulate_msr_daif_imm(u32 insn, long addr, struct pt_regs *regs)
 		regs->pstate &= ~bits;
 	else
 		regs->pstate |= bits;
-	go_behind(regs, addr);
+	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_msr_daif_imm);

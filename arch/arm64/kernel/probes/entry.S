@@ -143,10 +143,10 @@ SYM_CODE_START(kprobe_detour_leave)
 	brk	#KPROBES_BRK_SS_IMM
 SYM_CODE_END(kprobe_detour_leave)
 
-/* The detour calls this behind the second copy of the instruction. */
+/* The detour calls this after the second copy of the instruction. */
 SYM_CODE_START(kprobe_detour_post_entry)
 	save_regs
-	sub	x19, x30, #DETOUR_BEHIND
+	sub	x19, x30, #DETOUR_AFTER
 	ldr	x0, [x19]
 	ldr	x1, [x0, #KPROBE_ADDR]
 	add	x1, x1, #AARCH64_INSN_SIZE

@@ -534,14 +534,14 @@ static void opt_names_originals(struct kunit *test)
 	expect_named(test, d->copy, 0, RELEASE_INSNS + 1, addr);
 	expect_named(test, d->post, 0, RELEASE_INSNS + 1, addr);
 	expect_named(test, d->post, RELEASE_INSNS + 1, ARRAY_SIZE(d->post), behind);
-	expect_named(test, d->behind, 0, ARRAY_SIZE(d->behind), behind);
+	expect_named(test, d->after, 0, ARRAY_SIZE(d->after), behind);
 
 	slot = slot_of(p);
 	expect_named(test, slot->back, 0, 1, addr);
 	expect_named(test, slot->back, 1, 2, behind);
 	expect_named(test, slot->post, 0, 1, addr);
 	expect_named(test, slot->post, 1, 2, behind);
-	expect_named(test, slot->behind, 0, ARRAY_SIZE(slot->behind), behind);
+	expect_named(test, slot->after, 0, ARRAY_SIZE(slot->after), behind);
 	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(addr), addr);
 }
 

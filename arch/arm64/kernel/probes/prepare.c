@@ -83,7 +83,7 @@ static void add_path(struct exclusive_search *search, unsigned long start)
 		search->starts[search->nr++] = start;
 }
 
-/* An exclusive access does not continue behind such an instruction. */
+/* An exclusive access does not continue after such an instruction. */
 static bool ends_path(u32 insn)
 {
 	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
@@ -117,7 +117,7 @@ static bool in_exclusive_access(unsigned long addr, u32 insn)
 	struct exclusive_search search = { .steps = MAX_STEPS };
 	unsigned int i;
 
-	/* Begin behind a load: it needs no store if it only waits for an event. */
+	/* Begin after a load: it needs no store if it only waits for an event. */
 	add_path(&search, kprobe_insn_is_load_exclusive(insn) ? addr + AARCH64_INSN_SIZE : addr);
 	for (i = 0; i < search.nr; i++) {
 		if (path_meets_store(&search, search.starts[i]))

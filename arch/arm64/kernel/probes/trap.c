@@ -3,8 +3,8 @@
  * Breakpoint handling: the hit of a probe.
  *
  * A hit calls the pre_handler and then executes the instruction in one of three
- * ways: it emulates it; it runs a copy that branches back behind the original;
- * or, if there is a post_handler, it runs a copy with a call behind it, or a second
+ * ways: it emulates it; it runs a copy that branches back after the original;
+ * or, if there is a post_handler, it runs a copy with a call after it, or a second
  * breakpoint where a call does not reach. The preparation of the probe and the
  * members' handlers decide which. No instruction is single-stepped.
  */

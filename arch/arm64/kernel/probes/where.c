@@ -20,7 +20,7 @@ static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
 	if (pc == (unsigned long)slot->back)
 		return PART_COPY;
 
-	return pc == (unsigned long)slot->post ? PART_POST_COPY : PART_BEHIND;
+	return pc == (unsigned long)slot->post ? PART_POST_COPY : PART_AFTER;
 }
 
 NOKPROBE_SYMBOL(part_of_slot);
@@ -42,7 +42,7 @@ enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
 	if (pc < (unsigned long)(d->post + RELEASE_INSNS))
 		return PART_BEFORE;
 
-	return pc == (unsigned long)(d->post + RELEASE_INSNS) ? PART_POST_COPY : PART_BEHIND;
+	return pc == (unsigned long)(d->post + RELEASE_INSNS) ? PART_POST_COPY : PART_AFTER;
 }
 
 NOKPROBE_SYMBOL(kprobe_part_of_detour);
@@ -83,7 +83,7 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 	switch (part_at(pc, &addr)) {
 	case PART_NONE:
 		return pc;
-	case PART_BEHIND:
+	case PART_AFTER:
 		return addr + AARCH64_INSN_SIZE;
 	default:
 		return addr;
