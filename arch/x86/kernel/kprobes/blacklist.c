@@ -176,3 +176,11 @@ int __init arch_populate_kprobe_blacklist(void)
 
 	return ret;
 }
+
+/* __switch_to() returns on another stack, ret_from_fork_asm() has no return address. */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ "__switch_to" },
+	{ "ret_from_fork_asm" },
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);

@@ -6,12 +6,12 @@
  *
  *	text.c		writing text, page by page, and breakpoints
  *	trap.c		handling their hits
- *	blacklist.c	where no breakpoint may be
+ *	blacklist.c	where no breakpoint may be, and which returns must not be diverted
  *	prepare.c	at registration: is this an instruction, may it be probed?
- *	decode.c	which instructions are refused or emulated
+ *	decode.c	reading instructions without probes; which are refused or emulated
  *	emulate.c	instructions that must not or need not run elsewhere
- *	copy.c		all others: the out-of-line copy, and the way out of it
- *	thunk.c		copies that have to go through a thunk
+ *	copy.c		all others: the out-of-line copy, the way out of it, and the thunks that
+ *			some have to go through
  *	branches.c	the branches in a function
  *	region.c	may a jump cover the text behind the probe?
  *	opt.c		preparing, writing and removing jumps
@@ -21,7 +21,6 @@
  *			entry.S leaves them to C
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	hits on ftrace sites
- *	return.c	functions whose return must not be diverted
  *	jprobe.c	calling the handler of a jprobe, with jprobe_32.S or jprobe_64.S
  *	entry.S		the entry points for copies, detours and diverted returns;
  *			entry_32.S on 32 bits

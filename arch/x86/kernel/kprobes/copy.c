@@ -27,15 +27,13 @@
 #include <linux/preempt.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
+#include <asm/alternative.h>
+#include <asm/cpufeature.h>
 #include <asm/msr.h>
+#include <asm/nospec-branch.h>
 
 #include "common.h"
 #include "copy.h"
-
-static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
-{
-	return container_of((void *)insn, struct slot, back);
-}
 
 void *alloc_insn_page(void)
 {
@@ -168,17 +166,6 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
-/*
- * Leave the trap for the second copy of an instruction whose emulation has failed, so that the
- * CPU faults there. The hit is over; if the fault has a fixup, that calls the post_handler.
- */
-void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
-}
-
-NOKPROBE_SYMBOL(kprobe_enter_fault_copy);
-
 static void finish_post_copy(struct pt_regs *regs)
 {
 	struct kprobe *p = kprobe_running();
@@ -231,4 +218,74 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 	finish_post_copy(regs);
 	instrumentation_end();
 	irqentry_nmi_exit(regs, state);
+}
+
+/* -- thunks -- */
+
+/*
+ * Copies of instructions that a CPU may mispredict: returns and indirect branches. Where
+ * the kernel has bare ones in its text, they may be safe because of their place, or of
+ * the code in front of them. A copy has neither, so it goes through a thunk.
+ *
+ * The kernel's mitigations of wrong predictions, and what makes them hold for probed code:
+ *
+ *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
+ *				the same.
+ *	LFENCE in front of	A copy goes through a thunk with an LFENCE. Emulated ones end
+ *	  indirect branches	with IRET or ERETS, which nothing predicts.
+ *	ITS: indirect branches	A copy of an indirect branch goes through the thunk for the
+ *	  and returns in the	register, or is not made. A bare return has no copy, but is
+ *	  upper half of a	emulated, and in a detour goes through the return thunk:
+ *	  cache line only	whichever is in use (untrained, SRSO, ITS, call depth).
+ *	return thunks		Direct branches. Bare returns are in thunks only, which are
+ *				on the blacklist, or where ITS has left them, see above.
+ *	call depth tracking	Calls are counted in front of the callee, or in a thunk, and
+ *				returns in theirs: in what copied and emulated branches lead
+ *				to as well. But an emulated call leaves nothing in the return
+ *				stack buffer, so the next return has to fill that. No detour
+ *				has a copy of a call then: it would lack the same.
+ *	SLS			In copies a breakpoint is behind each return and jump, too.
+ *	BHI			The history is cleared where the kernel is entered. Nothing
+ *				in probed code depends on it.
+ *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
+ *				checked. An emulated one is not: IRET goes anywhere.
+ *	kCFI, FineIBT		No probe is in a check, see kprobe_in_cfi_check().
+ *	LFENCE, index masks	Copied as they are, and executed behind the handlers.
+ *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
+ */
+
+/* Must a copy of @insn, a near return or indirect branch, go through a thunk? */
+bool kprobe_copy_wants_thunk(struct insn *insn)
+{
+	if (copy_returns(insn->opcode.bytes))
+		return cpu_wants_rethunk();
+
+	return cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS) ||
+	       cpu_feature_enabled(X86_FEATURE_RETPOLINE_LFENCE);
+}
+
+/* Return the thunk to which a copy of @insn jumps, 0 when no thunk does the same. */
+unsigned long kprobe_copy_thunk(struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+	unsigned int reg = X86_MODRM_RM(modrm) | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0);
+
+	if (copy_returns(insn->opcode.bytes)) {
+#ifdef CONFIG_MITIGATION_RETHUNK
+		if (insn->opcode.bytes[0] == RET_INSN_OPCODE)
+			return (unsigned long)x86_return_thunk;
+#endif
+		return 0;
+	}
+	/* There is no thunk for memory, nor for %rsp. */
+	if (X86_MODRM_MOD(modrm) != 3 || reg == 4)
+		return 0;
+
+	if (cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
+		return (unsigned long)its_static_thunk(reg);
+#ifdef CONFIG_MITIGATION_RETPOLINE
+	return (unsigned long)__x86_indirect_thunk_array[reg];
+#else
+	return 0;
+#endif
 }

@@ -17,20 +17,14 @@
 
 #include "detour.h"
 
-/* prepare.c */
+/* decode.c */
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 bool kprobe_in_cfi_check(unsigned long addr);
-
-/* decode.c */
 const char *kprobe_refusal_reason(struct insn *insn);
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
 bool kprobe_insn_waits(struct insn *insn);
 bool kprobe_branch_is_portable(struct insn *insn);
-
-/* thunk.c */
-bool kprobe_copy_wants_thunk(struct insn *insn);
-unsigned long kprobe_copy_thunk(struct insn *insn);
 
 /* text.c */
 void kprobe_poke_text(u8 *addr, const void *bytes, size_t len);
@@ -128,6 +122,13 @@ static __always_inline bool post_takes_copy(const struct kprobe *p)
 bool kprobe_fits_rel32(long distance);
 int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct insn *insn);
 int kprobe_prepare_copy(struct kprobe *p, struct insn *insn);
+bool kprobe_copy_wants_thunk(struct insn *insn);
+unsigned long kprobe_copy_thunk(struct insn *insn);
+
+static __always_inline struct slot *slot_of_copy(kprobe_opcode_t *insn)
+{
+	return container_of((void *)insn, struct slot, back);
+}
 
 /* Continue at the first copy. */
 static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
@@ -135,8 +136,16 @@ static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *
 	regs->ip = (unsigned long)p->ainsn.insn;
 }
 
+/*
+ * Leave the trap for the second copy of an instruction whose emulation has failed, so that the
+ * CPU faults there. The hit is over; if the fault has a fixup, that calls the post_handler.
+ */
+static __always_inline void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
+}
+
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
-void kprobe_enter_fault_copy(struct kprobe *p, struct pt_regs *regs);
 asmlinkage void kprobe_post_entry(void);
 void kprobe_post_trap(struct pt_regs *regs);
 void kprobe_fred_frame(struct pt_regs *regs);

@@ -1,22 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Classifying instructions: which must not be probed, and which are emulated. The rest is
- * copied. For emulation, choose the function of emulate.c and decode the operands.
+ * Reading and classifying instructions: which must not be probed, and which are emulated. The
+ * rest is copied. For emulation, choose the function of emulate.c and decode the operands.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/array_size.h>
+#include <linux/cfi.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/minmax.h>
 #include <linux/stddef.h>
+#include <linux/uaccess.h>
 #include <asm/insn-eval.h>
 
 #include "common.h"
 #include "copy.h"
+#include "detour.h"
 
 /* The prefix for per-CPU memory, and that for user space's segment. */
 #define PREFIX_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)
 #define PREFIX_USER	(IS_ENABLED(CONFIG_X86_64) ? 0x64 : 0x65)
+
+/* -- reading -- */
+
+static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
+
+	if (p && !kprobe_ftrace(p))
+		buf[0] = p->opcode;
+}
+
+NOKPROBE_SYMBOL(undo_breakpoint);
+
+/**
+ * arch_kprobe_read_insn() - read an instruction without the changes of probes
+ * @buf: buffer for the bytes
+ * @addr: the start of an instruction
+ * @len: how many bytes
+ *
+ * Context: Any.
+ * Return: 0, -%EFAULT, or -%ERANGE for an address that cannot be text.
+ */
+notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
+{
+	unsigned long flags;
+	int ret;
+
+	/* A jump that is written or removed meanwhile waits for this CPU between its steps. */
+	raw_local_irq_save(flags);
+	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
+	if (!ret)
+		kprobe_detour_undo(buf, addr, len);
+	if (!ret && buf[0] == INT3_INSN_OPCODE)
+		undo_breakpoint(buf, addr);
+	raw_local_irq_restore(flags);
+
+	return ret;
+}
+
+NOKPROBE_SYMBOL(arch_kprobe_read_insn);
+
+/* A debugger's breakpoint hides the instruction, and so the start of the next one. */
+static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
+{
+	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
+}
+
+/*
+ * Decode the instruction at @addr, which must not reach beyond @end, from original text.
+ * @insn keeps pointers into @buf. The breakpoints that pad functions are instructions of
+ * one byte.
+ */
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+{
+	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
+
+	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
+	    insn_decode(insn, buf, len, INSN_MODE_KERN))
+		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
+
+	return 0;
+}
+
+/*
+ * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the type of
+ * the function, 6, 4, 2 and 2 bytes long. The handler of the ud2's trap reads the first
+ * two instructions, so none of them may be a breakpoint.
+ */
+bool kprobe_in_cfi_check(unsigned long addr)
+{
+	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
+}
 
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {

@@ -16,6 +16,28 @@
 #include "copy.h"
 #include "detour.h"
 
+/* Most bytes between the start of a jump and its probe. Never falls. */
+static unsigned int lead_max;
+
+/* Returns 0 until a jump begins before its probe. */
+unsigned int arch_jump_lead_max(void)
+{
+	/* Pairs with the release in kprobe_detour_note_lead(). */
+	return smp_load_acquire(&lead_max);
+}
+
+NOKPROBE_SYMBOL(arch_jump_lead_max);
+
+/* Called before the detour can be found. */
+void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn)
+{
+	if (optinsn->lead <= lead_max)
+		return;
+
+	/* Pairs with the acquire in arch_jump_lead_max(). */
+	smp_store_release(&lead_max, optinsn->lead);
+}
+
 /*
  * Return the probe at @probe, if its jump replaces text at @addr, or would.
  * arch_prepare_optimized_kprobe() says last that it is ready, and never takes that back.

@@ -101,6 +101,7 @@ unsigned long kprobe_detour_entered_for(unsigned long ret);
 unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp);
 unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
 void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
+void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn);
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 
 /* entry.S */

@@ -16,31 +16,9 @@
 #include "detour.h"
 #include "region.h"
 
-/* Most bytes between the start of a jump and its probe. Never falls. */
-static unsigned int lead_max;
-
 unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 {
 	return op->optinsn.lead;
-}
-
-/* Returns 0 until a jump begins before its probe. */
-unsigned int arch_jump_lead_max(void)
-{
-	/* Pairs with the release in note_lead(). */
-	return smp_load_acquire(&lead_max);
-}
-
-NOKPROBE_SYMBOL(arch_jump_lead_max);
-
-/* Called before the detour can be found. */
-static void note_lead(const struct arch_optimized_insn *optinsn)
-{
-	if (optinsn->lead <= lead_max)
-		return;
-
-	/* Pairs with the acquire in arch_jump_lead_max(). */
-	smp_store_release(&lead_max, optinsn->lead);
 }
 
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
@@ -82,7 +60,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
 	}
 
-	note_lead(optinsn);
+	kprobe_detour_note_lead(optinsn);
 	/*
 	 * Publish the rest to lockless readers; pairs with the acquire in
 	 * covering_probe(). An attempt that fails before this has published nothing.

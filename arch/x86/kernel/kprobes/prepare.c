@@ -5,79 +5,15 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cfi.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
-#include <linux/minmax.h>
 #include <linux/uaccess.h>
 #include <asm/alternative.h>
 #include <asm/ibt.h>
 
 #include "copy.h"
-#include "detour.h"
-
-static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
-{
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
-
-	if (p && !kprobe_ftrace(p))
-		buf[0] = p->opcode;
-}
-
-NOKPROBE_SYMBOL(undo_breakpoint);
-
-/**
- * arch_kprobe_read_insn() - read an instruction without the changes of probes
- * @buf: buffer for the bytes
- * @addr: the start of an instruction
- * @len: how many bytes
- *
- * Context: Any.
- * Return: 0, -%EFAULT, or -%ERANGE for an address that cannot be text.
- */
-notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
-{
-	unsigned long flags;
-	int ret;
-
-	/* A jump that is written or removed meanwhile waits for this CPU between its steps. */
-	raw_local_irq_save(flags);
-	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
-	if (!ret)
-		kprobe_detour_undo(buf, addr, len);
-	if (!ret && buf[0] == INT3_INSN_OPCODE)
-		undo_breakpoint(buf, addr);
-	raw_local_irq_restore(flags);
-
-	return ret;
-}
-
-NOKPROBE_SYMBOL(arch_kprobe_read_insn);
-
-/* A debugger's breakpoint hides the instruction, and so the start of the next one. */
-static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
-{
-	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
-}
-
-/*
- * Decode the instruction at @addr, which must not reach beyond @end, from original text.
- * @insn keeps pointers into @buf. The breakpoints that pad functions are instructions of
- * one byte.
- */
-int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
-{
-	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
-
-	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
-	    insn_decode(insn, buf, len, INSN_MODE_KERN))
-		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
-
-	return 0;
-}
 
 unsigned int arch_kprobe_insn_bytes(u8 *buf, unsigned long addr, unsigned long end)
 {
@@ -111,16 +47,6 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 		fn->decoded = addr;
 
 	return ret;
-}
-
-/*
- * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the type of
- * the function, 6, 4, 2 and 2 bytes long. The handler of the ud2's trap reads the first
- * two instructions, so none of them may be a breakpoint.
- */
-bool kprobe_in_cfi_check(unsigned long addr)
-{
-	return is_cfi_trap(addr + 12) || is_cfi_trap(addr + 6) || is_cfi_trap(addr + 2);
 }
 
 /*

@@ -184,7 +184,7 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 		return region_copied_kind(insn);
 	if (!kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
-	/* See thunk.c. */
+	/* See the thunks of copy.c. */
 	if (is_call(kind) && cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		return -EOPNOTSUPP;
 
