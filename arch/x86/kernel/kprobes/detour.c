@@ -205,29 +205,6 @@ static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsig
 
 NOKPROBE_SYMBOL(copied_insn);
 
-/* Is @pos in the slot in the jump back? */
-static bool is_jump_back(const struct arch_optimized_insn *optinsn, unsigned int pos)
-{
-	return pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE;
-}
-
-NOKPROBE_SYMBOL(is_jump_back);
-
-/* Return the instruction that @pos in the slot stands for. */
-static unsigned long original_insn(struct optimized_kprobe *op, unsigned int pos)
-{
-	const struct arch_optimized_insn *optinsn = &op->optinsn;
-
-	if (optinsn->post && pos >= optinsn->post)
-		return pos < DETOUR_POST_RETURN - POST_CALL_SIZE ? (unsigned long)op->kp.addr :
-								   ip_behind(&op->kp);
-
-	return jump_addr(&op->kp) +
-	       (is_jump_back(optinsn, pos) ? optinsn->len : copied_insn(optinsn, pos));
-}
-
-NOKPROBE_SYMBOL(original_insn);
-
 #ifdef CONFIG_X86_64
 /* Bytes of the frame on the stack before each of these instructions. */
 static const u8 frame_size_at[DETOUR_COPIES] = {
@@ -259,56 +236,40 @@ static unsigned int frame_size(const struct arch_optimized_insn *optinsn, unsign
 NOKPROBE_SYMBOL(frame_size);
 
 /**
- * kprobe_detour_insn_ip() - the instruction that code in a detour stands for
+ * kprobe_detour_where() - what an address in a detour stands for
  * @ip: an instruction pointer
+ * @where: filled in if it is in a detour
  *
- * Context: Any, with RCU watching.
- * Return: the instruction that @ip stands for; @ip if it is in no detour.
+ * Context: Any, in a critical section of RCU, as an unwinder may pass a stale address, see
+ * kprobe_optinsn_slot_of().
  */
-unsigned long kprobe_detour_insn_ip(unsigned long ip)
+void kprobe_detour_where(unsigned long ip, struct kprobe_where *where)
 {
-	struct detour *detour;
-
-	guard(rcu)();
-	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
-	if (likely(!detour))
-		return ip;
-
-	return original_insn(detour->op, ip - (unsigned long)detour);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_insn_ip);
-
-/**
- * kprobe_detour_original_ip() - the original of an address in a detour
- * @ip: an instruction pointer
- *
- * Context: Any, with RCU watching.
- * Return: the instruction that @ip stands for; kprobe_detour_callee() where that
- * is a call which has pushed its return address; @ip if it is in no detour.
- */
-unsigned long kprobe_detour_original_ip(unsigned long ip)
-{
+	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	const struct arch_optimized_insn *optinsn;
-	struct detour *detour;
 	unsigned int at, pos;
 
-	/* An unwinder may pass a stale address, see kprobe_optinsn_slot_of(). */
-	guard(rcu)();
-	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
 	if (likely(!detour))
-		return ip;
+		return;
 
 	optinsn = &detour->op->optinsn;
 	pos = ip - (unsigned long)detour;
 	at = copied_insn(optinsn, pos);
-	if (pos < optinsn->back && optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
-		return (unsigned long)kprobe_detour_callee;
+	where->frame = frame_size(optinsn, pos);
+	if (optinsn->post && pos >= optinsn->post)
+		where->insn = pos < DETOUR_POST_RETURN - POST_CALL_SIZE ?
+			      (unsigned long)detour->op->kp.addr : ip_behind(&detour->op->kp);
+	else if (pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE)
+		where->insn = jump_addr(&detour->op->kp) + optinsn->len;
+	else
+		where->insn = jump_addr(&detour->op->kp) + at;
 
-	return kprobe_detour_insn_ip(ip);
+	where->original = where->insn;
+	if (pos < optinsn->back && optinsn->calls & BIT(at) && pos > optinsn->copy_at[at])
+		where->original = (unsigned long)kprobe_detour_callee;
 }
 
-NOKPROBE_SYMBOL(kprobe_detour_original_ip);
+NOKPROBE_SYMBOL(kprobe_detour_where);
 
 /*
  * Return the probe whose detour has called kprobe_detour_entry() with the return address
@@ -333,28 +294,6 @@ unsigned long kprobe_detour_entered_for(unsigned long ret)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_entered_for);
-
-/**
- * kprobe_detour_original_sp() - the stack pointer of the probed code
- * @ip: an instruction pointer
- * @sp: the stack pointer there
- *
- * Context: Any, with RCU watching.
- * Return: @sp, without the frame of the detour if @ip is in one.
- */
-unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp)
-{
-	struct detour *detour;
-
-	guard(rcu)();
-	detour = (struct detour *)kprobe_optinsn_slot_of(ip);
-	if (likely(!detour))
-		return sp;
-
-	return sp + frame_size(&detour->op->optinsn, ip - (unsigned long)detour);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_original_sp);
 
 static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos, bool any)
 {

@@ -12,6 +12,19 @@
 #include <linux/stddef.h>
 #include <linux/types.h>
 
+/**
+ * struct kprobe_where - what code in a copy or a detour stands for
+ * @insn: the instruction that it executes
+ * @original: where the probed code would be: @insn, but kprobe_detour_callee() where that is a
+ *	call which has pushed its return address
+ * @frame: bytes that it has on the stack
+ */
+struct kprobe_where {
+	unsigned long insn;
+	unsigned long original;
+	unsigned int frame;
+};
+
 #ifdef CONFIG_OPTPROBES
 
 #define PUSH_IMM32_SIZE	5
@@ -95,10 +108,8 @@ static __always_inline bool detour_is_fenced(struct kprobe *p)
 }
 
 /* detour.c */
-unsigned long kprobe_detour_insn_ip(unsigned long ip);
-unsigned long kprobe_detour_original_ip(unsigned long ip);
+void kprobe_detour_where(unsigned long ip, struct kprobe_where *where);
 unsigned long kprobe_detour_entered_for(unsigned long ret);
-unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp);
 unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
 void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
 void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn);
@@ -136,24 +147,13 @@ static __always_inline bool detour_is_fenced(struct kprobe *p)
 	return false;
 }
 
-static inline unsigned long kprobe_detour_insn_ip(unsigned long ip)
+static inline void kprobe_detour_where(unsigned long ip, struct kprobe_where *where)
 {
-	return ip;
 }
 
 static inline unsigned long kprobe_detour_entered_for(unsigned long ret)
 {
 	return 0;
-}
-
-static inline unsigned long kprobe_detour_original_ip(unsigned long ip)
-{
-	return ip;
-}
-
-static inline unsigned long kprobe_detour_original_sp(unsigned long ip, unsigned long sp)
-{
-	return sp;
 }
 
 static inline unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)

@@ -30,6 +30,34 @@
 #include "copy.h"
 #include "detour.h"
 
+static struct kprobe_where where_is(unsigned long ip)
+{
+	struct slot *slot = kprobe_insn_slot_at(ip);
+	struct kprobe_where where = { .insn = ip, .original = ip };
+
+	/* An unwinder asks about each frame. */
+	if (likely(!kprobe_slots_span(ip)))
+		return where;
+
+	/* It may pass a stale address, see is_kprobe_insn_slot(). */
+	guard(rcu)();
+	if (!is_kprobe_insn_slot(ip)) {
+		kprobe_detour_where(ip, &where);
+		return where;
+	}
+
+	/* The jump after a copy stands for the next instruction. */
+	if (ip >= (unsigned long)slot->post)
+		where.insn = slot->addr + (ip - (unsigned long)slot->post);
+	else if (ip >= (unsigned long)slot->back)
+		where.insn = slot->addr + (ip - (unsigned long)slot->back);
+	where.original = where.insn;
+
+	return where;
+}
+
+NOKPROBE_SYMBOL(where_is);
+
 /**
  * arch_kprobe_insn_ip() - the probed instruction that an address stands for
  * @ip: an instruction pointer
@@ -40,10 +68,7 @@
  */
 unsigned long arch_kprobe_insn_ip(unsigned long ip)
 {
-	if (likely(!is_kprobe_insn_slot(ip)))
-		return kprobe_detour_insn_ip(ip);
-
-	return arch_kprobe_original_ip(ip);
+	return where_is(ip).insn;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
@@ -119,24 +144,7 @@ NOKPROBE_SYMBOL(arch_kprobe_regs_ip);
  */
 unsigned long arch_kprobe_original_ip(unsigned long ip)
 {
-	struct slot *slot = kprobe_insn_slot_at(ip);
-
-	/* An unwinder asks about each frame. */
-	if (likely(!kprobe_slots_span(ip)))
-		return ip;
-
-	/* It may pass a stale address, see is_kprobe_insn_slot(). */
-	guard(rcu)();
-	if (!is_kprobe_insn_slot(ip))
-		return kprobe_detour_original_ip(ip);
-
-	/* The jump behind a copy stands for the next instruction. */
-	if (ip >= (unsigned long)slot->post)
-		return slot->addr + (ip - (unsigned long)slot->post);
-	if (ip >= (unsigned long)slot->back)
-		return slot->addr + (ip - (unsigned long)slot->back);
-
-	return ip;
+	return where_is(ip).original;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_original_ip);
@@ -153,41 +161,27 @@ NOKPROBE_SYMBOL(arch_kprobe_original_ip);
  */
 unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp)
 {
-	return likely(!kprobe_slots_span(ip)) ? sp : kprobe_detour_original_sp(ip, sp);
+	return sp + where_is(ip).frame;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_original_sp);
 
 /*
- * Does the fault belong to the current hit? Not behind kprobe_enter_fault_copy(): that hit is
- * over.
+ * A fault in a copy for post_handlers of the probe at @addr ends the hit, if it belongs to the
+ * current one: not after kprobe_enter_fault_copy(), as that hit is over.
  */
-static __always_inline bool is_current_hit(unsigned long addr)
+static void leave_post_copy(unsigned long addr, struct pt_regs *regs)
 {
 	struct kprobe *p = preemptible() ? NULL : kprobe_running();
 
-	return p && p->addr == (kprobe_opcode_t *)addr;
-}
-
-/* A fault in a copy for post_handlers of the probe at @addr ends the hit. */
-static void leave_post_copy(unsigned long addr, struct pt_regs *regs)
-{
 	regs->orig_ax = addr;
-	if (is_current_hit(addr)) {
+	if (p && p->addr == (kprobe_opcode_t *)addr) {
 		restore_if(regs);
 		kprobe_hit_end(true);
 	}
 }
 
 NOKPROBE_SYMBOL(leave_post_copy);
-
-/* Does the text have a breakpoint or a jump of @p? */
-static bool is_in_text(const struct kprobe *p)
-{
-	return p->flags & KPROBE_FLAG_OPTIMIZED || kprobe_text_is_int3((unsigned long)p->addr);
-}
-
-NOKPROBE_SYMBOL(is_in_text);
 
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
@@ -244,7 +238,9 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 
 	guard(preempt_notrace)();
 	p = get_kprobe((kprobe_opcode_t *)ip);
-	if (unlikely(p) && !kprobe_ftrace(p) && is_in_text(p)) {
+	/* Does the text have a breakpoint or a jump of the probe? */
+	if (unlikely(p) && !kprobe_ftrace(p) &&
+	    (p->flags & KPROBE_FLAG_OPTIMIZED || kprobe_text_is_int3(ip))) {
 		kprobe_hit_fixed_up(p, regs, 0);
 		follow_handler(regs, fixup);
 	}
