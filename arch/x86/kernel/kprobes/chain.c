@@ -6,7 +6,7 @@
  * owner. Where that would continue with the copy of an instruction that is probed as
  * well, a link is written over the copy: a jump into the detour of the other probe, which
  * calls the handlers there and continues with its own copies. The last detour is left at
- * the end of the instructions that the owner's jump covers, because the text behind them
+ * the end of the instructions that the owner's jump covers, because the text after them
  * may have other probes.
  *
  *	text		detour of A	detour of B	detour of C
@@ -22,7 +22,7 @@
  * are those before the probe in a detour that is not the owner's.
  *
  * A link is written and removed only while no task is in the detour. There is always room
- * for it: behind each copy, except those before a probe, there are others and finally a
+ * for it: after each copy, except those before a probe, there are others and finally a
  * jump of the same size. The call at the beginning of the detour is chosen at the same
  * time: it depends on whether there is a post_handler.
  */
@@ -34,7 +34,7 @@
 #include "copy.h"
 #include "detour.h"
 
-/* Address behind the instructions that the jump covers, or that the detour has copies of. */
+/* Address after the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)
 {
 	return jump_addr(&op->kp) + op->optinsn.len;

@@ -13,7 +13,7 @@
  *	copy.c		all others: the out-of-line copy, the way out of it, and the thunks that
  *			some have to go through
  *	branches.c	the branches in a function
- *	region.c	may a jump cover the text behind the probe?
+ *	region.c	may a jump cover the text after the probe?
  *	opt.c		preparing, writing and removing jumps
  *	emit.c		the contents of a detour
  *	chain.c		several probes in the region of one jump
@@ -89,8 +89,8 @@
 
 #ifdef CONFIG_KPROBES
 
-/* Address of the instruction behind the probed one. */
-static __always_inline unsigned long ip_behind(const struct kprobe *p)
+/* Address of the instruction after the probed one. */
+static __always_inline unsigned long ip_after(const struct kprobe *p)
 {
 	return (unsigned long)p->addr + p->ainsn.size;
 }

@@ -2,8 +2,8 @@
 /*
  * Copies of probed instructions, and the ways out of them.
  *
- * A slot holds two copies of one instruction. Behind the first is a jump back
- * to the original code. Behind the second is a jump to kprobe_post_entry, which
+ * A slot holds two copies of one instruction. After the first is a jump back
+ * to the original code. After the second is a jump to kprobe_post_entry, which
  * calls the post_handler.
  *
  * The first copy runs after the hit has ended: the task may be preempted in it,
@@ -80,7 +80,7 @@ int kprobe_rebase_operand(u8 *image, const u8 *dest, unsigned long addr, struct 
 	return 0;
 }
 
-/* Fill in the copy that will be at @dest, and behind it a jump to @next. */
+/* Fill in the copy that will be at @dest, and after it a jump to @next. */
 static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, void *next)
 {
 	unsigned int len = insn->length;
@@ -91,7 +91,7 @@ static int fill_copy(u8 *image, u8 *dest, struct kprobe *p, struct insn *insn, v
 	if (ret)
 		return ret;
 
-	/* A return does not come back from its copy, so no jump is behind it. */
+	/* A return does not come back from its copy, so no jump is after it. */
 	if (copy_returns(insn->kaddr))
 		return 0;
 	if (!kprobe_fits_rel32((long)next - (long)dest))
@@ -107,15 +107,15 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 	 * An emulated instruction runs its copies only to fault, see
 	 * kprobe_enter_fault_copy().
 	 */
-	void *behind_post = p->ainsn.emulate ? (void *)ip_behind(p) : (void *)kprobe_post_entry;
+	void *after_post = p->ainsn.emulate ? (void *)ip_after(p) : (void *)kprobe_post_entry;
 	struct slot image;
 	int ret;
 
 	memset(&image, INT3_INSN_OPCODE, sizeof(image));
 	image.addr = (unsigned long)p->addr;
-	ret = fill_copy(image.back, slot->back, p, insn, (void *)ip_behind(p));
+	ret = fill_copy(image.back, slot->back, p, insn, (void *)ip_after(p));
 	if (!ret)
-		ret = fill_copy(image.post, slot->post, p, insn, behind_post);
+		ret = fill_copy(image.post, slot->post, p, insn, after_post);
 	if (ret)
 		return kprobe_refuse(ret, p->addr, "out of reach of its copy");
 
@@ -171,7 +171,7 @@ static void finish_post_copy(struct pt_regs *regs)
 	struct kprobe *p = kprobe_running();
 
 	restore_if(regs);
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 
 	kprobe_finish_and_follow(p, regs, true);
 }
@@ -225,13 +225,13 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
 /*
  * Copies of instructions that a CPU may mispredict: returns and indirect branches. Where
  * the kernel has bare ones in its text, they may be safe because of their place, or of
- * the code in front of them. A copy has neither, so it goes through a thunk.
+ * the code before them. A copy has neither, so it goes through a thunk.
  *
  * The kernel's mitigations of wrong predictions, and what makes them hold for probed code:
  *
  *	retpolines		Direct branches to a thunk. Copied and emulated ones go to
  *				the same.
- *	LFENCE in front of	A copy goes through a thunk with an LFENCE. Emulated ones end
+ *	LFENCE before	A copy goes through a thunk with an LFENCE. Emulated ones end
  *	  indirect branches	with IRET or ERETS, which nothing predicts.
  *	ITS: indirect branches	A copy of an indirect branch goes through the thunk for the
  *	  and returns in the	register, or is not made. A bare return has no copy, but is
@@ -239,18 +239,18 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
  *	  cache line only	whichever is in use (untrained, SRSO, ITS, call depth).
  *	return thunks		Direct branches. Bare returns are in thunks only, which are
  *				on the blacklist, or where ITS has left them, see above.
- *	call depth tracking	Calls are counted in front of the callee, or in a thunk, and
+ *	call depth tracking	Calls are counted before the callee, or in a thunk, and
  *				returns in theirs: in what copied and emulated branches lead
  *				to as well. But an emulated call leaves nothing in the return
  *				stack buffer, so the next return has to fill that. No detour
  *				has a copy of a call then: it would lack the same.
- *	SLS			In copies a breakpoint is behind each return and jump, too.
+ *	SLS			In copies a breakpoint is after each return and jump, too.
  *	BHI			The history is cleared where the kernel is entered. Nothing
  *				in probed code depends on it.
  *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
  *				checked. An emulated one is not: IRET goes anywhere.
  *	kCFI, FineIBT		No probe is in a check, see kprobe_in_cfi_check().
- *	LFENCE, index masks	Copied as they are, and executed behind the handlers.
+ *	LFENCE, index masks	Copied as they are, and executed after the handlers.
  *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
  */
 

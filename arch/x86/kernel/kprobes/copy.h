@@ -83,7 +83,7 @@ bool kprobe_emulation_needs_copy(const struct kprobe *p);
 /**
  * struct slot - contents of an instruction slot
  * @addr: the original instruction
- * @back: copy, and a jump behind the original
+ * @back: copy, and a jump after the original
  * @post: copy, and a jump to kprobe_post_entry
  */
 struct slot {
@@ -174,7 +174,7 @@ static __always_inline void kprobe_finish_and_follow(struct kprobe *p, struct pt
  * level is the present one, which the register has in its lowest bits. With a lower one
  * the next event of this level would use its stack from the start, where this code runs.
  * The CPU does not wait for an ENDBR. The upper half of SS says that no event came, so
- * that NMIs stay as they are and nothing is held off behind ERETS.
+ * that NMIs stay as they are and nothing is held off after ERETS.
  */
 static __always_inline u64 fred_kernel_cs(u64 config)
 {

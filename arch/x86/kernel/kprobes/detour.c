@@ -72,7 +72,7 @@ static __always_inline bool may_begin_jump(u8 byte)
 	return byte == JMP32_INSN_OPCODE || byte == INT3_INSN_OPCODE;
 }
 
-/* Bytes in front of an instruction that are searched for a jump: a few more than needed. */
+/* Bytes before an instruction that are searched for a jump: a few more than needed. */
 #define TEXT_BEFORE	(sizeof(u64) - 1)
 static_assert(sizeof(u64) >= JMP32_INSN_SIZE);
 
@@ -258,7 +258,7 @@ void kprobe_detour_where(unsigned long ip, struct kprobe_where *where)
 	where->frame = frame_size(optinsn, pos);
 	if (optinsn->post && pos >= optinsn->post)
 		where->insn = pos < DETOUR_POST_RETURN - POST_CALL_SIZE ?
-			      (unsigned long)detour->op->kp.addr : ip_behind(&detour->op->kp);
+			      (unsigned long)detour->op->kp.addr : ip_after(&detour->op->kp);
 	else if (pos >= optinsn->back && pos < optinsn->back + JMP32_INSN_SIZE)
 		where->insn = jump_addr(&detour->op->kp) + optinsn->len;
 	else
@@ -324,7 +324,7 @@ NOKPROBE_SYMBOL(leave_copy);
  * other faults are fatal, or are resolved at once and return to the copy. They are moved
  * only when @any is set.
  *
- * The copy of a post way is always left, because a post_handler waits behind it. Return
+ * The copy of a post way is always left, because a post_handler waits after it. Return
  * the address of the probe if it was that copy, otherwise 0.
  */
 unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
@@ -472,7 +472,7 @@ static __always_inline unsigned long stay_in_detour(struct detour *detour, unsig
 /*
  * Called by kprobe_detour_pre_entry(), with its return address in @ret, when the
  * instruction is emulated. Return where in the slot to continue, 0 to continue as @regs
- * say. The end of the post way leads behind the instruction without an IRET.
+ * say. The end of the post way leads after the instruction without an IRET.
  */
 __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret)
 {
@@ -490,7 +490,7 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 
 	regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
 	kprobe_call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
-	if (regs->ip != ip_behind(p)) {
+	if (regs->ip != ip_after(p)) {
 		leave_detour(regs);
 		return 0;
 	}
@@ -592,7 +592,7 @@ NOKPROBE_SYMBOL(kprobe_detour_hit_pre);
  */
 __visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long ip = ip_behind(p);
+	unsigned long ip = ip_after(p);
 
 	preempt_disable_notrace();
 	restore_if(regs);

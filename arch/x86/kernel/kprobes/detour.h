@@ -100,7 +100,7 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 	return detour_copy(p, optinsn_of(p)->lead);
 }
 
-/* Does a jump cover the text behind @p, or is one planned to? */
+/* Does a jump cover the text after @p, or is one planned to? */
 static __always_inline bool detour_is_fenced(struct kprobe *p)
 {
 	/* Either answer is right while this changes: a grace period waits for this hit. */

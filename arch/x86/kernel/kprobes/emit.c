@@ -5,10 +5,10 @@
  * A detour begins with a call of kprobe_detour_entry(), which saves the registers and
  * calls the handlers; or of kprobe_detour_pre_entry(), see chain.c, which continues in
  * the post way. On 64 bits the detour itself begins and ends struct pt_regs, because
- * there it can restore the stack pointer last, to any value. Behind that are copies of
- * the instructions that the jump covers, and a jump behind the last of them. The copies
+ * there it can restore the stack pointer last, to any value. After that are copies of
+ * the instructions that the jump covers, and a jump after the last of them. The copies
  * cannot tell that they run elsewhere: emit_insn() re-encodes what depends on the
- * address. In particular a call pushes the address behind the original, so no task sleeps
+ * address. In particular a call pushes the address after the original, so no task sleeps
  * with the address of a detour on its stack. A jump that begins before its probe leads to
  * copies of the instructions before the probe, which end in a jump to the call.
  */
@@ -181,7 +181,7 @@ static u8 condition_of(struct insn *insn)
 	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
 }
 
-/* Emit a breakpoint behind an instruction that does not continue with the next. */
+/* Emit a breakpoint after an instruction that does not continue with the next. */
 static int emit_stop(struct emitter *e)
 {
 	if (STOP_SIZE)
@@ -210,12 +210,12 @@ static int emit_push(struct emitter *e, unsigned long value)
 }
 
 /* Turn CALL into JMP, which is two further in the same group of opcodes. */
-static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long behind)
+static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long after)
 {
 	unsigned int modrm;
 	int ret;
 
-	ret = emit_push(e, behind);
+	ret = emit_push(e, after);
 	modrm = e->pos + insn_offset_modrm(insn);
 	ret = ret ?: emit_copy(e, insn);
 	e->image[modrm] += 2 << 3;
@@ -225,8 +225,8 @@ static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned lon
 
 static int emit_insn(struct emitter *e, const struct region_insn *ri, struct insn *insn)
 {
-	unsigned long behind = e->addr + ri->len;
-	unsigned long target = behind + insn->immediate.value;
+	unsigned long after = e->addr + ri->len;
+	unsigned long target = after + insn->immediate.value;
 
 	switch (ri->kind) {
 	case REGION_JCC:
@@ -238,11 +238,11 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 	case REGION_LOOP:
 		return emit_loop(e, insn, target);
 	case REGION_CALL:
-		return emit_push(e, behind) ?: emit_jmp(e, target);
+		return emit_push(e, after) ?: emit_jmp(e, target);
 	case REGION_CALL_INDIRECT:
-		return emit_call_indirect(e, insn, behind);
+		return emit_call_indirect(e, insn, after);
 	case REGION_CALL_THUNK:
-		return emit_push(e, behind) ?: emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
+		return emit_push(e, after) ?: emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
 	case REGION_END:
 		return emit_copy(e, insn) ?: emit_stop(e);
 	case REGION_END_THUNK:
@@ -329,7 +329,7 @@ static void emit_unframe(struct emitter *e)
 		   sizeof(drop_ip_and_cs_pop_flags_and_sp) - first);
 }
 
-/* Handlers see the ip behind a breakpoint. */
+/* Handlers see the ip after a breakpoint. */
 static int emit_entry(struct emitter *e, unsigned long ip)
 {
 	int ret;
@@ -342,7 +342,7 @@ static int emit_entry(struct emitter *e, unsigned long ip)
 	return ret;
 }
 
-/* Emit the copy of the post way, and the call of the post_handler behind it. */
+/* Emit the copy of the post way, and the call of the post_handler after it. */
 static int emit_post(struct emitter *e, const struct region *region,
 		     const struct region_insn *ri)
 {

@@ -30,7 +30,7 @@ static __always_inline unsigned long *reg_at(struct pt_regs *regs, u8 offset)
 
 bool kprobe_emulate_nop(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 
 	return true;
 }
@@ -48,7 +48,7 @@ NOKPROBE_SYMBOL(kprobe_emulate_endbr);
 
 bool kprobe_emulate_jmp(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = ip_behind(p) + p->ainsn.disp;
+	regs->ip = ip_after(p) + p->ainsn.disp;
 
 	return true;
 }
@@ -68,7 +68,7 @@ static __always_inline bool condition_holds(const struct arch_specific_insn *ain
 
 bool kprobe_emulate_jcc(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 	if (condition_holds(&p->ainsn, regs->flags))
 		regs->ip += p->ainsn.disp;
 
@@ -97,7 +97,7 @@ bool kprobe_emulate_loop(struct kprobe *p, struct pt_regs *regs)
 	else
 		regs->cx = count;
 
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 	if (count && condition_holds(&p->ainsn, regs->flags))
 		regs->ip += p->ainsn.disp;
 
@@ -108,7 +108,7 @@ NOKPROBE_SYMBOL(kprobe_emulate_loop);
 
 bool kprobe_emulate_jcxz(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 	if (!(regs->cx & count_mask(&p->ainsn)))
 		regs->ip += p->ainsn.disp;
 
@@ -127,7 +127,7 @@ static __always_inline void push_return(struct kprobe *p, struct pt_regs *regs)
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		raw_cpu_write_8(__x86_call_depth, 0);
 #endif
-	int3_emulate_push(regs, ip_behind(p));
+	int3_emulate_push(regs, ip_after(p));
 }
 
 bool kprobe_emulate_call(struct kprobe *p, struct pt_regs *regs)
@@ -187,7 +187,7 @@ static __always_inline unsigned long percpu_base(void)
 	return IS_ENABLED(CONFIG_SMP) ? __this_cpu_read(this_cpu_off) : 0;
 }
 
-/* The base may be %rip, so regs->ip must be behind the instruction already. */
+/* The base may be %rip, so regs->ip must be after the instruction already. */
 static __always_inline unsigned long operand_addr(const struct arch_specific_insn *ainsn,
 						  struct pt_regs *regs)
 {
@@ -211,7 +211,7 @@ bool kprobe_emulate_jmp_mem(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	regs->ip = ip_behind(p);
+	regs->ip = ip_after(p);
 	if (copy_from_kernel_nofault(&target, (void *)operand_addr(&p->ainsn, regs),
 				     sizeof(target)))
 		return false;

@@ -49,8 +49,8 @@ SYM_CODE_END(kprobe_leave_by_erets)
 #endif
 
 /*
- * Reached by the jump behind the second copy of an instruction, with interrupts off. Does
- * what a trap behind the instruction would do. The handler may change all registers, so
+ * Reached by the jump after the second copy of an instruction, with interrupts off. Does
+ * what a trap after the instruction would do. The handler may change all registers, so
  * the way back is that of a trap as well.
  */
 SYM_CODE_START(kprobe_post_entry)
@@ -270,7 +270,7 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	jmp	.Lleave
 
 /*
- * Called in a post way, behind its copy and with the frame with which a detour begins:
+ * Called in a post way, after its copy and with the frame with which a detour begins:
  * the probe is current and interrupts are off, as at kprobe_post_entry(). The handler
  * gets the interrupt state from before the copy. DF is clear, because a function that may
  * set it has no detours.

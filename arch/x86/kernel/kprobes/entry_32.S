@@ -66,8 +66,8 @@
 .endm
 
 /*
- * Reached by the jump behind the second copy of an instruction, with interrupts off. Does
- * what a trap behind the instruction would do. The handler may change all registers, so
+ * Reached by the jump after the second copy of an instruction, with interrupts off. Does
+ * what a trap after the instruction would do. The handler may change all registers, so
  * the way back is that of a trap as well. IRET does not change the ring, so it takes only
  * flags, cs and ip, from the stack to which it returns: put them there, below the sp that
  * the handler wants.
@@ -148,7 +148,7 @@ SYM_CODE_END(kprobe_post_entry)
 	movl	-\ret(%ebx), %eax
 .endm
 
-/* Handlers see the ip behind a breakpoint. */
+/* Handlers see the ip after a breakpoint. */
 .macro SET_IP_OF_PROBE
 	movl	KPROBE_ADDR(%eax), %edx
 	incl	%edx
@@ -214,7 +214,7 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	jmp	.Lreturn
 
 /*
- * Called in a post way, behind its copy: the probe is current and interrupts are off, as
+ * Called in a post way, after its copy: the probe is current and interrupts are off, as
  * at kprobe_post_entry(). DF is clear, because a function that may set it has no detours.
  */
 SYM_INNER_LABEL(kprobe_detour_post_entry, SYM_L_GLOBAL)

@@ -22,7 +22,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 /* Handlers see what they would see at a breakpoint on the site. */
 static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
-	unsigned long behind = regs->ip;
+	unsigned long after = regs->ip;
 
 	kmsan_unpoison_entry_regs(regs);
 	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
@@ -32,7 +32,7 @@ static __always_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, b
 		return;
 	}
 
-	regs->ip = behind;
+	regs->ip = after;
 	if (unlikely(READ_ONCE(p->post_handler)))
 		kprobe_finish_and_follow(p, regs, nested);
 	else
@@ -70,7 +70,7 @@ static __always_inline void call_from_site(unsigned long site, struct ftrace_ops
  * @ip: the site
  * @parent_ip: caller of the function
  * @ops: the ftrace_ops that ftrace calls
- * @fregs: registers, ip behind the site
+ * @fregs: registers, ip after the site
  *
  * Context: Any that is traced.
  */

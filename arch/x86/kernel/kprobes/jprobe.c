@@ -7,7 +7,7 @@
 #include "common.h"
 
 /*
- * With FineIBT the caller passes the type, and calls a check in front of the function,
+ * With FineIBT the caller passes the type, and calls a check before the function,
  * the only place there that an indirect call may reach. Only the type of the handler
  * itself is known here. kCFI does its check in callers in C.
  */

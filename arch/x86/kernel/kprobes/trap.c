@@ -4,7 +4,7 @@
  *
  * A hit calls the pre_handler and then executes the instruction in one of four ways,
  * which depend on how the probe was prepared and on what its users want: emulated here;
- * as a copy that jumps back behind the original, and needs no further attention; when
+ * as a copy that jumps back after the original, and needs no further attention; when
  * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry; or,
  * while a jump is on its way, as the copy in its detour. One whose emulation fails is executed
  * as a copy, where the CPU faults. No instruction is single-stepped.
@@ -32,7 +32,7 @@ static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 }
 
 /*
- * While a jump covers the instruction behind @p, or is about to, the hit continues in the
+ * While a jump covers the instruction after @p, or is about to, the hit continues in the
  * detour instead.
  */
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
@@ -147,7 +147,7 @@ static __always_inline bool in_kernel_segment(struct pt_regs *regs)
 
 /**
  * kprobe_int3_handler() - handle a breakpoint trap that may be the hit of a probe
- * @regs: registers at the trap, ip behind the breakpoint
+ * @regs: registers at the trap, ip after the breakpoint
  *
  * Context: The #BP exception, of the kernel as in an NMI, or of a program.
  * Return: 1 when the trap is dealt with, 0 when no probe is involved.

@@ -6,7 +6,7 @@
  *	caller				function		answer
  *	unwinders			arch_kprobe_original_ip	where it would be
  *	  and for the stack there	arch_kprobe_original_sp
- *	  and for a trap's registers	arch_kprobe_regs_ip	behind the last that is done
+ *	  and for a trap's registers	arch_kprobe_regs_ip	after the last that is done
  *	oopses, backtraces, samples	arch_kprobe_insn_ip	which instruction
  *	page faults, exception tables	arch_kprobe_leave_copy	the fault moves there
  *	fault handlers			arch_kprobe_leave_detour the same, for any fault
@@ -112,7 +112,7 @@ static bool is_unexecuted_int3(const struct pt_regs *regs)
  * arch_kprobe_regs_ip() - the ip of code whose registers an exception or a detour has saved
  * @regs: the saved registers; only those that an exception pushes need be there
  *
- * Handlers see an ip behind the breakpoint, but the instruction there is not executed
+ * Handlers see an ip after the breakpoint, but the instruction there is not executed
  * yet. If it is one byte long, that is the ip of the next instruction, which has another
  * stack. A detour has as orig_ax the address at which it continues; one that has emulated the
  * instruction has overwritten it.
@@ -204,7 +204,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 		return;
 	}
 
-	/* The jump behind the copy does not fault. */
+	/* The jump after the copy does not fault. */
 	addr = arch_kprobe_original_ip(ip);
 	if (addr != slot->addr)
 		return;
