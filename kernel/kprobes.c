@@ -26,7 +26,7 @@
  *
  * Calls only go down this list, also those that an inline function of a header makes for a file:
  *
- *	debugfs, oops
+ *	debugfs, try, oops
  *	jprobe, return
  *	kprobes
  *	optimize
