@@ -77,7 +77,7 @@ static unsigned int insn_bytes(u8 *buf, unsigned long addr)
 	return arch_kprobe_insn_bytes(buf, addr, addr - offset + size);
 }
 
-/* Parse @place, which is cut after the symbol: SYMBOL[+OFFSET], MODULE:SYMBOL[+OFFSET] or 0xADDR. */
+/* Parse @place, [MODULE:]SYMBOL[+OFFSET] or 0xADDR, which is cut after the symbol. */
 static int place_parse(char *place, struct kprobe *kp)
 {
 	unsigned long addr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of kprobe_try(): a registration ends as it says, at all entries and at random places. */
+/* KUnit tests of kprobe_try(): does a registration end as it says? */
 #include <kunit/test.h>
 #include <linux/align.h>
 #include <linux/kallsyms.h>
@@ -238,6 +238,7 @@ static struct kunit_suite try_suite = {
 	.name = "kprobes_try",
 	.test_cases = try_cases,
 };
+
 kunit_test_suite(try_suite);
 
 MODULE_DESCRIPTION("KUnit tests of verdicts about probes");

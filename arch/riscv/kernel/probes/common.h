@@ -47,6 +47,7 @@
 #include <linux/ptrace.h>
 #include <linux/types.h>
 #include <asm/bug.h>
+#include <asm/extable.h>
 #include <asm/insn.h>
 #include <asm/probes.h>
 #include <asm/vector.h>
@@ -264,6 +265,10 @@ bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
 
 /* -- region.c -- */
+
+/* The linker script defines these; no header declares them. */
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
 
 /**
  * struct region_insn - one instruction that a jump covers

@@ -54,10 +54,6 @@
 #include "common.h"
 #include "window.h"
 
-/* The linker script defines these; no header declares them. */
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
-
 /**
  * struct map_insn - what is known of a parcel of a function, 2 bytes of code
  * @facts: properties of the instruction that starts there, its length 0 when none does. AUIPC
