@@ -8,8 +8,9 @@
 
 : >$EVENTS
 : >$TRACE/error_log
-insmod /lib/kp/kp_shared.ko || exit 1
+insmod /lib/kp/kp_shared.ko && insmod /lib/kp/kp_prober.ko || exit 1
 echo "p:kprobes/refused get_kprobe" >$EVENTS 2>/dev/null
+prober "add x get_kprobe" 2>/dev/null
 echo "p:kprobes/reads vfs_read" >$EVENTS
 echo "r1:kprobes/deep kp_shared_deep" >>$EVENTS
 echo 1 >$TRACE/events/kprobes/enable
@@ -48,5 +49,5 @@ echo 0 >$TRACE/events/kprobes/enable
 : >$EVENTS
 : >$TRACE/trace
 : >$TRACE/error_log
-rmmod kp_shared
+rmmod kp_shared kp_prober
 check "no probe is left" no_probes

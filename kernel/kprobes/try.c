@@ -5,6 +5,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cleanup.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>
@@ -15,6 +16,7 @@
 #include <linux/preempt.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -106,16 +108,15 @@ static int place_parse(char *place, struct kprobe *kp)
 
 static ssize_t try_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
-	char text[PLACE_MAX], parsed[PLACE_MAX];
+	char *text __free(kfree) = NULL, *place, parsed[PLACE_MAX];
 	struct kprobe kp;
-	char *place;
 	int ret;
 
-	if (count >= sizeof(text))
+	if (count >= PLACE_MAX)
 		return -E2BIG;
-	if (copy_from_user(text, buf, count))
-		return -EFAULT;
-	text[count] = '\0';
+	text = memdup_user_nul(buf, count);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
 	place = strim(text);
 	strscpy(parsed, place);
 	ret = place_parse(parsed, &kp);
