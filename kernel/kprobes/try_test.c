@@ -197,7 +197,7 @@ static void try_random_places(struct kunit *test)
 	trial_register(trial);
 	kunit_info(test, "%u accepted, %u refused\n", trial->nr_accepted, trial->nr_refused);
 	KUNIT_EXPECT_GT(test, trial->nr_accepted, NR_RANDOM / 10);
-	KUNIT_EXPECT_GT(test, trial->nr_refused, 10);
+	KUNIT_EXPECT_GT(test, trial->nr_refused, 0);
 }
 
 /* Whether a place is found, what is told of a probed one, and that nothing is left there. */
