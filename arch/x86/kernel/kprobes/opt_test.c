@@ -177,6 +177,8 @@ static void opt_rule(struct kunit *test)
 	struct subject *s = &subjects[rule - opt_rules];
 
 	KUNIT_ASSERT_EQ(test, s->err, 0);
+	if (strstarts(rule->name, "call_"))
+		skip_if_calls_have_no_jump(test);
 	if (rule->why)
 		expect_breakpoint(test, s, rule->why);
 	else
@@ -294,6 +296,7 @@ static void opt_static_call(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
 		kunit_skip(test, "no static calls in line");
+	skip_if_calls_have_no_jump(test);
 	KUNIT_EXPECT_EQ(test, opt_calling(1), 2);
 	expect_reserved(test, opt_calling);
 }
@@ -827,6 +830,7 @@ static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre, bool 
 
 static void opt_handler_skips_into(struct kunit *test)
 {
+	skip_if_calls_have_no_jump(test);
 	expect_skip_into(test, skip_with_call, false);
 	expect_skip_into(test, skip_with_call, true);
 	expect_skip_into(test, NULL, false);
@@ -1016,6 +1020,7 @@ static void opt_post_of_call(struct kunit *test)
 {
 	struct caller_probe *c, *i;
 
+	skip_if_calls_have_no_jump(test);
 	c = caller_add(test, inside(opt_stack, opt_stack_call_at), 'c', 'C');
 	expect_calls(test, c, 5, "cC");
 	i = caller_add(test, behind_endbr(opt_stack_inner), 'i', 'I');

@@ -8,7 +8,9 @@
 
 #ifndef __ASSEMBLY__
 
+#include <kunit/test.h>
 #include <linux/types.h>
+#include <asm/cpufeature.h>
 
 /**
  * struct rule - a function and the expected jump of a probe in it
@@ -49,6 +51,13 @@ extern u8 where_read_at[], where_load_at[], where_landed_at[];
 
 /* trap_test.c */
 extern u8 trap_sti_hlt[], trap_sti_mwait[], trap_sti_nop[];
+
+/* With call depth tracking, a call has no jump. */
+static inline void skip_if_calls_have_no_jump(struct kunit *test)
+{
+	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
+		kunit_skip(test, "calls are counted");
+}
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _ARCH_X86_KERNEL_KPROBES_OPT_TEST_H */
