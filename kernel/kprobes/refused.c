@@ -87,16 +87,14 @@ int kprobe_refuse(int err, const void *addr, const char *why)
 	return err;
 }
 
-/* The reason that this task has noted for @err, or NULL. It is not to be told again. */
-static const char *take_noted(int err)
+/* Set what this task has noted for @err, or NULL. It is not to be told again. */
+static void take_noted(int err, const char **why, const void **addr)
 {
-	const char *why = NULL;
+	bool own = noted.task == current && noted.err == err;
 
-	if (noted.task == current && noted.err == err)
-		why = noted.why;
+	*why = own ? noted.why : NULL;
+	*addr = own ? noted.addr : NULL;
 	noted.task = NULL;
-
-	return why;
 }
 
 /**
@@ -108,9 +106,13 @@ static const char *take_noted(int err)
  */
 const char *kprobe_refusal_noted(int err)
 {
-	guard(raw_spinlock)(&refused_lock);
+	const void *addr;
+	const char *why;
 
-	return take_noted(err);
+	guard(raw_spinlock)(&refused_lock);
+	take_noted(err, &why, &addr);
+
+	return why;
 }
 
 /**
@@ -146,10 +148,7 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 	} else if (kp) {
 		r->asked_addr = kp->addr;
 	}
-	r->addr = noted.addr;
-	r->why = take_noted(err);
-	if (!r->why)
-		r->addr = NULL;
+	take_noted(err, &r->why, &r->addr);
 }
 
 /**
