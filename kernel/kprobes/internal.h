@@ -368,14 +368,16 @@ void kprobe_optimize_set_knob(bool on);
 extern int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig);
 
 void kprobe_optimize_prepare_queued(void);
-void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
+bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
 void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict);
 #else
 static inline void kprobe_optimize_prepare_queued(void) { }
 
-static inline void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+static inline bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	strscpy(buf, "no jumps in this kernel", size);
+
+	return false;
 }
 
 static inline void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict)

@@ -215,8 +215,11 @@ static void optimize_work(struct work_struct *work)
 	kprobe_jumps_end();
 }
 
-/* Describe the first obstacle to a jump, or the jump if it does not begin at the point. */
-void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
+/*
+ * Describe the first obstacle to a jump, or the jump if it does not begin at the point. Return
+ * whether there is none.
+ */
+bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	struct kprobe_point *other;
 
@@ -224,28 +227,40 @@ void kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 
 	if (kprobe_ftrace(&point->op.kp)) {
 		strscpy(buf, "ftrace site", size);
-	} else if (point->post && !point_detour_calls_post(point)) {
+		return false;
+	}
+	if (point->post && !point_detour_calls_post(point)) {
 		strscpy(buf, "post_handler", size);
-	} else if (!optimize_knob) {
+		return false;
+	}
+	if (!optimize_knob) {
 		strscpy(buf, "knob off", size);
-	} else if (!point_has_detour(point)) {
+		return false;
+	}
+	if (!point_has_detour(point)) {
 		if (point->detour >= DETOUR_NO_MEMORY)
 			arch_explain_optimized_kprobe(&point->op, buf, size);
 		else
 			strscpy(buf, "not tried yet", size);
-	} else if (point->owner) {
+		return false;
+	}
+	if (point->owner) {
 		scnprintf(buf, size, "+%lu of %pS", point_addr(point) - point_addr(point->owner),
 			  point->owner->op.kp.addr);
-	} else {
-		other = kprobe_point_in_the_way(point);
-		if (other)
-			scnprintf(buf, size, "neighbour at %+ld",
-				  (long)(point_addr(other) - point_addr(point)));
-		else if (arch_jump_lead(&point->op))
-			scnprintf(buf, size, "jump at -%u", arch_jump_lead(&point->op));
-		else
-			strscpy(buf, "-", size);
+		return true;
 	}
+	other = kprobe_point_in_the_way(point);
+	if (other) {
+		scnprintf(buf, size, "neighbour at %+ld",
+			  (long)(point_addr(other) - point_addr(point)));
+		return false;
+	}
+	if (arch_jump_lead(&point->op))
+		scnprintf(buf, size, "jump at -%u", arch_jump_lead(&point->op));
+	else
+		strscpy(buf, "-", size);
+
+	return true;
 }
 
 /*
@@ -259,8 +274,7 @@ void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verd
 
 	if (list_empty(&point->members) && !kprobe_ftrace(&point->op.kp))
 		optimize_ask_for_detour(point);
-	kprobe_optimize_explain(point, verdict->why_no_jump, sizeof(verdict->why_no_jump));
-	if (!optimize_knob || !point_has_detour(owner) || kprobe_point_in_the_way(owner))
+	if (!kprobe_optimize_explain(point, verdict->why_no_jump, sizeof(verdict->why_no_jump)))
 		return;
 
 	start = point_addr(owner) - arch_jump_lead(&owner->op);
