@@ -23,15 +23,6 @@
 /* As current_kprobe it means that handlers must not run on this CPU. */
 static struct kprobe kprobe_busy;
 
-/* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
-static __always_inline void hit_count_miss(struct kprobe *kp)
-{
-	unsigned long old = READ_ONCE(kp->nmissed);
-
-	while (!try_cmpxchg_relaxed(&kp->nmissed, &old, old + 1))
-		;
-}
-
 /* Count a missed hit for every member that would have been called. Return how many there are. */
 static unsigned int hit_miss(struct kprobe_point *point)
 {
@@ -40,7 +31,7 @@ static unsigned int hit_miss(struct kprobe_point *point)
 
 	list_for_each_entry_rcu(kp, &point->members, list, true) {
 		if (!kprobe_disabled(kp)) {
-			hit_count_miss(kp);
+			count_missed(&kp->nmissed, 1);
 			nr++;
 		}
 	}
@@ -159,17 +150,14 @@ NOKPROBE_SYMBOL(hit_interrupts);
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
 {
 	struct kprobe_point *point = point_of(p);
-	unsigned int missed, same;
+	unsigned int missed;
 
 	if (hit_interrupts(p, trap_count))
 		return true;
 
 	missed = hit_miss(point);
-	if (!hit_is_under_way(p))
-		return false;
-	same = READ_ONCE(point->missed_same);
-	while (!try_cmpxchg_relaxed(&point->missed_same, &same, same + missed))
-		;
+	if (hit_is_under_way(p))
+		count_missed(&point->missed_same, missed);
 
 	return false;
 }

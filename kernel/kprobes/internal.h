@@ -6,6 +6,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -387,6 +388,15 @@ static inline void kprobe_optimize_try(struct kprobe_point *point, struct kprobe
 #endif
 
 /* -- hit.c: the dispatchers, which run in traps, detours and ftrace callbacks -- */
+
+/* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
+#define count_missed(counter, nr)						\
+do {										\
+	typeof(*(counter)) __old = READ_ONCE(*(counter));			\
+										\
+	while (!try_cmpxchg_relaxed(counter, &__old, __old + (nr)))		\
+		;								\
+} while (0)
 
 extern struct kprobe kprobe_called_end;
 bool kprobe_hit_push(struct kprobe *p);

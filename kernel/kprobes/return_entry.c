@@ -3,17 +3,13 @@
  * Entry of a function with a return probe: takes an instance and diverts the return. Runs
  * in a hit, like hit.c.
  */
-#include <linux/atomic.h>
 #include <linux/kprobes.h>
 
 #include "internal.h"
 
 static noinline int return_count_miss(struct kretprobe *rp)
 {
-	int old = READ_ONCE(rp->nmissed);
-
-	while (!try_cmpxchg_relaxed(&rp->nmissed, &old, old + 1))
-		;
+	count_missed(&rp->nmissed, 1);
 
 	return 0;
 }
