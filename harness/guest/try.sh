@@ -55,7 +55,7 @@ same()		# OFFSET VERDICT...: does registering vfs_read+OFFSET end so?
 		return 0
 	fi
 	soon settled
-	local told="$*" is="$(sed 's/^[^ ]* //' $KPROBES/points)"
+	local told="$*" is="$(points | sed 's/^[^ ]* //')"
 	prober del x
 	case "$told" in
 	refused*)	false ;;
