@@ -392,9 +392,10 @@ static inline void kprobe_optimize_try(struct kprobe_point *point, struct kprobe
 /* Several CPUs may miss hits of one probe at the same time; lose none of the counts. */
 #define count_missed(counter, nr)						\
 do {										\
-	typeof(*(counter)) __old = READ_ONCE(*(counter));			\
+	typeof(counter) __at = (counter);					\
+	typeof(*__at) __old = READ_ONCE(*__at);					\
 										\
-	while (!try_cmpxchg_relaxed(counter, &__old, __old + (nr)))		\
+	while (!try_cmpxchg_relaxed(__at, &__old, __old + (nr)))		\
 		;								\
 } while (0)
 
