@@ -342,7 +342,7 @@ int kprobe_points_set_all_off(bool off);
  * @addr: its address, if the place has been resolved
  * @err: the error with which register_kprobe() would refuse it, or 0
  * @why: the reason for @err, or NULL
- * @on_entry: a return probe would be accepted
+ * @returns: a return probe would be accepted
  * @on_ftrace: ftrace would call the probe
  * @emulated: the instruction would be emulated, at least mostly
  * @members: how many probes are there now
@@ -354,7 +354,7 @@ struct kprobe_verdict {
 	unsigned long addr;
 	int err;
 	const char *why;
-	bool on_entry;
+	bool returns;
 	bool on_ftrace;
 	bool emulated;
 	unsigned int members;
@@ -674,6 +674,8 @@ static inline size_t return_each_cpu(int nr, size_t data_size)
 }
 
 /* Before @kp joins a point its hit_pre is not set. */
+bool return_is_possible(const struct probe_request *req);
+
 static inline bool return_is_request(const struct kprobe *kp)
 {
 	return kp->pre_handler == kretprobe_entry_handler;
@@ -684,6 +686,7 @@ static inline bool return_is_probe(const struct kprobe *kp)
 	return kp->hit_pre == kretprobe_entry_handler;
 }
 #else
+static inline bool return_is_possible(const struct probe_request *req) { return false; }
 static inline bool return_is_request(const struct kprobe *kp) { return false; }
 static inline bool return_is_probe(const struct kprobe *kp) { return false; }
 #endif

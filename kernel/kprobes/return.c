@@ -55,6 +55,12 @@ static bool return_is_blacklisted(unsigned long addr)
 	return false;
 }
 
+/* Is it resolved to the entry of a function that returns to its caller? */
+bool return_is_possible(const struct probe_request *req)
+{
+	return req->on_entry && !return_is_blacklisted(req->addr);
+}
+
 static int return_maxactive(const struct kretprobe *rp)
 {
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
@@ -77,7 +83,7 @@ static int return_check(struct kretprobe *rp)
 	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
-	if (!req.on_entry || return_is_blacklisted(req.addr))
+	if (!return_is_possible(&req))
 		return kprobe_refuse(-EINVAL, (void *)req.addr,
 				     "no entry of a function whose return can be diverted");
 
