@@ -80,7 +80,7 @@ each_function()
 	local addr
 	functions '^kp_victim' >/tmp/functions
 	[ "$(wc -l </tmp/functions)" -gt 2 ] || return 1
-	for addr in $(sed '/ kp_victim_forbidden$/d; s/ .*//' /tmp/functions); do
+	for addr in $(sed -E '/ kp_victim_(forbidden|never)$/d; s/ .*//' /tmp/functions); do
 		prober addr each "0x$addr" || return 1
 	done
 }

@@ -2,7 +2,7 @@
 # With dynamic debug the kernel logs why it refuses a probe.
 . /kp/lib
 
-insmod /lib/kp/kp_prober.ko || exit 1
+load_victim
 
 # The file "refused", which needs no dynamic debug. Its last line is the newest.
 last()		{ tail -n 1 $KPROBES/refused; }
@@ -18,6 +18,7 @@ records()	# COMMAND REGEXP: is it refused, and what does the newest record say?
 
 # A kernel without CONFIG_SYMBOLIC_ERRNAME has numbers.
 EINVAL='\(-EINVAL\|-22\)' ENOENT='\(-ENOENT\|-2\)' EILSEQ='\(-EILSEQ\|-84\)'
+EOPNOTSUPP='\(-EOPNOTSUPP\|-95\)' EADDRNOTAVAIL='\(-EADDRNOTAVAIL\|-99\)' EBUSY='\(-EBUSY\|-16\)'
 PLACE="vfs_read+0x[0-9a-f]*/[^ ]*"
 check "refused: blacklisted" records "add x get_kprobe" \
 	" k get_kprobe+0x0 get_kprobe+0x.* $EINVAL 1/1 must not be probed"
@@ -28,6 +29,30 @@ check "refused: return within a function" records "add x vfs_read+64 ret" \
 	" r vfs_read+0x40 $PLACE $EINVAL 1/1 no entry of a function"
 [ $ARCH = x86 ] && check "refused: within an instruction" records "add x vfs_read+3" \
 	" k vfs_read+0x3 $PLACE $EILSEQ 1/1 inside an \(instruction\|ftrace site\)"
+check "refused: an instruction" records "add x kp_victim_never" \
+	" k kp_victim_never+0x0 kp_victim_never+0x0.* $EOPNOTSUPP 1/1 [a-z]"
+# Every kernel has symbols of several functions.
+TWICE=$(awk '$2 == "t" && NF == 3 { print $3 }' /proc/kallsyms | sort | uniq -d | head -n 20)
+ambiguous()
+{
+	local name
+	for name in $TWICE; do
+		records "add x $name" " - $EADDRNOTAVAIL 1/1 more than one function has this name" && return
+		prober del x
+	done
+	return 1
+}
+check "refused: two functions of that name" ambiguous
+# Where probes on functions are not of ftrace, its sysctl does not matter.
+ENABLED=/proc/sys/kernel/ftrace_enabled
+put vfs_read+0 $KPROBES/try
+if grep -q "ftrace site" $KPROBES/try && [ -e $ENABLED ] && put 0 $ENABLED && [ "$(cat $ENABLED)" = 0 ]; then
+	check "refused: ftrace is off" records "add x vfs_read" \
+		" k vfs_read+0x0 $PLACE $EBUSY 1/1 ftrace refuses it"
+	put 1 $ENABLED
+else
+	skip "refused: ftrace is off # it calls no probes here, or cannot be turned off"
+fi
 check "refused: tells the task" sh -c "tail -n 1 $KPROBES/refused | grep -q ' sh-$$ '"
 check "refused: not for what is accepted" sh -c "
 	before=\$(cat $KPROBES/refused)
@@ -57,7 +82,7 @@ fi
 
 if [ ! -e $REASONS ]; then
 	skip "reasons in the log # no dynamic debug"
-	rmmod kp_prober
+	rmmod kp_victim kp_prober
 	exit 0
 fi
 
@@ -79,14 +104,14 @@ reasons +p
 check "reason: blacklisted" says "add x get_kprobe" "get_kprobe+0x.*: must not be probed"
 check "reason: not text" says "add x jiffies" "jiffies.*: not kernel text"
 check "reason: no symbol" says "add x no_such_function" "no_such_function: no such symbol"
-# Every kernel has ambiguous symbols. Some are of freed text, and some no probe may be on.
+# Some of these are of freed text, and some no probe may be on.
 names_two()	# NAME: does the kernel say so, and can the last of them be probed?
 {
 	says "add x $1" "$1: more than one function has this name" || return 1
 	place=$(sed -n 's/.*one is at \(_stext+0x[0-9a-f]*\)$/\1/p' /tmp/refusal | tail -n 1)
 	prober add namesake "$place"
 }
-for twice in $(awk '$2 == "t" && NF == 3 { print $3 }' /proc/kallsyms | sort | uniq -d | head -n 20); do
+for twice in $TWICE; do
 	names_two $twice && break
 done
 check "reason: two functions of that name" test -n "$place"
@@ -105,4 +130,4 @@ if [ $ARCH = x86 ]; then
 fi
 reasons -p
 check "no reason unless it is asked for" not says "add y get_kprobe" ""
-rmmod kp_prober
+rmmod kp_victim kp_prober

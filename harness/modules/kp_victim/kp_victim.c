@@ -62,6 +62,26 @@ static int kp_victim_table(int n)
 }
 #endif
 
+/* void kp_victim_never(void): not called; begins with an instruction that no probe may be on. */
+#if defined(CONFIG_X86)
+#define NEVER	".byte 0x0f, 0x01, 0xd8\n" ASM_RET	/* vmrun */
+#elif defined(CONFIG_ARM64)
+#define NEVER	"eret\n"
+#elif defined(CONFIG_RISCV)
+#define NEVER	"sret\n"
+#else
+#define NEVER	".long 0\n"
+#endif
+void kp_victim_never(void);
+asm("	.pushsection .text\n"
+    "	.balign 16\n"
+    "	.type kp_victim_never, %function\n"
+    "kp_victim_never:\n"
+    "	" NEVER
+    "	.size kp_victim_never, . - kp_victim_never\n"
+    "	.popsection\n");
+STACK_FRAME_NON_STANDARD(kp_victim_never);
+
 static int (*functions[])(int n) = {
 	kp_victim_traced, kp_victim_plain, kp_victim_forbidden,
 };
