@@ -35,7 +35,7 @@ BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb
 SCALE = (2, 64)                 # CPUs
 SCALE_PROBES = 10000
 # What sweep.sh says of what it cannot probe, and the names of the errors.
-REFUSED = re.compile(r"refused (-\d+) (\S+) (\S+) (.*)")
+REFUSED = re.compile(r"refused -(\d+|E\w+) (\S+) (\S+) (.*)")
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
 TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 SHOWN = 40                      # hits that ./kp probe prints
@@ -240,7 +240,7 @@ def by_reason(lines):
     found = defaultdict(list)
     for refused in filter(None, map(REFUSED.fullmatch, lines)):
         number, kind, function, reason = refused.groups()
-        found[kind, NAMES[-int(number)], reason].append(re.sub(r"\+0x.*", "", function))
+        found[kind, NAMES[int(number)] if number.isdigit() else number, reason].append(re.sub(r"\+0x.*", "", function))
     return found
 
 

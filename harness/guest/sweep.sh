@@ -195,6 +195,30 @@ sweep_all()	# PARAMETERS of kp_sweep...
 	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" seed="$SEED" "$@" || exit 1
 }
 
+# What debugfs "try" says of the entry of each function: a line for each refused probe and return
+# probe, as kp_sweep and the kernel have them together in the log.
+refused()
+{
+	awk -v start="${START#0x}" -v end="${END#0x}" -v try=$KPROBES/try '
+		NF == 3 && $2 ~ /^[tTwW]$/ && $1 >= start && $1 < end && !seen[$1]++ {
+			print "0x" $1 >try
+			close(try)
+			verdict = ""
+			getline verdict <try
+			close(try)
+			tried++
+			if (match(verdict, / refused, [^ ]+: /)) {
+				print "refused", substr(verdict, RSTART + 10, RLENGTH - 12), "probe", $3,
+				      substr(verdict, RSTART + RLENGTH)
+				next
+			}
+			accepted++
+			if (verdict !~ /; return probe/)
+				print "refused -EINVAL ret", $3, "no entry of a function"
+		}
+		END { print "entries: tried", tried + 0, "accepted", accepted + 0 }' /proc/kallsyms
+}
+
 load()		# WHAT MORE-PARAMETERS...
 {
 	all 0
@@ -208,12 +232,8 @@ echo N >/sys/module/printk/parameters/ignore_loglevel
 reasons +p
 case $SEED in
 refused)
-	SEED=0
-	load what=entry
-	more ret
-	told "entries"
-	tell "refused " </tmp/refusals
-	rmmod kp_sweep
+	refused >/tmp/refused
+	tell </tmp/refused
 	exit
 	;;
 # The guest shuts down with these return probes. It is booted often: two pieces of work are

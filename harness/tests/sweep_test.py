@@ -9,6 +9,7 @@ entries: tried 3 accepted 1
 refused -22 probe f+0x0/0x10 must not be probed, see debugfs kprobes/blacklist
 refused -22 probe g+0x0/0x10 must not be probed, see debugfs kprobes/blacklist
 refused -95 ret h+0x4/0x10 no reason given
+refused -EINVAL ret i no entry of a function
 entries: refused 2 -22 probe must not be probed
 """.splitlines()
 
@@ -18,4 +19,5 @@ class SweepTest(unittest.TestCase):
         self.assertEqual(guesttest.by_reason(LINES), {
             ("probe", "EINVAL", "must not be probed, see debugfs kprobes/blacklist"): ["f", "g"],
             ("ret", "EOPNOTSUPP", "no reason given"): ["h"],
+            ("ret", "EINVAL", "no entry of a function"): ["i"],
         })
