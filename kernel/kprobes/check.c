@@ -177,6 +177,43 @@ int kprobe_resolve_place(struct probe_request *req)
 	return 0;
 }
 
+#ifdef CONFIG_KRETPROBES
+static bool return_is_blacklisted(unsigned long addr)
+{
+	const struct kprobe_function *fn = kprobe_function_of(addr);
+	static bool looked_up;
+	unsigned int i;
+
+	/*
+	 * Ports with a size of 0 do not define the array: the reference must be dead
+	 * code there.
+	 */
+	if (!kretprobe_blacklist_size || !fn)
+		return false;
+
+	for (i = 0; !looked_up && i < kretprobe_blacklist_size; i++) {
+		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
+
+		if (black->name)
+			black->addr = kprobe_lookup_name(black->name, 0);
+	}
+	looked_up = true;
+
+	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
+		if (kretprobe_blacklist[i].addr == (void *)fn->start)
+			return true;
+	}
+
+	return false;
+}
+
+/* Is it resolved to the entry of a function that returns to its caller? */
+bool kprobe_return_is_possible(const struct probe_request *req)
+{
+	return req->on_entry && !return_is_blacklisted(req->addr);
+}
+#endif
+
 /**
  * kprobe_on_func_entry() - is this the entry of a function?
  * @addr: an address, or NULL

@@ -482,6 +482,11 @@ static inline unsigned long kprobe_module_symbol(const char *name) { return 0; }
 
 int kprobe_resolve_address(struct probe_request *req);
 int kprobe_resolve_place(struct probe_request *req);
+#ifdef CONFIG_KRETPROBES
+bool kprobe_return_is_possible(const struct probe_request *req);
+#else
+static inline bool kprobe_return_is_possible(const struct probe_request *req) { return false; }
+#endif
 void kprobe_check_no_init_text(void);
 int kprobe_check(struct probe_request *req);
 int kprobe_check_refused(struct probe_request *req, int err);
@@ -674,8 +679,6 @@ static inline size_t return_each_cpu(int nr, size_t data_size)
 }
 
 /* Before @kp joins a point its hit_pre is not set. */
-bool return_is_possible(const struct probe_request *req);
-
 static inline bool return_is_request(const struct kprobe *kp)
 {
 	return kp->pre_handler == kretprobe_entry_handler;
@@ -686,7 +689,6 @@ static inline bool return_is_probe(const struct kprobe *kp)
 	return kp->hit_pre == kretprobe_entry_handler;
 }
 #else
-static inline bool return_is_possible(const struct probe_request *req) { return false; }
 static inline bool return_is_request(const struct kprobe *kp) { return false; }
 static inline bool return_is_probe(const struct kprobe *kp) { return false; }
 #endif

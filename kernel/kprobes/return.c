@@ -26,41 +26,6 @@
 /* register_kretprobes() passes its array on as an array of struct kprobe pointers. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
-static bool return_is_blacklisted(unsigned long addr)
-{
-	const struct kprobe_function *fn = kprobe_function_of(addr);
-	static bool looked_up;
-	unsigned int i;
-
-	/*
-	 * Ports with a size of 0 do not define the array: the reference must be dead
-	 * code there.
-	 */
-	if (!kretprobe_blacklist_size || !fn)
-		return false;
-
-	for (i = 0; !looked_up && i < kretprobe_blacklist_size; i++) {
-		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
-
-		if (black->name)
-			black->addr = kprobe_lookup_name(black->name, 0);
-	}
-	looked_up = true;
-
-	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
-		if (kretprobe_blacklist[i].addr == (void *)fn->start)
-			return true;
-	}
-
-	return false;
-}
-
-/* Is it resolved to the entry of a function that returns to its caller? */
-bool return_is_possible(const struct probe_request *req)
-{
-	return req->on_entry && !return_is_blacklisted(req->addr);
-}
-
 static int return_maxactive(const struct kretprobe *rp)
 {
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
@@ -83,7 +48,7 @@ static int return_check(struct kretprobe *rp)
 	ret = ret ?: kprobe_resolve_place(&req);
 	if (ret)
 		return ret;
-	if (!return_is_possible(&req))
+	if (!kprobe_return_is_possible(&req))
 		return kprobe_refuse(-EINVAL, (void *)req.addr,
 				     "no entry of a function whose return can be diverted");
 
