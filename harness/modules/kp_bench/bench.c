@@ -296,6 +296,49 @@ static void run_one(unsigned int unused)
 	}
 }
 
+/* Measure a probe that is switched off and on, and removed. @jump: it has a jump each time. */
+static void change_cost(const char *way, void *addr, bool jump)
+{
+	u64 start, least = U64_MAX;
+	char name[32];
+	unsigned int i;
+	int err;
+
+	set_probe(&probe, addr, NULL, NULL);
+	err = register_kprobe(&probe);
+	snprintf(name, sizeof(name), "toggle-%s", way);
+	if (has_failed(name, err))
+		return;
+	for (i = 0; !err && i < 4; i++) {
+		if (jump)
+			err = wait_for_jump(addr);
+		start = cycles();
+		err = err ?: disable_kprobe(&probe);
+		err = err ?: enable_kprobe(&probe);
+		least = min(least, cycles() - start);
+	}
+	if (!has_failed(name, err))
+		result(name, least);
+	if (jump)
+		wait_for_jump(addr);
+
+	start = cycles();
+	unregister_kprobe(&probe);
+	start = cycles() - start;
+	snprintf(name, sizeof(name), "leave-%s", way);
+	result(name, start);
+}
+
+static void run_change(unsigned int jumps)
+{
+	if (jumps) {
+		change_cost("o", kp_bench_move_at, true);
+	} else {
+		change_cost("b", kp_bench_move_at, false);
+		change_cost("f", traced, false);
+	}
+}
+
 static kprobe_opcode_t *field_addr(unsigned int n)
 {
 	return (kprobe_opcode_t *)(kp_bench_field_first +
@@ -560,6 +603,7 @@ static const struct action {
 	{ "jumps", run_jumps },
 	{ "loops", run_loops },
 	{ "one", run_one },
+	{ "change", run_change },
 	{ "sites", run_sites },
 	{ "returns", run_returns },
 	{ "register", run_register },
