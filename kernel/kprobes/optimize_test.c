@@ -1174,23 +1174,27 @@ static void drop_describe(const struct drop *drop, char *desc)
 KUNIT_ARRAY_PARAM(drop, drops, drop_describe);
 
 /*
- * A hit is in the detour when the jump is removed, and then a member with a post_handler
- * joins.
+ * A hit is in the detour when the jump is removed, and then a member that it has yet to call is
+ * enabled, which has a post_handler.
  */
-static void optimize_post_handler_joins_late(struct kunit *test)
+static void optimize_post_handler_enabled_late(struct kunit *test)
 {
 	const struct drop *drop = test->param_value;
-	struct watch *w = watch_add_with(test, 0, hold_hit), *fellow, *inner;
+	struct watch *w = watch_add(test, 0), *fellow, *inner;
 	struct caller *c;
 	unsigned int i;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
-	fellow = watch_join(test, w, count_hit, NULL);
+	fellow = watch_join(test, w, begin_pair, end_pair);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
+	watch_join(test, w, hold_hit, NULL);
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
 	expect_jump(test, w);
+	nr_begun = 0;
+	pairs_are_due = false;
 	held = false;
 	c = caller_start(test);
 	WRITE_ONCE(hold, true);
@@ -1199,12 +1203,7 @@ static void optimize_post_handler_joins_late(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(held));
 
 	drop->drop(inner);
-	fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, fellow);
-	fellow->kp.addr = w->kp.addr;
-	fellow->kp.pre_handler = begin_pair;
-	fellow->kp.post_handler = end_pair;
-	watch_register(test, fellow);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
 	expect_pairs_from_now_on();
 	caller_let_run(c);
 	caller_stop(c);
@@ -1378,7 +1377,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_copy_stays_for_detour),
 	KUNIT_CASE_SLOW(optimize_counts_each_call),
 	KUNIT_CASE_SLOW(optimize_post_handler_joins),
-	KUNIT_CASE_PARAM(optimize_post_handler_joins_late, drop_gen_params),
+	KUNIT_CASE_PARAM(optimize_post_handler_enabled_late, drop_gen_params),
 	KUNIT_CASE_PARAM(optimize_no_memory, shortage_gen_params),
 	KUNIT_CASE_SLOW(optimize_never_late),
 	{}
