@@ -250,6 +250,8 @@ int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
 	LIST_HEAD(modify);
 	int ret, error;
 
+	if (list_empty(kps))
+		return 0;
 	kprobe_points_pick(kps, point_is_to_modify, &modify);
 	ret = ftrace_user_take_points(&kprobe_ftrace_plain, kps, refused);
 	points_set_ops(kps, &kprobe_ftrace_plain.ops);
@@ -274,6 +276,8 @@ void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
 	LIST_HEAD(modify);
 
+	if (list_empty(kps))
+		return;
 	kprobe_points_pick(kps, point_is_reserved, &modify);
 	points_unreserve(&modify);
 	list_splice_tail_init(&modify, kps);
@@ -298,6 +302,8 @@ int kprobe_ftrace_change_reservations(struct list_head *kps)
 	struct kprobe *p;
 	int ret;
 
+	if (list_empty(kps))
+		return 0;
 	kprobe_points_pick(kps, point_is_reserved, &reserved);
 	points_unreserve(&reserved);
 	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps, &refused);

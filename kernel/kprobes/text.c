@@ -81,6 +81,9 @@ static void text_write_chunks(struct list_head *items, void (*write)(struct list
 	LIST_HEAD(chunk);
 	unsigned int nr;
 
+	/* Mostly there are none, and then the loop's locals need not be set up. */
+	if (list_empty(items))
+		return;
 	while (!list_empty(items)) {
 		last = items->next;
 		for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
@@ -112,6 +115,8 @@ static int points_arm(struct list_head *kps, struct list_head *refused)
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	if (list_empty(kps))
+		return 0;
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
 	text_write_chunks(kps, arch_arm_kprobes);
@@ -450,6 +455,8 @@ static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kpro
 	LIST_HEAD(some);
 
 	kprobe_points_pick(work, is_one, &some);
+	if (list_empty(&some))
+		return;
 	jumps_cancel(&some);
 	points_set_state(&some, POINT_ARMED);
 	list_splice_tail(&some, work);
@@ -465,6 +472,8 @@ static void points_drop_breakpoints(struct list_head *work,
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_pick(work, is_one, &some);
+	if (list_empty(&some))
+		return;
 	kprobe_points_pick(&some, point_is_on_ftrace, &on_ftrace);
 	kprobe_ftrace_disarm_points(&on_ftrace);
 	text_write_chunks(&some, arch_disarm_kprobes);
