@@ -27,7 +27,7 @@ check "refused, in each line of a function" verdict get_kprobe \
 	" vfs_read\+0x3 .* refused, (-EILSEQ|-84): inside an (instruction|ftrace site)\$"
 check "the entry of a function" verdict vfs_read+0 " (ftrace site|jump|breakpoint).*; return probe\$"
 check "not the entry of a function" not verdict vfs_read+64 "; return probe"
-[ $ARCH = arm64 ] || check "a function that returns elsewhere" not verdict __switch_to+0 "; return probe\$"
+[ $ARCH = aarch64 ] || check "a function that returns elsewhere" not verdict __switch_to+0 "; return probe\$"
 put vfs_read $TRY
 cat $TRY >/tmp/try
 tell "  " </tmp/try
