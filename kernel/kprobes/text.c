@@ -81,10 +81,10 @@ static void text_write_chunks(struct list_head *items, void (*write)(struct list
 	LIST_HEAD(chunk);
 	unsigned int nr;
 
-	/* Mostly there are none, and then the loop's locals need not be set up. */
 	if (list_empty(items))
 		return;
-	while (!list_empty(items)) {
+
+	do {
 		last = items->next;
 		for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
 			last = last->next;
@@ -95,7 +95,7 @@ static void text_write_chunks(struct list_head *items, void (*write)(struct list
 		}
 		list_splice_tail_init(&chunk, &written);
 		cond_resched();
-	}
+	} while (!list_empty(items));
 	list_splice(&written, items);
 }
 

@@ -129,7 +129,7 @@ static void trial_register(struct trial *trial)
 		KUNIT_EXPECT_EQ_MSG(trial->test, (unsigned long)kp->addr, tried->verdict.addr,
 				    "%pS", kp->addr);
 		if (i % 16 == 0 ||
-		    !(kp->flags & KPROBE_FLAG_ON_FUNC_ENTRY) == tried->verdict.returns)
+		    !!(kp->flags & KPROBE_FLAG_ON_FUNC_ENTRY) != tried->verdict.returns)
 			compare_return(trial->test, &tried->verdict);
 		KUNIT_EXPECT_EQ_MSG(trial->test, !!(kp->flags & KPROBE_FLAG_FTRACE),
 				    tried->verdict.on_ftrace, "%pS", kp->addr);
