@@ -34,7 +34,7 @@ BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb
           "nomem.sh", "pidns.sh", "static.sh"]
 SCALE = (2, 64)                 # CPUs
 SCALE_PROBES = 10000
-# What sweep.sh says of what it cannot probe, and the names of the errors.
+# What jobs/refused says of what cannot be probed, and the names of the errors.
 REFUSED = re.compile(r"refused -(\d+|E\w+) (\S+) (\S+) (.*)")
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
 TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
@@ -246,7 +246,7 @@ def by_reason(lines):
 
 def refused(made):
     """Lists the functions that cannot be probed, with the reasons."""
-    lines = told(made, "sweep", f"{SWEEP} refused", 600, LONG_LOG, cpus=2)
+    lines = told(made, "refused", "jobs/refused", 600, LONG_LOG, cpus=2)
     found = sorted(by_reason(lines).items(), key=lambda item: -len(item[1]))
     for (kind, error, reason), functions in found:
         ui.say(f"\n{kind}, -{error}, {reason}:")
