@@ -8,6 +8,7 @@
  * breakpoint where a call does not reach. The preparation of the probe and the
  * members' handlers decide which. No instruction is single-stepped.
  */
+#include <linux/export.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/preempt.h>
@@ -18,6 +19,8 @@
 #include "common.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+/* may_use_simd() reads it in modules. */
+EXPORT_PER_CPU_SYMBOL(current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /* The handler's target was not reached by an indirect branch. */
