@@ -3,6 +3,7 @@
  * Makes the text follow members and switches: which steps lead from the text that a point has
  * to the one that it wants, and the writing of breakpoints and jumps, many in one round.
  */
+#include <linux/bits.h>
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -115,8 +116,6 @@ static int points_arm(struct list_head *kps, struct list_head *refused)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (list_empty(kps))
-		return 0;
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
 	text_write_chunks(kps, arch_arm_kprobes);
@@ -421,65 +420,73 @@ bool kprobe_point_wants_detour(struct kprobe_point *point)
 	       point->detour == DETOUR_UNTRIED && kprobe_point_wants_jump(point);
 }
 
-/* Most points have no jump, and need no search for a neighbour. */
-static bool point_loses_jump(struct kprobe_point *point)
+/* The next step from the text that a point has to the text that it wants. */
+enum text_step {
+	STEP_RESERVATION = BIT(0),	/* reserve the ftrace site, or end that */
+	STEP_DROP_JUMP = BIT(1),
+	STEP_DISARM = BIT(2),
+	STEP_ARM = BIT(3),
+};
+
+/* Only a jump needs the search for neighbours. Return 0 if the text stays as it is. */
+static unsigned int point_next_step(struct kprobe_point *point)
 {
-	return point_in_jump_state(point) &&
-	       (!point_gets_jump(point) || kprobe_point_is_taken_over(point));
+	bool wants_text = kprobe_point_wants_text(point);
+
+	if (point_in_jump_state(point))
+		return !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
+		       STEP_DROP_JUMP : 0;
+	if (wants_text && kprobe_ftrace_reservation_is_wrong(point))
+		return STEP_RESERVATION;
+	if (point->state == POINT_ARMED && !wants_text)
+		return STEP_DISARM;
+	if (point->state == POINT_DISARMED && wants_text)
+		return STEP_ARM;
+
+	return 0;
 }
 
-static bool point_is_armed(struct kprobe_point *point)
+/* Return the next steps of all points in @work together. */
+static unsigned int points_next_steps(struct list_head *work)
 {
-	return point->state == POINT_ARMED;
+	unsigned int steps = 0;
+	struct kprobe *p;
+
+	list_for_each_entry(p, work, list)
+		steps |= point_next_step(point_of(p));
+
+	return steps;
 }
 
-/* Skip the search for neighbours: they decide only between breakpoint and jump. */
-static bool point_is_to_disarm(struct kprobe_point *point)
+/* Move the points in @work whose next step is @step to @some. */
+static void points_pick_for(enum text_step step, struct list_head *work, struct list_head *some)
 {
-	return point->state == POINT_ARMED && !kprobe_point_wants_text(point);
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		if (point_next_step(point_of(p)) == step)
+			list_move_tail(&p->list, some);
+	}
 }
 
-static bool point_is_to_arm(struct kprobe_point *point)
+/* Replace the jumps of @kps, written or pending, by breakpoints. */
+static void points_drop_jumps(struct list_head *kps)
 {
-	return point->state == POINT_DISARMED && kprobe_point_wants_text(point);
+	jumps_cancel(kps);
+	points_set_state(kps, POINT_ARMED);
 }
 
-static bool point_reservation_is_wrong(struct kprobe_point *point)
-{
-	return kprobe_ftrace_reservation_is_wrong(point) && kprobe_point_wants_text(point);
-}
-
-/* Replace the jumps, written or pending, of selected points in @work by breakpoints. */
-static void points_drop_jumps(struct list_head *work, bool (*is_one)(struct kprobe_point *point))
-{
-	LIST_HEAD(some);
-
-	kprobe_points_pick(work, is_one, &some);
-	if (list_empty(&some))
-		return;
-	jumps_cancel(&some);
-	points_set_state(&some, POINT_ARMED);
-	list_splice_tail(&some, work);
-}
-
-/* Disarm selected points in @work. */
-static void points_drop_breakpoints(struct list_head *work,
-				    bool (*is_one)(struct kprobe_point *point))
+static void points_disarm(struct list_head *kps)
 {
 	LIST_HEAD(on_ftrace);
-	LIST_HEAD(some);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_points_pick(work, is_one, &some);
-	if (list_empty(&some))
-		return;
-	kprobe_points_pick(&some, point_is_on_ftrace, &on_ftrace);
+	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
 	kprobe_ftrace_disarm_points(&on_ftrace);
-	text_write_chunks(&some, arch_disarm_kprobes);
-	list_splice_tail(&on_ftrace, &some);
-	points_set_state(&some, POINT_DISARMED);
-	list_splice_tail(&some, work);
+	text_write_chunks(kps, arch_disarm_kprobes);
+	list_splice_tail(&on_ftrace, kps);
+	points_set_state(kps, POINT_DISARMED);
 }
 
 /* The breakpoint that the point needs is in place: queue what the worker has to do. */
@@ -511,35 +518,46 @@ static void point_reconsider(struct kprobe_point *point)
  */
 int kprobe_points_reconcile(struct list_head *work)
 {
+	bool again = kprobe_points_add_outer(work);
+	unsigned int steps = points_next_steps(work);
 	LIST_HEAD(refused);
 	LIST_HEAD(some);
+	int ret = 0, error;
 	struct kprobe *p;
-	int ret, error;
-	bool again;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	again = kprobe_points_add_outer(work);
-	kprobe_points_pick(work, point_reservation_is_wrong, &some);
-	ret = kprobe_ftrace_change_reservations(&some);
-	list_splice_tail_init(&some, work);
-
+	if (steps & STEP_RESERVATION) {
+		points_pick_for(STEP_RESERVATION, work, &some);
+		ret = kprobe_ftrace_change_reservations(&some);
+		list_splice_tail_init(&some, work);
+	}
 	/* Remove a jump before a breakpoint is written into its region. */
-	points_drop_jumps(work, point_loses_jump);
-	if (again)
-		kprobe_points_add_outer(work);
-	points_drop_breakpoints(work, point_is_to_disarm);
-
-	kprobe_points_pick(work, point_is_to_arm, &some);
-	error = points_arm(&some, &refused);
-	points_set_state(&some, POINT_ARMED);
-	list_splice_tail(&some, work);
-	list_splice_tail(&refused, work);
-
+	if (steps & STEP_DROP_JUMP) {
+		points_pick_for(STEP_DROP_JUMP, work, &some);
+		points_drop_jumps(&some);
+		list_splice_tail_init(&some, work);
+		if (again)
+			kprobe_points_add_outer(work);
+		steps = points_next_steps(work);
+	}
+	if (steps & STEP_DISARM) {
+		points_pick_for(STEP_DISARM, work, &some);
+		points_disarm(&some);
+		list_splice_tail_init(&some, work);
+	}
+	if (steps & STEP_ARM) {
+		points_pick_for(STEP_ARM, work, &some);
+		error = points_arm(&some, &refused);
+		ret = ret ?: error;
+		points_set_state(&some, POINT_ARMED);
+		list_splice_tail(&some, work);
+		list_splice_tail(&refused, work);
+	}
 	list_for_each_entry(p, work, list)
 		point_reconsider(point_of(p));
 
-	return ret ?: error;
+	return ret;
 }
 
 /* Empty @work, and move the points without members to @dead, NULL if there are none. */
@@ -558,6 +576,11 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 		kprobe_point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
+}
+
+static bool point_is_armed(struct kprobe_point *point)
+{
+	return point->state == POINT_ARMED;
 }
 
 struct text_range {
@@ -589,12 +612,17 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
 		.points = LIST_HEAD_INIT(range.points),
 	};
 	struct kprobe *p, *next;
+	LIST_HEAD(some);
 
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_for_each(collect_in_range, &range);
-	points_drop_jumps(&range.points, point_in_jump_state);
-	points_drop_breakpoints(&range.points, point_is_armed);
+	kprobe_points_pick(&range.points, point_in_jump_state, &some);
+	points_drop_jumps(&some);
+	list_splice_tail_init(&some, &range.points);
+	kprobe_points_pick(&range.points, point_is_armed, &some);
+	points_disarm(&some);
+	list_splice_tail(&some, &range.points);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
