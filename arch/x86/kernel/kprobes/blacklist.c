@@ -6,6 +6,7 @@
 #include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <asm/kprobes_base.h>
 #include <asm/sections.h>
 
 static const struct kprobe_area areas[] __initconst = {
@@ -18,7 +19,7 @@ static const struct kprobe_area areas[] __initconst = {
 	 * The entry code, in which %gs, the page tables and the stack may be those of user
 	 * space. It is in the area above, or the first of the text.
 	 */
-	{ __entry_text_start, __entry_text_end },
+	{ __entry_text_start, kprobe_entry_text_end },
 #ifdef CONFIG_DYNAMIC_FTRACE
 	/*
 	 * ftrace rewrites the calls in this code, and copies it together with any

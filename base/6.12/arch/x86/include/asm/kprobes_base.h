@@ -23,6 +23,7 @@ static_assert(offsetof(struct pcpu_hot, preempt_count) == __SIZEOF_POINTER__);
 #define __x86_call_depth		pcpu_hot.call_depth
 #define execmem_is_rox(type)		false
 #define insn_is_avx_or_xop		insn_is_avx
+#define kprobe_entry_text_end		__entry_text_end
 #define kprobe_alloc_writable()		execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE)
 #define lass_clac()			do { } while (0)
 #define lass_stac()			do { } while (0)

@@ -18,7 +18,12 @@
 
 #include <linux/types.h>
 
-#define kprobe_alloc_writable()		kprobe_map_writable(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE))
+/* Up to this symbol the entry code is padded with breakpoints. */
+extern char __split_text_start[];
+#define kprobe_entry_text_end		__split_text_start
+
+#define kprobe_alloc_writable()		\
+	kprobe_map_writable(execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE))
 
 /* Without a cache of such memory it comes read-only as well, but may be mapped otherwise. */
 #define kprobe_map_writable(page)					\
