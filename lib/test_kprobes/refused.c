@@ -267,7 +267,7 @@ static const struct bad_input bad_inputs[] = {
 	{ "within an instruction", fill_mid_insn, -EILSEQ },
 	{ "symbol, within an instruction", fill_mid_insn_symbol, -EILSEQ },
 #ifdef CONFIG_FUNCTION_TRACER
-	{ "within an ftrace site", fill_mid_site, -EILSEQ },
+	{ "within an ftrace site", fill_mid_site, -EILSEQ, -EINVAL },
 #endif
 #endif
 };

@@ -169,6 +169,7 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 /* -- prepare.c, ftrace.c -- */
 
 int kprobe_read_original(u32 *insn, unsigned long addr);
+unsigned long kprobe_code_end(const struct kprobe_function *fn);
 bool kprobe_is_ftrace_site(unsigned long addr);
 
 /* -- copy.c -- */

@@ -11,6 +11,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
+#include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -147,16 +148,24 @@ static int check_insn(struct kprobe *p, struct scan *scan)
 }
 
 /*
- * A word with its type precedes a function that is called by pointers, and a pointer one that
- * ftrace can attach to. For kallsyms they belong to the symbol before.
+ * Return the end of @fn without the pointer in front of the next function, which precedes one that
+ * ftrace can attach to. For kallsyms it belongs to the symbol before.
  */
+unsigned long kprobe_code_end(const struct kprobe_function *fn)
+{
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && kprobe_is_ftrace_site(fn->end))
+		return max(fn->start, fn->end - sizeof(u64));
+
+	return fn->end;
+}
+
+/* A word with its type may also precede a function, one that is called by pointers. */
 static bool is_before_function(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
 	unsigned long offset, end = addr + sizeof(u32);
 
-	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && fn &&
-	    addr + sizeof(u64) >= fn->end && kprobe_is_ftrace_site(fn->end))
+	if (fn && addr + sizeof(u64) >= fn->end && addr >= kprobe_code_end(fn))
 		return true;
 	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;

@@ -237,8 +237,11 @@ static int read_function(struct function_map *map)
 		ret = read_next(&insn, &window, addr, map->end);
 		if (ret)
 			return ret;
-		if (addr + insn_len(insn) > map->end)
-			return -EILSEQ;
+		/* Half of the word with the type of the next function, which is never executed. */
+		if (addr + insn_len(insn) > map->end) {
+			map_insn_at(map, addr)->live = ALL_REGS;
+			break;
+		}
 		next_facts(&facts, insn);
 		map_insn_at(map, addr)->facts = facts;
 		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP)
@@ -575,7 +578,7 @@ static const struct function_map *map_function(unsigned long addr)
 		return NULL;
 	if (!fn->mapped) {
 		map.start = fn->start;
-		map.end = fn->end;
+		map.end = kprobe_code_end(fn);
 		map.err = draw_map(&map, fn->name);
 		fn->mapped = map.err != -ENOMEM;
 	}
