@@ -108,7 +108,7 @@ static __always_inline bool return_is_to_trampoline(unsigned long addr)
 
 /**
  * kretprobe_find_caller() - look through all kinds of trampolines for a caller
- * @fp: the frame of the call
+ * @fp: the frame of the call; NULL for the innermost one that return probes follow
  * @addr: its return address, which may be a trampoline
  * @cur: the instance that the search for return probes has reached; NULL at first
  * @rethook_cur: the same for rethook
@@ -119,9 +119,12 @@ static __always_inline bool return_is_to_trampoline(unsigned long addr)
 unsigned long kretprobe_find_caller(void *fp, unsigned long addr, struct llist_node *cur,
 				    struct llist_node *rethook_cur)
 {
+	struct llist_node *first = current->kretprobe_instances.first;
 	unsigned long prev;
 	int graph = 0;
 
+	if (!fp && first)
+		fp = llist_entry(first, struct kretprobe_instance, llist)->fp;
 	do {
 		prev = addr;
 		if (is_kretprobe_trampoline(addr))
