@@ -445,7 +445,7 @@ static int request_try(struct probe_request *req, struct kprobe_verdict *verdict
 	point = request_find_point(req);
 	ret = PTR_ERR_OR_ZERO(point);
 	if (!ret) {
-		verdict->returns = kprobe_return_is_possible(req);
+		verdict->return_probe = kprobe_return_is_possible(req);
 		verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
 		verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
 		verdict->members = list_count_nodes(&point->members);

@@ -342,7 +342,7 @@ int kprobe_points_set_all_off(bool off);
  * @addr: its address, if the place has been resolved
  * @err: the error with which register_kprobe() would refuse it, or 0
  * @why: the reason for @err, or NULL
- * @returns: a return probe would be accepted
+ * @return_probe: one would be accepted
  * @on_ftrace: ftrace would call the probe
  * @emulated: the instruction would be emulated, at least mostly
  * @members: how many probes are there now
@@ -354,7 +354,7 @@ struct kprobe_verdict {
 	unsigned long addr;
 	int err;
 	const char *why;
-	bool returns;
+	bool return_probe;
 	bool on_ftrace;
 	bool emulated;
 	unsigned int members;

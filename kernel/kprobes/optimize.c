@@ -325,10 +325,14 @@ void kprobe_optimize_set_knob(bool on)
 static int optimize_knob_handler(const struct ctl_table *table, int write, void *buffer,
 				 size_t *lenp, loff_t *ppos)
 {
-	struct ctl_table copy = *table;
 	int ret, value = READ_ONCE(optimize_knob);
+	const struct ctl_table copy = {
+		.data = &value,
+		.maxlen = sizeof(value),
+		.extra1 = SYSCTL_ZERO,
+		.extra2 = SYSCTL_ONE,
+	};
 
-	copy.data = &value;
 	ret = proc_dointvec_minmax(&copy, write, buffer, lenp, ppos);
 	if (ret || !write)
 		return ret;
@@ -340,11 +344,8 @@ static int optimize_knob_handler(const struct ctl_table *table, int write, void 
 static struct ctl_table optimize_sysctls[] = {
 	{
 		.procname = "kprobes-optimization",
-		.maxlen = sizeof(int),
 		.mode = 0644,
 		.proc_handler = optimize_knob_handler,
-		.extra1 = SYSCTL_ZERO,
-		.extra2 = SYSCTL_ONE,
 	},
 };
 

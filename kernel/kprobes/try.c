@@ -221,7 +221,7 @@ static void show_verdict(struct seq_file *m, const struct kprobe_verdict *verdic
 		seq_printf(m, "breakpoint, %s, no jump: %s",
 			   verdict->emulated ? "emulated" : "copied", verdict->why_no_jump);
 	}
-	if (verdict->returns)
+	if (verdict->return_probe)
 		seq_puts(m, "; return probe");
 	if (verdict->members)
 		seq_printf(m, "; probes here: %u", verdict->members);

@@ -104,14 +104,14 @@ static void compare_return(struct kunit *test, const struct kprobe_verdict *verd
 		.kp.flags = KPROBE_FLAG_DISABLED,
 	};
 
-	KUNIT_EXPECT_EQ_MSG(test, register_kretprobe(&rp), verdict->returns ? 0 : -EINVAL, "%pS",
-			    (void *)verdict->addr);
+	KUNIT_EXPECT_EQ_MSG(test, register_kretprobe(&rp), verdict->return_probe ? 0 : -EINVAL,
+			    "%pS", (void *)verdict->addr);
 	unregister_kretprobe(&rp);
 }
 #else
 static void compare_return(struct kunit *test, const struct kprobe_verdict *verdict)
 {
-	KUNIT_EXPECT_FALSE(test, verdict->returns);
+	KUNIT_EXPECT_FALSE(test, verdict->return_probe);
 }
 #endif
 
@@ -129,7 +129,7 @@ static void trial_register(struct trial *trial)
 		KUNIT_EXPECT_EQ_MSG(trial->test, (unsigned long)kp->addr, tried->verdict.addr,
 				    "%pS", kp->addr);
 		if (i % 16 == 0 ||
-		    !!(kp->flags & KPROBE_FLAG_ON_FUNC_ENTRY) != tried->verdict.returns)
+		    !!(kp->flags & KPROBE_FLAG_ON_FUNC_ENTRY) != tried->verdict.return_probe)
 			compare_return(trial->test, &tried->verdict);
 		KUNIT_EXPECT_EQ_MSG(trial->test, !!(kp->flags & KPROBE_FLAG_FTRACE),
 				    tried->verdict.on_ftrace, "%pS", kp->addr);

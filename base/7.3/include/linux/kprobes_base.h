@@ -15,7 +15,8 @@
 #ifdef CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS
 #define KPROBE_NMI_COUNT	(NMI_OFFSET + HARDIRQ_OFFSET)
 #else
-#define KPROBE_NMI_COUNT	((__this_cpu_read(nmi_nesting) == 1 ? NMI_OFFSET : 0) + HARDIRQ_OFFSET)
+#define KPROBE_NMI_COUNT	\
+	((__this_cpu_read(nmi_nesting) == 1 ? NMI_OFFSET : 0) + HARDIRQ_OFFSET)
 #endif
 
 /* A function that returns the parameter of a KUnit case after @prev, and describes it. */
