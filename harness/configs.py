@@ -11,12 +11,6 @@ LLVM = ("clang-19", "lld-19", "llvm-19")
 # BTF, and the root of what uses it; see packages.root().
 CLIENTS_PACKAGES = ("mmdebstrap", "pahole")
 
-# The ftrace selftests of fprobes, and of events at tracepoints, which are among its users.
-FPROBE_TESTS = tuple(f"dynevent/{name}.tc" for name in (
-    "add_remove_fprobe", "add_remove_tprobe", "fprobe_args_vfs", "fprobe_entry_arg",
-    "fprobe_syntax_errors", "tprobe_syntax_errors"))
-
-
 def gcc(cross):
     """The package of the compiler whose programs have this prefix."""
     return (f"gcc-{cross.removesuffix('-')}",) if cross else ()
@@ -112,20 +106,16 @@ I386 = Arch("i386", "arch/x86/boot/bzImage", "ttyS0",
 
 ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              ("qemu-system-aarch64", "-M", "virt"), cross="aarch64-linux-gnu-",
-             suites=("longest-symbol",), debian="arm64", unsupported=(
-                 # FPROBE is not for arm64.
-                 *FPROBE_TESTS,
-                 # Probes the start of the shell's file, which here is no code. See uprobes.sh.
-                 "dynevent/add_remove_uprobe.tc"),
+             suites=("longest-symbol",), debian="arm64",
+             # Probes the start of the shell's file, which here is no code. See uprobes.sh.
+             unsupported=("dynevent/add_remove_uprobe.tc",),
              packages=("libc6-dev-arm64-cross", "qemu-system-arm"))
 
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
              ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
-             suites=("longest-symbol",), debian="riscv64", releases=("trixie", "forky", "sid"), unsupported=(
-                 # There is no fprobe without DYNAMIC_FTRACE_WITH_REGS.
-                 *FPROBE_TESTS,
-                 # Probes the start of the shell's text, where this one has its ELF header.
-                 "dynevent/add_remove_uprobe.tc"),
+             suites=("longest-symbol",), debian="riscv64", releases=("trixie", "forky", "sid"),
+             # Probes the start of the shell's text, where this one has its ELF header.
+             unsupported=("dynevent/add_remove_uprobe.tc",),
              packages=("libc6-dev-riscv64-cross", "qemu-system-misc", "qemu-system-data"),
              # While text is written, all CPUs wait and translate nothing. With one thread for
              # all of them, each would wait for a tenth of a second.

@@ -22,7 +22,7 @@ OOPS = re.compile(r"BUG: kernel NULL pointer|BUG: unable to handle|general prote
                   r"Unable to handle kernel|Internal error: Oops|Oops\b|"
                   r"kernel BUG at kernel/kprobes/return_trampoline\.c:|"
                   # arm64 counts a breakpoint as an NMI for RCU, and a killed task never leaves it.
-                  r"WARNING: .* at kernel/context_tracking\.c:|"
+                  r"WARNING: (.* at )?kernel/context_tracking\.c:|"
                   # The next line has the reason.
                   r"-+\[ cut here")
 NUMBER = re.compile(r"(?:Oops|Kernel BUG).*\[#\d+\]")

@@ -39,6 +39,8 @@ REFUSED = re.compile(r"refused -(\d+|E\w+) (\S+) (\S+) (.*)")
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
 TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 SHOWN = 40                      # hits that ./kp probe prints
+# Of events of fprobes, and of those at tracepoints, which are among their users.
+NEEDS_FPROBES = re.compile(r"""^# requires:.*["'][ft]\[:""", re.M)
 LOOP_SLACK = 500                # instructions, for what else differs
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
@@ -306,8 +308,12 @@ def selftests(made, results):
     tests = [f"{name}/{path.name}" for name in made.config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
     not_run = {tc: "not on this architecture" for tc in made.config.arch.unsupported} | NOT_RUN
-    not_run |= {tc: "needs readelf; see uprobes.sh" for tc in tests
-                if "which readelf" in (folder / "test.d" / tc).read_text()}
+    for tc in tests:
+        text = (folder / "test.d" / tc).read_text()
+        if "which readelf" in text:
+            not_run[tc] = "needs readelf; see uprobes.sh"
+        elif NEEDS_FPROBES.search(text) and "CONFIG_FPROBE=y" not in (made.folder / ".config").read_text():
+            not_run[tc] = "this kernel has no fprobes"
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
         if tc in tests:
