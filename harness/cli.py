@@ -247,7 +247,8 @@ def cmd_test(args):
     if "series" in tools:
         others.append(lambda results: series.test(results, source, builds=not every))
     daily = not args.what and not args.kasan
-    schedule.Schedule(source, results, schedule.MINUTES if every else None, daily).run(guests, ours, others)
+    versions = packages.ELSEWHERE if every and packages.kernel_wanted() == packages.KERNEL else ()
+    schedule.Schedule(source, results, schedule.MINUTES if every else None, daily).run(guests, ours, others, versions)
     return results.finish()
 
 

@@ -10,6 +10,7 @@ CACHE = Path(os.environ.get("KP_CACHE") or
 
 
 def log_file(name):
-    folder = CACHE / "log"
+    # Two kernels may be tested at once: one that KP_KERNEL names has a folder of its own.
+    folder = CACHE / "log" / Path(os.environ.get("KP_KERNEL") or "").name
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name.replace(':', '-')}.log"

@@ -3,9 +3,11 @@
 import concurrent.futures
 import itertools
 import queue
+import re
 import time
 
 from . import guesttest, ports, ui
+from .paths import REPO, log_file
 
 # Estimated seconds of each part in the fastest configuration, on two CPUs of which a build takes
 # one; Config.slow times as many in others. Only their order matters.
@@ -72,6 +74,20 @@ class Schedule:
         ports.compile(port, self.source)
         self.results.ok(f"{port.label} builds")
 
+    def other_version(self, version):
+        """Runs the daily test with another version of Linux, by a kp of its own."""
+        name = f"Linux {version}"
+        if self.is_over(self.slowest):
+            self.skip(name)
+            return
+        log = log_file(f"test-{version}")
+        with ui.Step(f"test {name}") as step:
+            status = ui.supervise([REPO / "kp", "test", "--kernel", version], log, step, ui.within(3600))
+        text = log.read_text(errors="replace")
+        said = re.findall(r"^\d+ passed, \d+ failed$", text, re.M)[-1:]
+        self.results.check(f"{name}: {' '.join(said) or 'no verdict'}", status == 0,
+                           "\n    ".join([f"see {log}", *re.findall(r"^kp: .*|^  not ok .*", text, re.M)]))
+
     def put(self, rank, name=None, made=None):
         self.parts.put((rank, next(self.number), name, made))
 
@@ -92,12 +108,15 @@ class Schedule:
                 return
             self.part(name, made)
 
-    def run(self, guests, compiled, others=()):
-        """@compiled: ports; @others: functions that take the results, and need no kernel."""
+    def run(self, guests, compiled, others=(), versions=()):
+        """@compiled: ports; @others: functions that take the results, and need no kernel;
+        @versions: other versions of Linux, in which the daily test runs."""
         for config in sorted(guests, key=lambda config: -cost(config, self.parts_of(config))):
             self.builds.append((config.label, self.kernel, guesttest.build(config, self.source)))
         for port in compiled:
             self.builds.append((port.label, self.port, port))
+        for version in versions:
+            self.builds.append((f"Linux {version}", self.other_version, version))
 
         pool = concurrent.futures.ThreadPoolExecutor(max_workers=1)
         try:

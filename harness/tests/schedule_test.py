@@ -111,6 +111,21 @@ class ScheduleTest(Case):
         self.assertEqual(sorted(self.results.failures),
                          ["ports:z builds", "x:a kunit", "x:b builds", "y:c kunit", "y:d builds"])
 
+    def test_another_version_of_linux(self):
+        folder = self.folder
+        for verdict, failures in (("1 passed, 0 failed", []), ("  not ok a b\n1 passed, 1 failed", ["1 passed, 1 failed"]),
+                                  ("kp: no kernel", ["no verdict"])):
+            self.results = Results()
+            self.swap(schedule, REPO=folder, log_file=lambda name: folder / name)
+            ui.STOP.clear()
+            kp = folder / "kp"
+            kp.write_text(f"#!/bin/sh\necho '{verdict}'\necho \"$@\" >&2\nexit {len(failures)}\n")
+            kp.chmod(0o755)
+            schedule.Schedule(None, self.results).run([], [], versions=["9.9"])
+            self.assertEqual(self.results.failures, [f"Linux 9.9: {said}" for said in failures])
+            self.assertEqual(self.results.passed, not failures)
+            self.assertTrue((folder / "test-9.9").read_text().endswith("test --kernel 9.9\n"))
+
     def test_guests_end_with_all(self):
         self.run_all(minutes=1)
         self.assertLessEqual(ui.within(10000), 60 * (1 + schedule.GRACE))
