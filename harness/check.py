@@ -32,6 +32,8 @@ EXCEPTIONS = {
     "kernel/kprobes/check_test.c": "MACRO_WITH_FLOW_CONTROL",
     # The macro makes one row for each way to interrupt a hit.
     "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
+    # Early releases of Linux 6.12 have no kzalloc_obj().
+    "kernel/kprobes/return_pool.c": "ALLOC_WITH_SIZEOF",
     # Linux 6.12 takes no constant table.
     "kernel/kprobes/optimize.c": "CONST_STRUCT",
     # The caller passes the level.

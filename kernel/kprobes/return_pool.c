@@ -208,7 +208,7 @@ static struct return_chunk *chunk_create(struct return_pool *pool, int nr, gfp_t
 {
 	struct return_chunk *chunk;
 
-	chunk = kzalloc_obj(*chunk, gfp);
+	chunk = kzalloc(sizeof(*chunk), gfp);
 	if (!chunk)
 		return NULL;
 
@@ -360,7 +360,7 @@ void kretprobe_pools_settle(void)
 
 static struct spare_block *spare_block_create(void)
 {
-	struct spare_block *block = kzalloc_obj(*block, GFP_KERNEL);
+	struct spare_block *block = kzalloc(sizeof(*block), GFP_KERNEL);
 
 	if (!block)
 		return NULL;
@@ -443,7 +443,7 @@ int kretprobe_pool_create(struct kretprobe *rp, int nr)
 
 	if (rp->maxactive <= 0)
 		nr = min(nr, max(INSTANCES_FEW, (int)num_possible_cpus()));
-	pool = kzalloc_obj(*pool, GFP_KERNEL);
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
 	if (!pool)
 		return -ENOMEM;
 

@@ -8,7 +8,6 @@
 
 DEFINE_LOCK_GUARD_0(jump_label_lock, jump_label_lock(), jump_label_unlock())
 
-#define kzalloc_obj(var, gfp)	kzalloc(sizeof(var), gfp)
 #define system_dfl_wq		system_unbound_wq
 #define system_percpu_wq	system_wq
 
