@@ -12,7 +12,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
-#include "../common.h"
+#include "common.h"
 
 #define CALLS	5
 

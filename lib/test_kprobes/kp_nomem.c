@@ -17,7 +17,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "../common.h"
+#include "common.h"
 
 #define NR_FUNCTIONS	20	/* ftrace can trace half of them */
 #define MAX_PROBES	64

@@ -14,7 +14,7 @@
 #include <linux/module.h>
 #include <linux/static_call.h>
 
-#include "../common.h"
+#include "common.h"
 
 static DEFINE_STATIC_KEY_FALSE(key);
 

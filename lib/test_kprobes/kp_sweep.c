@@ -37,8 +37,8 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 
-#include "../common.h"
-#include "../functions.h"
+#include "common.h"
+#include "functions.h"
 
 static char *what = "entry";
 module_param(what, charp, 0444);

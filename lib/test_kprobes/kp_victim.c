@@ -13,7 +13,7 @@
 #include <asm/nospec-branch.h>
 #endif
 
-#include "../common.h"
+#include "common.h"
 
 static unsigned int init_hits;
 module_param(init_hits, uint, 0444);
@@ -38,22 +38,22 @@ DEFINE_TARGET(kp_victim_at_init, int, 4, __init)
  */
 int kp_victim_table(int n);
 asm("	.pushsection .text\n"
-    "	.balign 16, 0xcc\n"
-    "	.type kp_victim_table, @function\n"
-    "kp_victim_table:\n"
-    ANNOTATE_NOENDBR "\n\t"
-    "	lea	2f(%rip), %rax\n"
-    "	test	%edi, %edi\n"
-    "	jns	1f\n"
-    ANNOTATE_RETPOLINE_SAFE "\n\t"
-    "	jmp	*%rax\n"
-    "1:	cmc\n	cmc\n	cmc\n"
-    "2:\n"
-    ANNOTATE_NOENDBR "\n\t"
-    "	lea	4(%rdi), %eax\n"
-    ASM_RET
-    "	.size kp_victim_table, . - kp_victim_table\n"
-    "	.popsection\n");
+	"	.balign 16, 0xcc\n"
+	"	.type kp_victim_table, @function\n"
+	"kp_victim_table:\n"
+	ANNOTATE_NOENDBR "\n\t"
+	"	lea	2f(%rip), %rax\n"
+	"	test	%edi, %edi\n"
+	"	jns	1f\n"
+	ANNOTATE_RETPOLINE_SAFE "\n\t"
+	"	jmp	*%rax\n"
+	"1:	cmc\n	cmc\n	cmc\n"
+	"2:\n"
+	ANNOTATE_NOENDBR "\n\t"
+	"	lea	4(%rdi), %eax\n"
+	ASM_RET
+	"	.size kp_victim_table, . - kp_victim_table\n"
+	"	.popsection\n");
 STACK_FRAME_NON_STANDARD(kp_victim_table);
 #else
 static int kp_victim_table(int n)
@@ -74,12 +74,12 @@ static int kp_victim_table(int n)
 #endif
 void kp_victim_never(void);
 asm("	.pushsection .text\n"
-    "	.balign 16\n"
-    "	.type kp_victim_never, %function\n"
-    "kp_victim_never:\n"
-    "	" NEVER
-    "	.size kp_victim_never, . - kp_victim_never\n"
-    "	.popsection\n");
+	"	.balign 16\n"
+	"	.type kp_victim_never, %function\n"
+	"kp_victim_never:\n"
+	"	" NEVER
+	"	.size kp_victim_never, . - kp_victim_never\n"
+	"	.popsection\n");
 STACK_FRAME_NON_STANDARD(kp_victim_never);
 
 static int (*functions[])(int n) = {
