@@ -1,8 +1,10 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Wrong lines for kprobe_events, which must be refused with the right reason.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
-insmod /lib/kp/kp_prober.ko || exit 1
+need $EVENTS CONFIG_KPROBE_EVENTS
+need_module kp_prober
 
 event()		{ echo "$1" 2>/dev/null >>$EVENTS; }	# TEXT
 # The reason that the log gives for the last failure.
@@ -28,7 +30,8 @@ check "what ftrace sites call" refused "p:bad ftrace_call"
 check "kprobes itself" refused "p:bad get_kprobe"
 check "return probe within a function" refused "r:bad vfs_read+5"
 COLD=$(awk '$2 == "t" && NF == 3 && $3 ~ /\.cold$/ { print $3; exit }' /proc/kallsyms)
-check "return probe on $COLD, which is jumped to" refused "r:bad ${COLD:-vfs_read+5}" "function entry"
+check "return probe on $COLD, which is jumped to" refused "r:bad ${COLD:-vfs_read+5}" \
+	"function entry"
 check "return probe, bad maxactive" refused "r5000000000:bad vfs_read"
 check "unknown argument" refused "p:bad vfs_read %nosuchreg"
 addr_refused()	{ ! prober addr x "$1" && no_probes; }	# ADDRESS
@@ -38,18 +41,22 @@ x86)
 	check "return probe of __switch_to" refused "r:bad __switch_to"
 	check "address of the IDT" addr_refused "$(symbol idt_table)"
 	# Functions begin with a long instruction: the call of ftrace or a landing pad.
-	check "within an instruction" refused "p:bad vfs_read+3" "inside an \(instruction\|ftrace site\)"
-	check "within an instruction, +2" refused "p:bad vfs_read+2" "inside an \(instruction\|ftrace site\)"
+	check "within an instruction" refused "p:bad vfs_read+3" \
+		"inside an \(instruction\|ftrace site\)"
+	check "within an instruction, +2" refused "p:bad vfs_read+2" \
+		"inside an \(instruction\|ftrace site\)"
 	;;
 # Elsewhere they begin with an ftrace site.
 aarch64)
 	for i in 1 2 3 5; do
-		check "within an instruction, +$i" refused "p:bad vfs_read+$i" "inside an \(instruction\|ftrace site\)"
+		check "within an instruction, +$i" refused "p:bad vfs_read+$i" \
+			"inside an \(instruction\|ftrace site\)"
 	done
 	;;
 riscv64)
 	# The first instruction may have 2 bytes, but none has an odd address.
-	check "within an instruction" refused "p:bad vfs_read+3" "inside an \(instruction\|ftrace site\)"
+	check "within an instruction" refused "p:bad vfs_read+3" \
+		"inside an \(instruction\|ftrace site\)"
 	;;
 esac
 check "no event was made" [ -z "$(cat $EVENTS)" ]
@@ -64,10 +71,12 @@ prober_refused()	{ fails_with "$2" prober add x "$1" && no_probes; }
 # The first symbol of that pattern that occurs several times.
 several()	# PATTERN
 {
-	awk -v p="$1" '$2 ~ /[tT]/ && NF == 3 && $3 ~ p && seen[$3]++ { print $3; exit }' /proc/kallsyms
+	awk -v p="$1" '$2 ~ /[tT]/ && NF == 3 && $3 ~ p && seen[$3]++ { print $3; exit }' \
+		/proc/kallsyms
 }
 # Failure C13
-check "ambiguous symbol" prober_refused "$(several '^[a-z]_(start|next|stop|show)$')" "Cannot assign"
+check "ambiguous symbol" prober_refused "$(several '^[a-z]_(start|next|stop|show)$')" \
+	"Cannot assign"
 check "address of a good function" prober addr x "$(symbol vfs_read)"
 
 # Failure R1

@@ -2,7 +2,7 @@
 /*
  * Users of kprobes that a shell script cannot be: perf events and BPF programs on the
  * functions of the module kp_shared, each of which must count exactly the hits. Prints a
- * line for each test, as guest scripts do.
+ * line for each test, which clients.sh counts.
  *
  *	clients
  *	clients override FUNCTION VALUE		until it is killed
@@ -36,7 +36,7 @@ static void result(bool good, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	printf(good ? "ok " : "not ok ");
+	printf(good ? "ok " : "not_ok ");
 	vprintf(format, args);
 	printf(good ? "\n" : " # errno %d\n", errno);
 	va_end(args);
@@ -162,7 +162,7 @@ static bool has_events_on(const char *name)
 	int fd = perf_open(name, 0, false);
 
 	if (fd < 0 && errno == EINVAL) {
-		printf("skip events on %s # the kernel refuses them\n", name);
+		printf("skip events on %s: the kernel refuses them\n", name);
 		return false;
 	}
 	result(fd >= 0, "perf: an event on %s, or none is allowed there", name);
@@ -206,7 +206,7 @@ static void test_perf(void)
 	unsigned int i;
 
 	if (number(PMU "type", "", 10) < 0) {
-		printf("skip perf: all # no such events\n");
+		printf("skip perf: all: no such events\n");
 		return;
 	}
 	nr_names = 1 + has_events_on(PLAIN);
@@ -396,7 +396,7 @@ static void test_inside(const char *name)
 		close_client(&c);
 	}
 	if (offset == 32)
-		printf("skip bpf: inside %s # no instruction there\n", name);
+		printf("skip bpf: inside %s: no instruction there\n", name);
 	else
 		result(calls(9) && counted(&c, 9, 0), "bpf: inside %s, all hits count", name);
 	close_client(&c);
@@ -472,7 +472,7 @@ static void test_override(void)
 
 	close(prog);
 	if (prog < 0 && !find_line("/proc/kallsyms", " bpf_override_return\n", "")) {
-		printf("skip bpf: override # the kernel has none\n");
+		printf("skip bpf: override: the kernel has none\n");
 		return;
 	}
 	result(prog >= 0, "bpf: a program that overrides");
@@ -485,7 +485,7 @@ static void test_override(void)
 	put(KNOB, "0");
 	test_override_on(PLAIN, "plain", false);
 	if (put(KNOB, "1"))
-		printf("skip bpf: override of a jump # the kernel makes none\n");
+		printf("skip bpf: override of a jump: the kernel makes none\n");
 	else
 		test_override_on(PLAIN, "plain", true);
 }
@@ -536,7 +536,7 @@ static void test_multi(void)
 	bool good = open_client(&c, TRACED, 0);
 
 	if (!good && errno == EOPNOTSUPP) {
-		printf("skip bpf: fprobes beside probes # the kernel has none\n");
+		printf("skip bpf: fprobes beside probes: the kernel has none\n");
 		close_client(&c);
 		return;
 	}
@@ -553,7 +553,7 @@ static void test_bpf(void)
 
 	close(map);
 	if (map < 0 && (errno == ENOSYS || errno == EPERM)) {
-		printf("skip bpf: all # the kernel has none\n");
+		printf("skip bpf: all: the kernel has none\n");
 		return;
 	}
 	for (i = 0; i < 4 * nr_names; i++)

@@ -1,10 +1,11 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes of all kinds and fprobes on one function, and a probe on a function that ftrace
 # cannot trace: each must count exactly its hits while others come and go.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 grep -qw function_graph $TRACE/available_tracers ||
-	skip_all "tracers on functions with probes of all kinds # this kernel has none"
-. /kp/shared
+	skip_all "tracers on functions with probes of all kinds: this kernel has none"
+. "$(dirname "$0")/shared.sh"
 
 FPROBES=$TRACE/dynamic_events
 
@@ -24,7 +25,7 @@ fprobes_del()
 
 seen()		# N PATTERN
 {
-	local n=$(grep -Ec "$2" /tmp/trace)
+	local n=$(grep -Ec "$2" $TMP/trace)
 	[ $n = "$1" ] || ! echo "$n of $2, not $1"
 }
 
@@ -33,7 +34,7 @@ exact()
 	: >$TRACE/trace
 	counted 5 calls 5 || return 1
 	echo 0 >$TRACE/tracing_on
-	cat $TRACE/trace >/tmp/trace
+	cat $TRACE/trace >$TMP/trace
 	echo 1 >$TRACE/tracing_on
 	case "$(cat $TRACE/current_tracer)" in
 	function)	seen 5 'kp_shared_traced <-' || return 1 ;;
@@ -59,7 +60,7 @@ if has_fprobes; then
 	fprobes_del
 	fprobes=fprobes
 else
-	skip "fprobes beside probes # this kernel has none"
+	skip "fprobes beside probes: this kernel has none"
 fi
 kinds="pre_1 ret_1 $fprobes plain post_1 pre_2 ret_2 post_2"
 

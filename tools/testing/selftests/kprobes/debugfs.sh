@@ -1,25 +1,27 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The files of kprobes in debugfs: their format, which other tools parse, and the effect of
 # writing "enabled".
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
-insmod /lib/kp/kp_prober.ko || exit 1
+need_module kp_prober
 
 fires()		# NAME: does a new process hit the probe?
 {
 	local was="$(hits_of "$1")"
-	/bin/busybox true
+	/bin/true
 	[ "$(hits_of "$1")" -gt "$was" ]
 }
 
 ADDR='([0-9a-f]{16}|[0-9a-f]{8})'
 TAB=$(printf '\t')
 
-cat $KPROBES/blacklist >/tmp/blacklist
+cat $KPROBES/blacklist >$TMP/blacklist
 check "blacklist has the format that perf reads" \
-	only_lines /tmp/blacklist "^0x$ADDR-0x$ADDR$TAB[^ ]+( \[[^ ]+\])?\$"
-check "blacklist has get_kprobe" grep -q "${TAB}get_kprobe\$" /tmp/blacklist
-check "blacklist ranges go forward" awk -F'[-\t]' '$1 > $2 { bad = 1 } END { exit bad }' /tmp/blacklist
+	only_lines $TMP/blacklist "^0x$ADDR-0x$ADDR$TAB[^ ]+( \[[^ ]+\])?\$"
+check "blacklist has get_kprobe" grep -q "${TAB}get_kprobe\$" $TMP/blacklist
+check "blacklist ranges go forward" awk -F'[-\t]' '$1 > $2 { bad = 1 } END { exit bad }' \
+	$TMP/blacklist
 check "list is empty" no_probes
 check "enabled reads 1" [ "$(cat $KPROBES/enabled)" = 1 ]
 
@@ -27,16 +29,16 @@ prober add entry kernel_clone
 prober add return kernel_clone ret
 prober add post kernel_clone post
 prober add off kernel_clone off
-cat $KPROBES/list >/tmp/list
-tell "  " </tmp/list
+cat $KPROBES/list >$TMP/list
+tell "  " <$TMP/list
 TAGS='(\[GONE\])?(\[DISABLED\])?(\[OPTIMIZED\])?(\[FTRACE\])?'
 check "list has its format" \
-	only_lines /tmp/list "^$ADDR  [kr]  [^ ]+\+0x[0-9a-f]+  [^ ]* +$TAGS\$"
-check "list has all probes" [ "$(grep -c kernel_clone /tmp/list)" = 4 ]
-check "list tells a return probe" [ "$(grep -c '  r  kernel_clone' /tmp/list)" = 1 ]
-check "list tells a disabled probe" [ "$(grep -cF '[DISABLED]' /tmp/list)" = 1 ]
+	only_lines $TMP/list "^$ADDR  [kr]  [^ ]+\+0x[0-9a-f]+  [^ ]* +$TAGS\$"
+check "list has all probes" [ "$(grep -c kernel_clone $TMP/list)" = 4 ]
+check "list tells a return probe" [ "$(grep -c '  r  kernel_clone' $TMP/list)" = 1 ]
+check "list tells a disabled probe" [ "$(grep -cF '[DISABLED]' $TMP/list)" = 1 ]
 if grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
-	check "list tells probes on ftrace" [ "$(grep -cF '[FTRACE]' /tmp/list)" = 4 ]
+	check "list tells probes on ftrace" [ "$(grep -cF '[FTRACE]' $TMP/list)" = 4 ]
 fi
 
 check "probe fires" fires entry
@@ -68,7 +70,7 @@ check "probe fires after much switching" fires late
 check "enabled refuses other text" not put maybe $KPROBES/enabled
 
 # 0 or 1
-sysctl_sets()	{ /bin/busybox sysctl -w debug.kprobes-optimization=$1 && [ "$(cat $KNOB)" = $1 ]; }
+sysctl_sets()	{ sysctl -w debug.kprobes-optimization=$1 && [ "$(cat $KNOB)" = $1 ]; }
 
 if [ -e $KNOB ]; then
 	check "sysctl forbids jumps" sysctl_sets 0
@@ -78,7 +80,7 @@ fi
 # Calls that a return probe misses for lack of an instance count as missed hits.
 missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPROBES/points; }
 
-insmod /lib/kp/kp_shared.ko
+modprobe kp_shared
 prober add deep kp_shared_deep ret
 check "points tells no missed hit at first" [ "$(missed kp_shared_deep)" = 0 ]
 check "a function calls itself deeply" put 100 /sys/module/kp_shared/parameters/deep
@@ -86,7 +88,8 @@ followed=$(hits_of deep)
 check "not all of these calls are followed" [ "$followed" -lt 100 ]
 check "points tells the calls that are not" [ "$(missed kp_shared_deep)" = $((100 - followed)) ]
 check "points tells why" \
-	grep -q "kp_shared_deep.* (not followed: $((100 - followed)), instances: [1-9][0-9]*)\$" $KPROBES/points
+	grep -q "kp_shared_deep.* (not followed: $((100 - followed)), instances: [1-9][0-9]*)\$" \
+		$KPROBES/points
 prober del deep
 rmmod kp_shared
 

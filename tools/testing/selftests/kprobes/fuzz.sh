@@ -1,17 +1,18 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Random lines, right and wrong, for kprobe_events, and random places for "try". They must leave
 # nothing behind, in the text of the kernel or elsewhere. Arguments: seconds, and a seed.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
 SECONDS_="${1:-10}" SEED="${2:-1}"
-[ -e $EVENTS ] || skip_all "events # not in this kernel"
+need $EVENTS CONFIG_KPROBE_EVENTS
 
 load_text
 # A first run, so that text that the kernel itself changes at first use has changed.
 fuzz_events 1 0 >/dev/null
-cat $TEXT >/tmp/before
-check "the fuzzer comes to its end, seed $SEED" sh -c "fuzz_events $SECONDS_ $SEED >/tmp/told"
-tell "  " </tmp/told
+cat $TEXT >$TMP/before
+check "the fuzzer comes to its end, seed $SEED" sh -c "fuzz_events $SECONDS_ $SEED >$TMP/told"
+tell "  " <$TMP/told
 check "some lines are taken" [ "$(number taken)" -gt 10 ]
 check "most are not" [ "$(number written)" -gt "$(($(number taken) * 2))" ]
 check "some events are hit" [ "$(number hits)" -gt 0 ]

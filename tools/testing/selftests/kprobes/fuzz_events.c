@@ -8,7 +8,8 @@
  *	fuzz_events SECONDS SEED
  *
  * prints how many lines were written and accepted, the number of hits, and of places for which
- * there was a verdict. The same seed gives the same lines for the same kernel at the same addresses.
+ * there was a verdict. The same seed gives the same lines for the same kernel at the same
+ * addresses.
  */
 #include <ctype.h>
 #include <errno.h>

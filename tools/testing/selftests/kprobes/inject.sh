@@ -1,11 +1,12 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Error injection into functions with probes: by fail_function, whose probe returns in place
 # of the function, and by a BPF program. Probes on the same function that came before such a
 # probe must not be called.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 FAIL=/sys/kernel/debug/fail_function
-[ -e $FAIL/inject ] || skip_all "error injection # this kernel has none"
-. /kp/shared
+need $FAIL/inject CONFIG_FAIL_FUNCTION
+. "$(dirname "$0")/shared.sh"
 
 echo 100 >$FAIL/probability
 echo 1 >$FAIL/interval
@@ -64,10 +65,10 @@ done
 
 overriding()	# FUNCTION ERROR: by a BPF program, until not_overriding
 {
-	: >/tmp/overridden
-	clients override "$1" "-$2" >/tmp/overridden &
+	: >$TMP/overridden
+	clients override "$1" "-$2" >$TMP/overridden &
 	program=$!
-	soon grep -q overridden /tmp/overridden
+	soon grep -q overridden $TMP/overridden
 }
 
 not_overriding()	{ kill $program; wait $program; true; }
@@ -85,7 +86,7 @@ for name in traced plain; do
 	right=$(result $name)
 	prober add off_first $function
 	if ! overrides $function; then
-		skip "$name: BPF overrides # not in this kernel"
+		skip "$name: BPF overrides: not in this kernel"
 		prober del off_first
 		continue
 	fi

@@ -1,13 +1,13 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Breakpoints of the kernel debugger, which use the same instruction as probes.
-. /kp/lib
-[ -e /lib/kp/kp_kgdb.ko ] || skip_all "debugger # this kernel has none"
-. /kp/shared
-insmod /lib/kp/kp_kgdb.ko || exit 1
+. "$(dirname "$0")/lib.sh"
+has_module kp_kgdb || skip_all "debugger: this kernel has none"
+. "$(dirname "$0")/shared.sh"
+need_module kp_kgdb
 
 KGDB=/sys/module/kp_kgdb/parameters
 entry()		{ sed -n "s/$1 //p" $SHARED/results; }
-plus()		{ printf '%#x' $(($1 + $2)); }
 type()		{ echo "$1" >$KGDB/type; }
 screen()	{ cat $KGDB/screen; }
 has()		{ screen | grep -F "$1"; }
@@ -45,17 +45,17 @@ executed()	# FUNCTION <offsets: those of them where a probe is hit
 
 for function in kp_shared_plain kp_shared_traced; do
 	entry=$(entry $function)
-	accepted $entry 0 12 >/tmp/accepted
-	executed $function </tmp/accepted | grep -x '[0-9]*' >/tmp/executed
-	check "$function: has instructions" [ -s /tmp/executed ]
-	for offset in $(cat /tmp/executed); do
+	accepted $entry 0 12 >$TMP/accepted
+	executed $function <$TMP/accepted | grep -x '[0-9]*' >$TMP/executed
+	check "$function: has instructions" [ -s $TMP/executed ]
+	for offset in $(cat $TMP/executed); do
 		where=$function+$offset
 		check "$where: breakpoint" set_break "$(plus $entry $offset)"
-		accepted $entry 0 12 >/tmp/now
-		check "$where: no probe there" not grep -x $offset /tmp/now
+		accepted $entry 0 12 >$TMP/now
+		check "$where: no probe there" not grep -x $offset $TMP/now
 		# The instruction under the breakpoint may be longer than the breakpoint.
-		grep -vxFf /tmp/accepted /tmp/now >/tmp/wrong
-		check "$where: no probe within instructions behind it" [ ! -s /tmp/wrong ]
+		grep -vxFf $TMP/accepted $TMP/now >$TMP/wrong
+		check "$where: no probe within instructions behind it" [ ! -s $TMP/wrong ]
 		check "$where: debugger comes up" stops
 		check "$where: text is what it was" same
 	done

@@ -1,19 +1,20 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A live patch and probes on one function: probes with a post_handler and the patch exclude
 # each other; all other probes go with the patch.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
-PATCH=/lib/modules/$(uname -r)/kernel/samples/livepatch/livepatch-sample.ko
+PATCH=livepatch-sample
 STATE=/sys/kernel/livepatch/livepatch_sample
 FUNCTION=cmdline_proc_show
 SITE=$TRACE/enabled_functions
 
-[ -e "$PATCH" ] || skip_all "livepatch # this kernel has no sample"
-. /kp/shared
+has_module $PATCH || skip_all "livepatch: this kernel has no sample"
+. "$(dirname "$0")/shared.sh"
 
 steady()	{ [ "$(cat $STATE/transition)" = 0 ]; }
 patch_gone()	{ [ ! -e $STATE ]; }
-patch()		{ insmod "$PATCH" && soon steady; }
+patch()		{ modprobe $PATCH && soon steady; }
 unpatch()	{ echo 0 >$STATE/enabled && soon patch_gone && soon rmmod livepatch_sample; }
 
 original=$(cat /proc/cmdline)
@@ -66,7 +67,7 @@ check "the site is nobody's" not grep $FUNCTION $SITE
 # A post_handler first.
 check "post_handler comes" prober add post $FUNCTION post
 check "post_handler alone works" unpatched
-check "patch is refused" fails_with "resource busy" insmod "$PATCH"
+check "patch is refused" fails_with "resource busy" modprobe $PATCH
 check "post_handler goes on after the refusal" unpatched
 check "post_handler is disabled" prober disable post
 check "patch comes to what is disabled" patch

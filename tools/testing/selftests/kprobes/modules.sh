@@ -1,18 +1,21 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in text that is freed: that of a module, and that of its init function.
 # Failure C4: disabled probes, and probes on ftrace sites.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
+need $EVENTS CONFIG_KPROBE_EVENTS
 VICTIM=/sys/module/kp_victim/parameters
-insmod /lib/kp/kp_prober.ko || exit 1
+need_module kp_prober
 
-load()		{ insmod /lib/kp/kp_victim.ko; }
+load()		{ modprobe kp_victim; }
 call()		{ echo "$1" >$VICTIM/call; }
 state()		{ sed -n "s/^$1 //p" $PROBER/state; }
 listed()	{ cat $KPROBES/list | grep "$1" | grep -F "$2"; }
 functions()	# PATTERN: the module's, in order: address and name of each
 {
-	awk -v p="$1" '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ p { print $1, $3 }' /proc/kallsyms | sort
+	awk -v p="$1" '$4 == "[kp_victim]" && $2 ~ /[tT]/ && $3 ~ p { print $1, $3 }' \
+		/proc/kallsyms | sort
 }
 counts()	{ [ "$(cat $KPROBES/list | grep -cF "$1")" = "$2" ]; }
 
@@ -27,7 +30,8 @@ check "probe in init text is gone" counts "[GONE]" 1
 check "gone probe cannot be enabled" not put 1 $VICTIM/enable_init_probe
 check "init text cannot be probed" fails_with "No such file" prober add init kp_victim_at_init
 check "blacklist of the module is there" grep -q kp_victim_forbidden $KPROBES/blacklist
-check "blacklisted function of the module" fails_with "Invalid arg" prober add bad kp_victim_forbidden
+check "blacklisted function of the module" fails_with "Invalid arg" prober add bad \
+	kp_victim_forbidden
 
 # The first lookup of a name in a module sorts its names for the next ones.
 probes_of()	{ cat $KPROBES/list | grep -c " $1+0x"; }
@@ -78,9 +82,9 @@ check "new probe on the last function" prober add last "$(functions '^[a-z]' | s
 each_function()
 {
 	local addr
-	functions '^kp_victim' >/tmp/functions
-	[ "$(wc -l </tmp/functions)" -gt 2 ] || return 1
-	for addr in $(sed -E '/ kp_victim_(forbidden|never)$/d; s/ .*//' /tmp/functions); do
+	functions '^kp_victim' >$TMP/functions
+	[ "$(wc -l <$TMP/functions)" -gt 2 ] || return 1
+	for addr in $(sed -E '/ kp_victim_(forbidden|never)$/d; s/ .*//' $TMP/functions); do
 		prober addr each "0x$addr" || return 1
 	done
 }
@@ -99,7 +103,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 	# Such a module works on a CPU without IBT, whatever the kernel has been built for.
 	check "probe in front of a label in a table" prober add table kp_victim_table+13
 	soon settled
-	check "no jump covers the label" grep -q "kp_victim_table+0xd armed .*indirect jump at +1" $KPROBES/points
+	check "no jump covers the label" grep -q \
+		"kp_victim_table+0xd armed .*indirect jump at +1" $KPROBES/points
 	check "function works with it" call 2
 	check "it has fired" [ "$(state table)" = "2 0" ]
 	check "it is removed" prober del table

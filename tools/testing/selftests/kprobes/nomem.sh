@@ -1,13 +1,14 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Each allocation in registering, enabling and removing probes fails once. Failures C1, C5 and
 # C6: an error must be returned to the caller, and leave nothing behind. (KUnit's
 # optimize_no_memory is for preparing jumps, which mostly happens in a worker.)
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
 FAIL=/sys/kernel/debug/fail
 LEAKS=/sys/kernel/debug/kmemleak
 
-[ -e /lib/kp/kp_nomem.ko ] && [ -e ${FAIL}slab ] || skip_all "allocations fail # not in this kernel"
+has_module kp_nomem && [ -e ${FAIL}slab ] || skip_all "allocations fail: not in this kernel"
 
 # Allocations that may sleep fail only on request.
 may_fail()	# Y or N, and the verbosity
@@ -27,29 +28,29 @@ may_fail N 0
 EXPEDITED=$(cat /sys/kernel/rcu_expedited)
 echo 1 >/sys/kernel/rcu_expedited
 [ ! -e $LEAKS ] || echo clear >$LEAKS
-sites >/tmp/sites
+sites >$TMP/sites
 pages=$(slot_pages)
 dmesg -c >/dev/null
-check "all is tried" insmod /lib/kp/kp_nomem.ko
-dmesg | sed -n 's/.*kp_nomem: //p' >/tmp/nomem
-check "allocations failed" [ "$(sed -n 's/^failed \([0-9]*\) .*/\1/p' /tmp/nomem)" -gt 50 ]
-check "every failure is clean" grep -q ' faults 0$' /tmp/nomem
-tell "out: " </tmp/nomem
+check "all is tried" modprobe kp_nomem
+dmesg | sed -n 's/.*kp_nomem: //p' >$TMP/nomem
+check "allocations failed" [ "$(sed -n 's/^failed \([0-9]*\) .*/\1/p' $TMP/nomem)" -gt 50 ]
+check "every failure is clean" grep -q ' faults 0$' $TMP/nomem
+tell "out: " <$TMP/nomem
 rmmod kp_nomem
 # One page of each kind may be kept for the next probe.
 check "no page is left" soon few_slot_pages $((pages + 4))
 check "no probe is left" not grep . $KPROBES/list $KPROBES/points
-sites >/tmp/sites_after
-check "ftrace has back all sites" cmp -s /tmp/sites /tmp/sites_after
-diff /tmp/sites /tmp/sites_after | head -n 10 | tell "out: "
+sites >$TMP/sites_after
+check "ftrace has back all sites" cmp -s $TMP/sites $TMP/sites_after
+diff $TMP/sites $TMP/sites_after | head -n 10 | tell "out: "
 if [ -e $LEAKS ]; then
 	# kmemleak does not report new objects, and does not find pointers in registers.
 	sleep 6
 	echo scan >$LEAKS
 	echo scan >$LEAKS
-	cat $LEAKS >/tmp/leaks
-	check "nothing is leaked" not grep -qE 'kprobe|kp_|point|slot|return_pool|chunk' /tmp/leaks
-	head -n 30 /tmp/leaks | tell "out: "
+	cat $LEAKS >$TMP/leaks
+	check "nothing is leaked" not grep -qE 'kprobe|kp_|point|slot|return_pool|chunk' $TMP/leaks
+	head -n 30 $TMP/leaks | tell "out: "
 fi
 echo "$EXPEDITED" >/sys/kernel/rcu_expedited
 may_fail Y 2

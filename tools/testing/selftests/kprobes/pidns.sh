@@ -1,27 +1,29 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Failure C7: the first process of a pid namespace exits while its children change probes.
 # It waits for the children, and the optimizer's grace period may wait for it.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
 load_victim
 export PROBER
 
 # A change fails if a child of an earlier round was killed between its two changes.
-cat >/tmp/first_process <<'END'
+cat >$TMP/first_process <<'END'
 for child in 1 2 3; do
 	while :; do
 		echo "del pidns$child" >$PROBER/command
 		echo "add pidns$child kp_victim_plain" >$PROBER/command
 	done 2>/dev/null &
 done
-usleep "$1"
+sleep "$1"
 END
 
 namespaces()
 {
 	local i changed=
 	for i in $(seq 20); do
-		timeout -s KILL 60 unshare -pf sh /tmp/first_process $((20000 + i * 7919 % 60000)) || return
+		timeout -s KILL 60 unshare -pf sh $TMP/first_process \
+			0.0$((20000 + i * 7919 % 60000)) || return
 		! grep -q '^pidns' $PROBER/state || changed=1
 	done
 	[ $changed ]

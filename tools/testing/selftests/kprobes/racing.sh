@@ -1,22 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions for scripts with kp_torture, which changes probes while all CPUs hit them: . /kp/racing
-. /kp/lib
+# Functions for scripts with kp_torture, which changes probes while all CPUs hit them:
+# . "$(dirname "$0")/racing.sh"
+. "$(dirname "$0")/lib.sh"
 
+need_new points
 MODULE=/sys/module/kp_torture/parameters
 
 begin()		# PARAMETER [SECONDS [SEED]]
 {
 	SEED=${3:-1}
-	RANDOM=$SEED
+	LAST=$SEED
 	dmesg -c >/dev/null
-	insmod /lib/kp/kp_torture.ko "$1" seconds="${2:-20}" seed="$SEED" && return
-	dmesg | grep kp_torture | tell "out: "
-	not_ok "probes are tried # seed $SEED"
-	exit 1
+	say "seed $SEED"
+	need_module kp_torture "$1" seconds="${2:-20}" seed="$SEED"
 }
 
 running()	{ [ "$(cat $MODULE/running)" -gt 0 ]; }
-a_while()	{ usleep $((RANDOM % $1 * 1000)); }
+
+# BELOW: the next random number, in NEXT. Not every shell has $RANDOM.
+random()
+{
+	LAST=$(((LAST * 1103515245 + 12345) % 2147483648))
+	NEXT=$((LAST / 65536 % $1))
+}
+
+a_while()	# MILLISECONDS, at most
+{
+	random $1
+	sleep $((NEXT / 1000)).$(printf %03d $((NEXT % 1000)))
+}
 
 all()		# 0 or 1: switches all probes off or on, and announces that to the module
 {
@@ -30,7 +42,7 @@ all()		# 0 or 1: switches all probes off or on, and announces that to the module
 jump_or_not()	# ROUND
 {
 	[ -e $KNOB ] && [ $(($1 % 2)) -eq 0 ] || return
-	while running && ! grep -q ' kp_torture:.* optimized ' $KPROBES/points; do usleep 100000; done
+	while running && ! grep -q ' kp_torture:.* optimized ' $KPROBES/points; do sleep 0.1; done
 }
 
 while_running()	# COMMAND, which gets the number of the round
@@ -46,9 +58,8 @@ end()
 {
 	local what
 	check "probes are removed" rmmod kp_torture
-	dmesg | sed -n "s/.*kp_torture: //p" >/tmp/told
-	say "seed $SEED"
-	tell "kp_torture: " </tmp/told
+	dmesg | sed -n "s/.*kp_torture: //p" >$TMP/told
+	tell "kp_torture: " <$TMP/told
 	for what in result lost late missed error text; do
 		check "nothing is wrong: $what" [ "$(number "bad $what")" = 0 ]
 	done

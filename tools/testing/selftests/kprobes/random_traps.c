@@ -199,7 +199,8 @@ static void by_own_segment(const struct trap *t)
 	uint32_t ip = t->odd, at = (uint32_t)(uintptr_t)write_code(t);
 
 	desc.base_addr = at - ip;
-	if ((uintptr_t)pages[t->place] >> 31 >> 1 || syscall(SYS_modify_ldt, 1, &desc, sizeof(desc))) {
+	if ((uintptr_t)pages[t->place] >> 31 >> 1 ||
+	    syscall(SYS_modify_ldt, 1, &desc, sizeof(desc))) {
 		seen.code = errno;
 		return;
 	}
@@ -259,8 +260,10 @@ static void by_debugger(const struct trap *t)
 	}
 	if (t->offset % 4 == 3) {
 		errno = 0;
-		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[0]), (void *)t->odd);
-		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[7]), (void *)1);
+		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[0]),
+		       (void *)t->odd);
+		ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, u_debugreg[7]),
+		       (void *)1);
 		seen.code = errno;
 	} else {
 		if (t->offset % 4 == 2)
@@ -314,10 +317,13 @@ static unsigned int differ(unsigned int i, struct trap t, struct outcome now)
 
 	if (!memcmp(&was, &now, sizeof(now)))
 		return 0;
-	if (shown++ < MAX_SHOWN)
-		printf("trap %u, kind %u code %u place %u odd %#lx: signal %d code %d ip %#llx, not %d %d %#llx\n",
-		       i, t.kind, t.code, t.place, (unsigned long)t.odd, now.signal, now.code,
-		       (long long)now.ip, was.signal, was.code, (long long)was.ip);
+	if (shown++ < MAX_SHOWN) {
+		printf("trap %u, kind %u code %u place %u odd %#lx: ",
+		       i, t.kind, t.code, t.place, (unsigned long)t.odd);
+		printf("signal %d code %d ip %#llx, not %d %d %#llx\n",
+		       now.signal, now.code, (long long)now.ip,
+		       was.signal, was.code, (long long)was.ip);
+	}
 
 	return 1;
 }

@@ -1,32 +1,34 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Loads the sample modules, makes system calls, and checks that the probes have seen them.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
 symbol=kernel_clone
 
 # The output of a module between two marks, because other commands of this shell fork, too.
-between() { dmesg | sed -n "/kp: mark $1 calls\$/,/kp: mark $1 done\$/p" | grep -o "$1: .*"; }
+mark()		{ echo "mark $1" >/dev/kmsg; }
+between()	{ dmesg | sed -n "/mark $1 calls\$/,/mark $1 done\$/p" | grep -o "$1: .*"; }
 
 sample()	# MODULE PARAMETERS...
 {
 	local name="$1"
 
 	shift
-	insmod "/lib/kp/$name.ko" "$@" || { not_ok "$name loads"; return; }
+	modprobe "$name" "$@" || { not_ok "$name loads"; return; }
 	ok "$name loads"
-	cat "$KPROBES/list" >/tmp/list
-	say "mark $name calls"
+	cat "$KPROBES/list" >$TMP/list
+	mark "$name calls"
 	for i in 1 2 3; do
-		/bin/busybox true
+		/bin/true
 	done
-	say "mark $name done"
-	between "$name" >/tmp/hits
-	check "$name fires at each call" [ "$(grep -c "$name: $symbol: " /tmp/hits)" -ge 3 ]
+	mark "$name done"
+	between "$name" >$TMP/hits
+	check "$name fires at each call" [ "$(grep -c "$name: $symbol: " $TMP/hits)" -ge 3 ]
 	say "$KPROBES/list with $name:"
-	tell "  " </tmp/list
+	tell "  " <$TMP/list
 	say "what $name printed while the shell started three programs:"
-	head -n 12 /tmp/hits | tell "  "
-	check "$name is listed" grep -q " $symbol+" /tmp/list
+	head -n 12 $TMP/hits | tell "  "
+	check "$name is listed" grep -q " $symbol+" $TMP/list
 	check "$name unloads" rmmod "$name"
 	check "$name leaves the list" not grep -q " $symbol+" $KPROBES/list
 }
@@ -39,24 +41,24 @@ SOON=100 soon not grep -q jiffies $CLOCK
 sample kprobe_example symbol="$symbol"
 sample kretprobe_example func="$symbol" maxactive=20
 if grep -q jiffies $CLOCK; then
-	skip "kretprobe_example tells how long a call took # the clock counts ticks"
+	skip "kretprobe_example tells how long a call took: the clock counts ticks"
 else
-	check "kretprobe_example tells how long a call took" not grep -q ' after 0 ns' /tmp/hits
+	check "kretprobe_example tells how long a call took" not grep -q ' after 0 ns' $TMP/hits
 fi
 check "these are their parameters" sh -c "! dmesg | grep 'unknown parameter'"
 
 # kprobe_redirect must affect only programs of that name, and only while loaded.
-echo text >/tmp/file
-opens()	{ "$1" /tmp/file >/dev/null 2>&1; }
+echo text >$TMP/file
+opens()	{ "$1" $TMP/file >/dev/null 2>&1; }
 
-insmod /lib/kp/kprobe_redirect.ko || { not_ok "kprobe_redirect loads"; exit 0; }
+modprobe kprobe_redirect || { not_ok "kprobe_redirect loads"; exit 0; }
 ok "kprobe_redirect loads"
-check "kprobe_redirect keeps cat from opening a file" not /bin/cat /tmp/file
+check "kprobe_redirect keeps cat from opening a file" not /bin/cat $TMP/file
 check "kprobe_redirect leaves others alone" opens /usr/bin/head
 check "kprobe_redirect tells of it" sh -c "dmesg | grep -q 'kprobe_redirect: .*cat.* gets -13'"
 check "kprobe_redirect unloads" rmmod kprobe_redirect
 check "kprobe_redirect: cat opens files again" opens /bin/cat
-insmod /lib/kp/kprobe_redirect.ko comm=head value=-2
+modprobe kprobe_redirect comm=head value=-2
 check "kprobe_redirect takes parameters" sh -c \
-	"/bin/cat /tmp/file && /usr/bin/head /tmp/file 2>&1 | grep 'No such file'"
+	"/bin/cat $TMP/file && /usr/bin/head $TMP/file 2>&1 | grep 'No such file'"
 rmmod kprobe_redirect

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions for scripts that share the functions of the module kp_shared between probes and
-# others: . /kp/shared
-. /kp/lib
+# others: . "$(dirname "$0")/shared.sh"
+. "$(dirname "$0")/lib.sh"
 
 SHARED=/sys/module/kp_shared/parameters
 
-insmod /lib/kp/kp_shared.ko && insmod /lib/kp/kp_prober.ko || exit 1
+need_module kp_shared
+need_module kp_prober
 
 leave_shared()	{ rmmod kp_prober kp_shared; }
 
@@ -23,9 +24,9 @@ counted()	# N COMMAND...: does the command hit each probe N times?
 {
 	local n="$1"
 	shift
-	cat $PROBER/state >/tmp/was
+	cat $PROBER/state >$TMP/was
 	"$@" || return 1
-	cat $PROBER/state >/tmp/now
+	cat $PROBER/state >$TMP/now
 	awk -v n="$n" '
 		NR == FNR { before[$1] = $2; after[$1] = $3; next }
 		{
@@ -36,5 +37,5 @@ counted()	# N COMMAND...: does the command hit each probe N times?
 				bad = 1
 			}
 		}
-		END { exit bad }' /tmp/was /tmp/now
+		END { exit bad }' $TMP/was $TMP/now
 }

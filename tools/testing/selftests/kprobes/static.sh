@@ -1,16 +1,17 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Static keys and static calls that change in functions with probes on them.
-. /kp/shared
+. "$(dirname "$0")/shared.sh"
 
-cat $SHARED/sites >/tmp/sites
+cat $SHARED/sites >$TMP/sites
 for kind in key call; do
-	sites=$(sed -n "s/^$kind //p" /tmp/sites)
-	[ -n "$sites" ] || skip "$kind: what it rewrites # nothing, in this kernel"
+	sites=$(sed -n "s/^$kind //p" $TMP/sites)
+	[ -n "$sites" ] || skip "$kind: what it rewrites: nothing, in this kernel"
 	for site in $sites; do
 		check "$kind: what it rewrites is refused" \
 			fails_with "Invalid arg" prober addr x "$site"
 		check "$kind: the middle of it is refused" \
-			fails_with "Invalid arg" prober addr x "$(printf '%#x' $((site + 1)))"
+			fails_with "Invalid arg" prober addr x "$(plus "$site" 1)"
 	done
 done
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A probe on every function entry, a return probe on each, a probe on the instruction behind
 # each entry, on thousands of random instructions, and on every instruction of hundreds of
@@ -7,9 +8,11 @@
 # probes only, which then stay; or "every", for every instruction of the kernel, some functions at a
 # time.
 #
-# Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for ever.
-. /kp/lib
+# Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for
+# ever.
+. "$(dirname "$0")/lib.sh"
 
+need_new points
 SEED=${1:-1}
 SOON=3000	# The optimizer has thousands of probes.
 SWEEP=/sys/module/kp_sweep/parameters
@@ -18,7 +21,8 @@ START=$(symbol _stext)
 END=$(symbol _etext)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
-STEP=1 COUNT=5000 DENSE=500 ROUNDS=1 MODULE=/lib/kp/kp_victim.ko
+STEP=1 COUNT=5000 DENSE=500 ROUNDS=1
+MODULE=$(find "/lib/modules/$(uname -r)" -name kp_victim.ko)
 grep -qE ' (kasan_report|lock_acquire)$' /proc/kallsyms && STEP=10 COUNT=1000 DENSE=50
 [ $STEP = 10 ] && [ $ARCH = riscv64 ] && STEP=50
 
@@ -28,8 +32,8 @@ DOCUMENTED='must not be probed|rewritten by|inside an ftrace site|part of a type
 work()
 {
 	local first status=0
-	workload $ROUNDS "$SEED" $MODULE 2>/tmp/work1 & first=$!
-	workload $ROUNDS $((SEED + 1)) 2>/tmp/work2 || status=1
+	workload $ROUNDS "$SEED" $MODULE 2>$TMP/work1 & first=$!
+	workload $ROUNDS $((SEED + 1)) 2>$TMP/work2 || status=1
 	wait $first || status=1
 	return $status
 }
@@ -42,7 +46,7 @@ go_and_come()	{ echo 0 >$CPU && echo 1 >$CPU; }
 works()		# NAME
 {
 	check "$1: the guest works" work
-	cat /tmp/work1 /tmp/work2 | tell "out: "
+	cat $TMP/work1 $TMP/work2 | tell "out: "
 	[ ! -e $CPU ] || [ $STEP != 1 ] || check "$1: a CPU goes and comes" go_and_come
 }
 
@@ -62,7 +66,10 @@ sleeps()	# NAME
 }
 
 # Where branches need landing pads, entries are such and keep their breakpoints.
-landing_pads()	{ [ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -l <$KPROBES/points)" ]; }
+landing_pads()
+{
+	[ $((2 * $(grep -c 'landing pad' $KPROBES/points))) -gt "$(wc -l <$KPROBES/points)" ]
+}
 
 optimized()
 {
@@ -81,18 +88,23 @@ refusals()	# <log: lines of: errno, kind of probe, function, reason
 {
 	awk 'BEGIN { why = "no reason given" }
 		/kprobes: / { sub(/.*kprobes: /, ""); sub(/^[^ ]+: /, ""); why = $0 }
-		/kp_sweep: refused/ { sub(/.*refused /, ""); print $0, why; why = "no reason given" }'
+		/kp_sweep: refused/ {
+			sub(/.*refused /, "")
+			print $0, why
+			why = "no reason given"
+		}'
 }
 
-by_reason()	{ awk '{ $3 = ""; print }' | sort | uniq -c | sort -rn; }	# <what refusals() printed
+# <what refusals() printed
+by_reason()	{ awk '{ $3 = ""; print }' | sort | uniq -c | sort -rn; }
 
 told()		# NAME: what kp_sweep has said since the last time
 {
-	dmesg -c >/tmp/log
-	sed -n 's/.*kp_sweep: //p' /tmp/log | grep -v refused >/tmp/told
-	tell "$1: " </tmp/told
-	refusals </tmp/log >/tmp/refusals
-	by_reason </tmp/refusals | tell "$1: refused "
+	dmesg -c >$TMP/log
+	sed -n 's/.*kp_sweep: //p' $TMP/log | grep -v refused >$TMP/told
+	tell "$1: " <$TMP/told
+	refusals <$TMP/log >$TMP/refusals
+	by_reason <$TMP/refusals | tell "$1: refused "
 }
 
 # Nine tenths of all, and nearly all that no documented rule excludes, if the kernel gives reasons.
@@ -100,10 +112,14 @@ accepted()
 {
 	[ $((10 * $(number accepted))) -gt $((9 * $(number tried))) ] || return
 	[ -e $REASONS ] || return 0
+	if [ "$(wc -l <$TMP/refusals)" -lt $(($(number tried) - $(number accepted))) ]; then
+		say "not all reasons are in the log: boot with log_buf_len=4M to have them checked"
+		return 0
+	fi
 	awk -v rules="$DOCUMENTED" -v tried="$(number tried)" -v accepted="$(number accepted)" '
 		BEGIN { tried += 0 }
 		$0 ~ rules { tried-- }
-		END { exit !(accepted > 0 && accepted >= 0.99 * tried) }' /tmp/refusals
+		END { exit !(accepted > 0 && accepted >= 0.99 * tried) }' $TMP/refusals
 }
 
 hit()		{ [ "$(number hits)" -gt "$1" ]; }	# AT-LEAST
@@ -161,8 +177,9 @@ in_a_second()	# FILE: can it be read so fast, in one of three tries?
 	local i before
 	for i in 1 2 3; do
 		before=$(uptime)
-		cat "$1" >/tmp/lines
-		awk -v before="$before" -v after="$(uptime)" 'BEGIN { exit after - before > 1 }' && return
+		cat "$1" >$TMP/lines
+		awk -v before="$before" -v after="$(uptime)" 'BEGIN { exit after - before > 1 }' &&
+			return
 	done
 	return 1
 }
@@ -206,7 +223,7 @@ every()
 
 sweep_all()	# PARAMETERS of kp_sweep...
 {
-	insmod /lib/kp/kp_sweep.ko start="$START" end="$END" seed="$SEED" "$@" || exit 1
+	need_module kp_sweep start="$START" end="$END" seed="$SEED" "$@"
 }
 
 load()		# WHAT MORE-PARAMETERS...
@@ -246,7 +263,7 @@ works "no probes"
 # Dynamic debug changes the text, too.
 reasons -p
 load_text
-cat $TEXT >/tmp/before
+cat $TEXT >$TMP/before
 say "seed $SEED"
 reasons +p
 knob 0

@@ -1,14 +1,21 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The commands of the section "When it does not work" of Documentation/trace/kprobes.rst, each with
 # the symptom that it explains.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
-[ -e $EVENTS ] || skip_all "events # not in this kernel"
-[ -e $KNOB ] || skip_all "jumps # not in this kernel"
+# It is beside the script when this is installed.
+DOCUMENT=$HERE/kprobes.rst
+[ -e "$DOCUMENT" ] || DOCUMENT=$HERE/../../../../Documentation/trace/kprobes.rst
+
+need $EVENTS CONFIG_KPROBE_EVENTS
+need_new try
+need $KNOB CONFIG_OPTPROBES
 
 : >$EVENTS
 : >$TRACE/error_log
-insmod /lib/kp/kp_shared.ko && insmod /lib/kp/kp_prober.ko || exit 1
+need_module kp_shared
+need_module kp_prober
 echo "p:kprobes/refused get_kprobe" >$EVENTS 2>/dev/null
 prober "add x get_kprobe" 2>/dev/null
 echo "p:kprobes/reads vfs_read" >$EVENTS
@@ -17,8 +24,8 @@ echo 1 >$TRACE/events/kprobes/enable
 echo 100 >/sys/module/kp_shared/parameters/deep
 knob 0
 
-sed -n '/^4.1 When it does not work/,/^5\. /s/^      \([a-z].*\)/\1/p' /kp/kprobes.rst >/tmp/commands
-check "the section has its commands" [ "$(sed -n '$=' /tmp/commands)" -ge 15 ]
+sed -n '/^4.1 When it does not work/,/^5\. /s/^      \([a-z].*\)/\1/p' "$DOCUMENT" >$TMP/commands
+check "the section has its commands" [ "$(sed -n '$=' $TMP/commands)" -ge 15 ]
 nr=0
 has_ftrace()	{ [ -e /proc/sys/kernel/ftrace_enabled ]; }
 while read -r command; do
@@ -26,15 +33,15 @@ while read -r command; do
 	*enabled_functions | *ftrace_enabled)	has_ftrace || continue ;;
 	esac
 	nr=$((nr + 1))
-	PATH=$PATH:/sbin:/usr/sbin sh -c "$command" </dev/null >/tmp/said.$nr 2>&1
+	PATH=$PATH:/sbin:/usr/sbin sh -c "$command" </dev/null >$TMP/said.$nr 2>&1
 	status=$?
 	# grep finds nothing in some.
 	check "$command" [ $status -le $(case "$command" in grep*) echo 1 ;; *) echo 0 ;; esac) ]
-	sed 's/^/    /' /tmp/said.$nr | head -n 3 | tell
-	cat /tmp/said.$nr >>/tmp/all
-done </tmp/commands
+	sed 's/^/    /' $TMP/said.$nr | head -n 3 | tell
+	cat $TMP/said.$nr >>$TMP/all
+done <$TMP/commands
 
-prints()	{ grep -q -- "$1" /tmp/all; }	# REGEXP: does one of them?
+prints()	{ grep -q -- "$1" $TMP/all; }	# REGEXP: does one of them?
 check "the reason of a refusal" prints " k get_kprobe+0x0 .*must not be probed"
 check "the reason of an event" prints "trace_kprobe: error: "
 check "what can be probed" prints " vfs_read+0x[0-9a-f]* [0-9a-f]* .*; return probe"

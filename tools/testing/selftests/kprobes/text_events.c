@@ -115,7 +115,8 @@ static unsigned int replay(uint64_t addr)
 			if (!known[at]++)
 				first[at] = change->bytes[i];
 			else if (now[at] != change->bytes[i])
-				errx(1, "+%d: %02x comes after %02x", (int)at, change->bytes[i], now[at]);
+				errx(1, "+%d: %02x comes after %02x", (int)at, change->bytes[i],
+				     now[at]);
 			now[at] = change->bytes[change->old_len + i];
 		}
 	}

@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes of all kinds change in 200 functions that all CPUs call, and in a module that is
 # loaded and unloaded, while jumps and all probes are switched on and off and CPUs go
@@ -6,7 +7,7 @@
 # Failures C1, C2, C4 to C6, C8, C15 to C17, X9, M1, M2, M11: here they appear as a wrong
 # number of hits, a late handler, a wrong result, a warning of the kernel or a guest that
 # hangs.
-. /kp/racing
+. "$(dirname "$0")/racing.sh"
 
 begin dense=0 "$@"
 
@@ -38,22 +39,24 @@ read_files()
 
 load_prey()
 {
-	insmod /lib/kp/kp_victim.ko calls=3 || echo "kp_victim does not load" >>/tmp/prey_bad
+	modprobe kp_victim calls=3 || echo "kp_victim does not load" >>$TMP/prey_bad
 	a_while 100
 	# The module is in use while a probe is being registered in it.
-	soon rmmod kp_victim || echo "kp_victim does not go" >>/tmp/prey_bad
+	soon rmmod kp_victim || echo "kp_victim does not go" >>$TMP/prey_bad
 	a_while 200
-	echo >>/tmp/preys
+	echo >>$TMP/preys
 }
 
 move_cpu()
 {
-	local cpu=/sys/devices/system/cpu/cpu$((1 + RANDOM % 3))/online
-	echo 0 >$cpu || echo "$cpu stays" >>/tmp/cpu_bad
+	local cpu
+	random 3
+	cpu=/sys/devices/system/cpu/cpu$((1 + NEXT))/online
+	echo 0 >$cpu || echo "$cpu stays" >>$TMP/cpu_bad
 	a_while 300
-	echo 1 >$cpu || echo "$cpu stays away" >>/tmp/cpu_bad
+	echo 1 >$cpu || echo "$cpu stays away" >>$TMP/cpu_bad
 	a_while 1000
-	echo >>/tmp/cpus
+	echo >>$TMP/cpus
 }
 
 # Half of the functions have an ftrace site.
@@ -62,9 +65,10 @@ switch_tracer()
 	tracer function
 	# A slow machine may do only one round, and may not have it on in time.
 	if running; then
-		echo >>/tmp/switches
+		echo >>$TMP/switches
 		a_while 500
-		until [ -s /tmp/traced ] || head -n 100 $TRACE/trace | grep "kp_.* <-" >/tmp/traced ||
+		until [ -s $TMP/traced ] ||
+			head -n 100 $TRACE/trace | grep "kp_.* <-" >$TMP/traced ||
 			! running; do
 			a_while 500
 		done
@@ -73,22 +77,24 @@ switch_tracer()
 	a_while 1000
 }
 
-for name in preys prey_bad cpus cpu_bad traced switches; do : >/tmp/$name; done
+for name in preys prey_bad cpus cpu_bad traced switches; do : >$TMP/$name; done
 for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
 	case $what in
 	switch_knob)
-		[ -e $KNOB ] || { skip "jumps # not in this kernel"; continue; }
+		[ -e $KNOB ] || { skip "jumps: not in this kernel"; continue; }
 		;;
 	switch_tracer)
 		# Only on RISC-V do a probe and ftrace write to the same address.
 		[ $ARCH = riscv64 ] || continue
 		echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter ||
-			{ skip "a tracer comes and goes # this kernel has none"; continue; }
+			{ skip "a tracer comes and goes: this kernel has none"; continue; }
 		;;
 	move_cpu)
-		# There the firmware waits for all CPUs to obey a fence, also for one that has just left.
-		[ $ARCH != riscv64 ] || { skip "CPUs leave # the firmware hangs when they do"; continue; }
-		[ -e $CPU3 ] || { skip "CPUs leave # they cannot in this kernel"; continue; }
+		# There the firmware waits for all CPUs to obey a fence, also for one that has
+		# just left.
+		[ $ARCH != riscv64 ] ||
+			{ skip "CPUs leave: the firmware hangs when they do"; continue; }
+		[ -e $CPU3 ] || { skip "CPUs leave: they cannot in this kernel"; continue; }
 		;;
 	esac
 	while_running $what &
@@ -99,9 +105,9 @@ wait
 end
 came_and_went()	{ [ -s "$1" ] && [ ! -s "$2" ]; }	# FILE FILE-OF-FAILURES
 
-say "modules $(wc -l </tmp/preys) CPUs $(wc -l </tmp/cpus) tracers $(wc -l </tmp/switches)"
-check "the module came and went" came_and_went /tmp/preys /tmp/prey_bad
-[ ! -s /tmp/switches ] || check "functions were traced" [ -s /tmp/traced ]
+say "modules $(wc -l <$TMP/preys) CPUs $(wc -l <$TMP/cpus) tracers $(wc -l <$TMP/switches)"
+check "the module came and went" came_and_went $TMP/preys $TMP/prey_bad
+[ ! -s $TMP/switches ] || check "functions were traced" [ -s $TMP/traced ]
 [ ! -e $CPU3 ] || [ $ARCH = riscv64 ] ||
-	check "CPUs left and came back" came_and_went /tmp/cpus /tmp/cpu_bad
-cat /tmp/prey_bad /tmp/cpu_bad | head -n 10 | tell "out: "
+	check "CPUs left and came back" came_and_went $TMP/cpus $TMP/cpu_bad
+cat $TMP/prey_bad $TMP/cpu_bad | head -n 10 | tell "out: "

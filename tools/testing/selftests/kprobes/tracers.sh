@@ -1,13 +1,15 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes and tracers on the same functions: they come and go in any order, and neither must
 # replace the other.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
+need $EVENTS CONFIG_KPROBE_EVENTS
 FUNCTIONS="vfs_read vfs_write vfs_open vfs_statx ksys_read ksys_write do_sys_openat2"
 BUFFER=$TRACE
 
 grep -qw function_graph $TRACE/available_tracers ||
-	skip_all "tracers on probed functions # this kernel has none"
+	skip_all "tracers on probed functions: this kernel has none"
 load_text
 
 add_probes()
@@ -23,19 +25,27 @@ add_probes()
 work()
 {
 	: >$BUFFER/trace
-	cat /proc/version >/tmp/version
-	[ "$(cat /tmp/version)" = "$(cat /proc/version)" ] || return 1
+	cat /proc/version >$TMP/version
+	[ "$(cat $TMP/version)" = "$(cat /proc/version)" ] || return 1
 	echo 0 >$BUFFER/tracing_on
-	cat $BUFFER/trace >/tmp/trace
+	cat $BUFFER/trace >$TMP/trace
 	echo 1 >$BUFFER/tracing_on
 }
 
-probed()	{ work && grep -q "p_vfs_read: (vfs_read" /tmp/trace && grep -q "r_vfs_read: (" /tmp/trace; }
-unprobed()	{ work && ! grep -q "vfs_read: (" /tmp/trace; }
-traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
-untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" /tmp/trace; }
+probed()
+{
+	work && grep -q "p_vfs_read: (vfs_read" $TMP/trace && grep -q "r_vfs_read: (" $TMP/trace
+}
 
-all_jumps() { soon settled && [ "$(grep -c " $SITES_ARE" $KPROBES/points)" = $(echo $FUNCTIONS | wc -w) ]; }
+unprobed()	{ work && ! grep -q "vfs_read: (" $TMP/trace; }
+traced()	{ work && grep -Eq "(vfs_read <-|vfs_read\(\))" $TMP/trace; }
+untraced()	{ work && ! grep -Eq "(vfs_read <-|vfs_read\(\))" $TMP/trace; }
+
+all_jumps()
+{
+	soon settled &&
+		[ "$(grep -c " $SITES_ARE" $KPROBES/points)" = "$(echo $FUNCTIONS | wc -w)" ]
+}
 
 # NAME: jumps replace ftrace's call only where probes can be there and are not called by ftrace.
 # From Linux 7 on ftrace rewrites it while CPUs run, and probes keep their breakpoints.
@@ -50,7 +60,7 @@ for name in function function_graph; do
 	tracer $name
 	tracer nop
 done
-cat $TEXT >/tmp/before
+cat $TEXT >$TMP/before
 
 for name in function function_graph; do
 	add_probes
@@ -118,11 +128,11 @@ drop_events
 
 # A tracer runs these for all that is traced. So nothing on the way from a breakpoint to its
 # handler may be traced. All functions would take a minute.
-for f in $FUNCTIONS '*brk*' '*break*' '*debug*' '*exception*' '*int3*' '*irqentry*' '*kprobe*' '*nmi*' \
-	'*preempt*' '*rcu*' '*trap*' '*_v_*'; do
+for f in $FUNCTIONS '*brk*' '*break*' '*debug*' '*exception*' '*int3*' '*irqentry*' '*kprobe*' \
+	'*nmi*' '*preempt*' '*rcu*' '*trap*' '*_v_*'; do
 	echo "$f" >>$TRACE/set_ftrace_filter
 done
-insmod /lib/kp/kp_prober.ko
+modprobe kp_prober
 knob 0
 for name in function function_graph; do
 	for f in function_trace_call trace_function ftrace_graph_func prepare_ftrace_return \
@@ -148,8 +158,11 @@ WATCHING=$TRACE/events/rcu/rcu_watching/enable
 probe_what_events_call()
 {
 	local f nr=0
-	for f in $(awk '$2 ~ /[tT]/ && $3 ~ /^(rb_|ring_buffer_[^ir]|trace_buffer|trace_clock|tracing_gen|trace_event_(buffer|ignore))/ &&
-		NF == 3 { print $3 }' /proc/kallsyms | sort -u); do
+	awk 'NF == 3 && $2 ~ /[tT]/ &&
+		($3 ~ /^(rb_|ring_buffer_[^ir]|trace_buffer|trace_clock)/ ||
+		 $3 ~ /^(tracing_gen|trace_event_(buffer|ignore))/) { print $3 }' \
+		/proc/kallsyms | sort -u >$TMP/called
+	for f in $(cat $TMP/called); do
 		prober add one "$f" || continue
 		cat /proc/version >/dev/null
 		[ "$(hits_of one)" -gt 0 ] && nr=$((nr + 1))
@@ -160,7 +173,7 @@ probe_what_events_call()
 }
 
 if [ -e $WATCHING ]; then
-	insmod /lib/kp/kp_prober.ko
+	modprobe kp_prober
 	knob 0
 	echo 1 >$WATCHING
 	check "event of a breakpoint: what it calls is probed" probe_what_events_call
@@ -168,15 +181,15 @@ if [ -e $WATCHING ]; then
 	knob 1
 	rmmod kp_prober
 else
-	skip "event of a breakpoint # this kernel has none"
+	skip "event of a breakpoint: this kernel has none"
 fi
 
 # What ftrace must not call would be armed, and never hit.
 ENABLED=/proc/sys/kernel/ftrace_enabled
 if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
-	skip "ftrace is off # it calls no probes here"
+	skip "ftrace is off: it calls no probes here"
 elif ! put 0 $ENABLED && dmesg | grep -q "no longer disables ftrace"; then
-	skip "ftrace is off # Linux 7.3 cannot turn it off"
+	skip "ftrace is off: Linux 7.3 cannot turn it off"
 else
 	echo 1 >$ENABLED
 	echo "p:kp/p_vfs_read vfs_read" >>$EVENTS
@@ -191,7 +204,8 @@ else
 	drop_events
 fi
 
-# Users rely on it: at one address the event that was enabled last comes first, and last at the return.
+# Users rely on it: at one address the event that was enabled last comes first, and last at the
+# return.
 in_order()	# in each task
 {
 	work && awk '
@@ -203,7 +217,7 @@ in_order()	# in each task
 					bad = 1
 				}
 			exit bad || !length(seen)
-		}' /tmp/trace
+		}' $TMP/trace
 }
 
 for event in p1 p2 r1 r2; do
@@ -218,8 +232,9 @@ drop_events
 # An fprobe diverts returns as well, before or after a return probe does.
 callers()
 {
-	work && grep -q "f_read: (.* <- vfs_read" /tmp/trace &&
-		grep -q "r_read: (.* <- vfs_read" /tmp/trace && ! grep -q "trampoline\|kretprobe'd" /tmp/trace
+	work && grep -q "f_read: (.* <- vfs_read" $TMP/trace &&
+		grep -q "r_read: (.* <- vfs_read" $TMP/trace &&
+		! grep -q "trampoline\|kretprobe'd" $TMP/trace
 }
 
 if has_fprobes; then
@@ -234,7 +249,7 @@ if has_fprobes; then
 	done
 	: >$TRACE/dynamic_events
 else
-	skip "an fprobe beside a return probe # this kernel has none"
+	skip "an fprobe beside a return probe: this kernel has none"
 fi
 : >$TRACE/trace
 check_text

@@ -1,9 +1,10 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A breakpoint of a program whose segment makes its offset equal the address of a probe. It
 # must not be a hit, and the program must get its signal.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
-uname -m | grep -q '^i.86$' || skip_all "breakpoints of programs # segments begin at 0"
+uname -m | grep -q '^i.86$' || skip_all "breakpoints of programs: segments begin at 0"
 load_victim
 
 for kind in "" post ret; do

@@ -1,7 +1,9 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # With dynamic debug the kernel logs why it refuses a probe.
-. /kp/lib
+. "$(dirname "$0")/lib.sh"
 
+need_new refused
 load_victim
 
 # The file "refused", which needs no dynamic debug. Its last line is the newest.
@@ -37,7 +39,8 @@ ambiguous()
 {
 	local name
 	for name in $TWICE; do
-		records "add x $name" " - $EADDRNOTAVAIL 1/1 more than one function has this name" && return
+		records "add x $name" \
+			" - $EADDRNOTAVAIL 1/1 more than one function has this name" && return
 		prober del x
 	done
 	return 1
@@ -46,14 +49,16 @@ check "refused: two functions of that name" ambiguous
 # Where probes on functions are not of ftrace, its sysctl does not matter.
 ENABLED=/proc/sys/kernel/ftrace_enabled
 put vfs_read+0 $KPROBES/try
-if grep -q "ftrace site" $KPROBES/try && [ -e $ENABLED ] && put 0 $ENABLED && [ "$(cat $ENABLED)" = 0 ]; then
+if grep -q "ftrace site" $KPROBES/try && [ -e $ENABLED ] && put 0 $ENABLED &&
+	[ "$(cat $ENABLED)" = 0 ]; then
 	check "refused: ftrace is off" records "add x vfs_read" \
 		" k vfs_read+0x0 $PLACE $EBUSY 1/1 ftrace refuses it"
 	put 1 $ENABLED
 else
-	skip "refused: ftrace is off # it calls no probes here, or cannot be turned off"
+	skip "refused: ftrace is off: it calls no probes here, or cannot be turned off"
 fi
-check "refused: tells the task" sh -c "tail -n 1 $KPROBES/refused | grep -q ' sh-$$ '"
+check "refused: tells the task" sh -c \
+	"tail -n 1 $KPROBES/refused | grep -q ' $(cat /proc/$$/comm)-$$ '"
 check "refused: not for what is accepted" sh -c "
 	before=\$(cat $KPROBES/refused)
 	echo add fine vfs_read >$PROBER/command && echo del fine >$PROBER/command
@@ -76,12 +81,13 @@ logs()		# EVENT REASON
 	tail -n 3 $TRACE/error_log | grep -q "trace_kprobe: error: $2"
 }
 if [ -e $EVENTS ]; then
-	check "error_log: within an instruction" logs "p:kp/no vfs_read+3" "inside an \(instruction\|ftrace site\)"
+	check "error_log: within an instruction" logs "p:kp/no vfs_read+3" \
+		"inside an \(instruction\|ftrace site\)"
 	: >$EVENTS
 fi
 
 if [ ! -e $REASONS ]; then
-	skip "reasons in the log # no dynamic debug"
+	skip "reasons in the log: no dynamic debug"
 	rmmod kp_victim kp_prober
 	exit 0
 fi
@@ -95,9 +101,9 @@ refusal()	# COMMAND: what the kernel says, when it refuses
 
 says()		# COMMAND REASON
 {
-	refusal "$1" >/tmp/refusal
-	cat /tmp/refusal
-	grep -q "kprobes: $2" /tmp/refusal
+	refusal "$1" >$TMP/refusal
+	cat $TMP/refusal
+	grep -q "kprobes: $2" $TMP/refusal
 }
 
 reasons +p
@@ -108,7 +114,7 @@ check "reason: no symbol" says "add x no_such_function" "no_such_function: no su
 names_two()	# NAME: does the kernel say so, and can the last of them be probed?
 {
 	says "add x $1" "$1: more than one function has this name" || return 1
-	place=$(sed -n 's/.*one is at \(_stext+0x[0-9a-f]*\)$/\1/p' /tmp/refusal | tail -n 1)
+	place=$(sed -n 's/.*one is at \(_stext+0x[0-9a-f]*\)$/\1/p' $TMP/refusal | tail -n 1)
 	prober add namesake "$place"
 }
 for twice in $TWICE; do
@@ -117,7 +123,8 @@ done
 check "reason: two functions of that name" test -n "$place"
 check "the one that it tells is probed" grep -q " $twice+0x" $KPROBES/list
 prober del namesake
-check "reason: return within a function" says "add x vfs_read+64 ret" "vfs_read+0x40/.*: no entry of a function"
+check "reason: return within a function" says "add x vfs_read+64 ret" \
+	"vfs_read+0x40/.*: no entry of a function"
 # Functions jump to this code. Not every compiler makes such.
 COLD=$(awk '$2 == "t" && NF == 3 && $3 ~ /\.cold$/ { print $3; exit }' /proc/kallsyms)
 if [ -n "$COLD" ]; then
@@ -125,7 +132,8 @@ if [ -n "$COLD" ]; then
 		"$COLD.*: no entry of a function"
 fi
 if [ $ARCH = x86 ]; then
-	check "reason: returns elsewhere" says "add x __switch_to ret" "__switch_to+0x.*: no entry of a function"
+	check "reason: returns elsewhere" says "add x __switch_to ret" \
+		"__switch_to+0x.*: no entry of a function"
 	check "reason: within an instruction" says "add x vfs_read+3" "vfs_read+0x3/.*: inside an"
 fi
 reasons -p
