@@ -8,12 +8,14 @@ import shutil
 from pathlib import Path
 
 from . import packages, tree, ui
-from .paths import CACHE, HARNESS, log_file
+from .paths import CACHE, HARNESS, REPO, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.
 CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
-# These modules use nothing that only our kprobes have.
-FOR_BOTH = ("kp_bench", "kp_sweep")
+BENCH = HARNESS / "modules/kp_bench"
+# Modules of the selftests, and the one of them that measures the kernel's own kprobes as well.
+TESTS = REPO / "lib/test_kprobes"
+SWEEP = TESTS / "kp_sweep.c"
 
 
 def without_modules(path):
@@ -23,7 +25,9 @@ def without_modules(path):
 
 
 def goal(folder):
-    """What kbuild is to make of a folder of modules; one with a file of its name needs no Kbuild."""
+    """What kbuild is to make of a folder of modules, or of a file; one with a file of its name needs no Kbuild."""
+    if folder.is_file():
+        return f"{folder.stem}.o"
     if any((folder / name).exists() for name in ("Kbuild", "Makefile")):
         return f"{folder.name}/"
     if (folder / f"{folder.name}.c").exists():
@@ -35,12 +39,12 @@ class Build:
     """One build folder."""
 
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
-                 extras=True, patterns=("*",), base="", config=None):
+                 extras=True, modules=(BENCH,), base="", config=None):
         self.label, self.source, self.fragments, self.base = label, source, fragments, base
         self.config = config            # of the guests that boot it
         self.compiler = compiler        # for programs that run in the guest
         self.extras = extras            # whether guest scripts are run, which need modules
-        self.patterns = patterns        # of the names of these modules
+        self.out_of_tree = modules      # those that the kernel does not have
         self.modules = []               # their files and the samples', when built
         self.folder = tree.base() / "build" / label.replace(":", "-")
         # kbuild has its own names for some architectures
@@ -104,41 +108,36 @@ class Build:
                       "modules_install", step=step)
             self.modules = sorted(mods.rglob("*probe*.ko"))
             if self.extras:
-                found = [f for pattern in self.patterns for f in (HARNESS / "modules").glob(pattern)]
-                wanted = [f for f in found if f.is_dir()]
-                module_folders = [*sorted(wanted), *module_folders]
+                module_folders = [*self.out_of_tree, *module_folders]
                 self.programs(step)
             if module_folders:
                 self.modules += self.external([Path(folder).resolve() for folder in module_folders], step)
 
     def programs(self, step):
-        """Compiles the programs of guests, statically: guests have no libraries."""
-        folder = self.folder / "kp-programs"
+        """Compiles the programs of the selftests, statically: guests have no libraries."""
+        folder = self.folder / "kp-selftests"
         folder.mkdir(exist_ok=True)
-        for source in sorted((HARNESS / "programs").glob("*.c")) if self.compiler else ():
-            program = folder / source.stem
-            if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
-                continue
-            ui.run([*self.compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static",
-                    "-pthread", "-o", str(program), str(source)],
-                   log_file(f"{self.label}-program-{source.stem}"), step)
+        if self.compiler:
+            ui.run(["make", "-C", str(self.source / tree.SELFTESTS), f"OUTPUT={folder}", f"CC={' '.join(self.compiler)}",
+                    "USERCFLAGS=-Werror", "USERLDFLAGS=-static"], log_file(f"{self.label}-selftests"), step)
 
     def external(self, folders, step):
         """Builds all folders of modules in one go, in copies, because kbuild writes beside the source."""
         objects = "".join(f"obj-m += {goal(folder)}\n" for folder in folders)
         top = self.folder / "kp-modules"
-        # Our modules share headers, which are beside their folders.
-        for folder in [HARNESS / "modules", *folders]:
-            copy = top if folder == HARNESS / "modules" else top / folder.name
+        # They share headers with the modules of the selftests.
+        copies = [(path, top) for path in [TESTS / "common.h", TESTS / "functions.h", *folders] if path.is_file()]
+        copies += [(path, top / folder.name) for folder in folders if folder.is_dir() for path in folder.iterdir()]
+        for path, copy in copies:
             copy.mkdir(parents=True, exist_ok=True)
-            for path in folder.iterdir():
-                there = copy / path.name
-                if path.is_file() and not (there.exists() and there.read_bytes() == path.read_bytes()):
-                    shutil.copyfile(path, there)
+            there = copy / path.name
+            if path.is_file() and not (there.exists() and there.read_bytes() == path.read_bytes()):
+                shutil.copyfile(path, there)
         names = [folder.name for folder in folders]
         (top / "Kbuild").write_text(objects)
         self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "modules", step=step)
-        return sorted(path for name in names for path in (top / name).glob("*.ko"))
+        return sorted(path for folder in folders for path in
+                      ([top / f"{folder.stem}.ko"] if folder.is_file() else (top / folder.name).glob("*.ko")))
 
 
 def rivals(config):
@@ -146,7 +145,7 @@ def rivals(config):
     lines = [line for f in config.fragments for line in f.read_text().splitlines(True)]
     fragment = tree.base() / f"rivals-{config.label.replace(':', '-')}.config"
     # Tests differ between the two kernels.
-    fragment.write_text("".join(line for line in lines if not line.endswith("_TEST=y\n")))
+    fragment.write_text("".join(line for line in lines if not re.search("_TEST=y$|TEST_KPROBES", line)))
     return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
-                         patterns=FOR_BOTH, base=config.distribution and packages.config(), config=config))
+                         modules=(BENCH, SWEEP), base=config.distribution and packages.config(), config=config))
             for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

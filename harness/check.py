@@ -44,7 +44,19 @@ EXCEPTIONS = {
     "arch/x86/kernel/kprobes/where_test.c": "SPACING",
     # A return whose address is lost cannot be recovered.
     "kernel/kprobes/return_trampoline.c": "AVOID_BUG",
+    # The macros make functions, or lists of them.
+    "lib/test_kprobes/common.h": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_WITH_FLOW_CONTROL",
+    "lib/test_kprobes/torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
+    "lib/test_kprobes/kp_nomem.c": "SPACING,TRAILING_SEMICOLON",
+    # What assembly defines.
+    "lib/test_kprobes/kp_fault.c": "AVOID_EXTERNS,FUNCTION_ARGUMENTS",
+    "lib/test_kprobes/kp_victim.c": "AVOID_EXTERNS",
+    # The debugger writes to it.
+    "lib/test_kprobes/kp_kgdb.c": "CONST_STRUCT",
 }
+# Rules that are about code of the kernel, which programs of the selftests are not.
+PROGRAMS = "ARCH_DEFINES,ARRAY_SIZE,EMBEDDED_FUNCTION_NAME,ENOSYS,MACRO_ARG_REUSE,MULTIPLE_ASSIGNMENTS," \
+    "PREFER_DEFINED_ATTRIBUTE_MACRO,REPEATED_WORD,SPACING,STATIC_CONST_CHAR_ARRAY,VOLATILE"
 PACKAGES = ["git", "sparse", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "gcc-riscv64-linux-gnu",
             "libc6-dev-riscv64-cross", "python3-sphinx", "python3-yaml"]
 SPARSE = {
@@ -132,6 +144,7 @@ def checkpatch(name):
         touched = re.findall(r"^\+\+\+ b/(\S+)", Path(name).read_text(errors="replace"), re.M)
         kind = ["--no-signoff"]
     excepted = [EXCEPTIONS[n] for n in touched if n in EXCEPTIONS]
+    excepted += [PROGRAMS for n in touched if n.startswith(tree.SELFTESTS) and n.endswith(".c")]
     return ["perl", "scripts/checkpatch.pl", "--no-tree", "-q", "--strict", "--no-summary",
             "--show-types", "--ignore", ",".join([*IGNORED, *excepted]), *kind]
 
@@ -142,7 +155,7 @@ def kernel_doc(_):
 
 def options(source, results):
     """All options that we name must be this kernel's: one that is called otherwise is silently off."""
-    ours = {name: path for name, path in tree.our_files().items() if path.suffix in (".c", ".h", ".S") or "Makefile" in name}
+    ours = {name: path for name, path in tree.our_files().items() if path.suffix in (".c", ".h", ".S") or path.name in ("Makefile", "config")}
     texts = [path.read_text() for path in ours.values()]
     texts += [tree.renamed(path.read_text()) for path in (HARNESS / "kconfig").glob("*.config")]
     named = {name.removesuffix("_MODULE") for text in texts for name in re.findall(r"\bCONFIG_(\w+)", text)}

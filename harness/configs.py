@@ -82,7 +82,8 @@ class Config:
         core = ["kprobes-core"] if self.options == "kprobes" else []
         family = [self.arch.family] if self.arch.family else []
         own = self.own or f"{self.arch.name}-{self.name}"
-        names = ["guest", "ftrace", *core, self.options, *clients, *family, self.arch.name,
+        tests = ["selftests"] if self.extras else []
+        names = ["guest", "ftrace", *core, self.options, *tests, *clients, *family, self.arch.name,
                  *self.more, own]
         return [HARNESS / "kconfig" / f"{name}.config" for name in names]
 

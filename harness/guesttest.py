@@ -13,7 +13,7 @@ from .paths import HARNESS, REPO, log_file
 
 # Data races are ours if they involve functions of these objects in the build folder.
 OUR_OBJECTS = ["kernel/kprobes.o", "kernel/kprobes/*.o", "arch/*/kernel/kprobes/*.o",
-               "arch/*/kernel/probes/*.o", "kp-modules/*/*.o"]
+               "arch/*/kernel/probes/*.o", "lib/test_kprobes/kp_*.o", "lib/test_kprobes/*/*.o"]
 RACE = re.compile(r".*BUG: KCSAN: [\w: -]+? in (.*)")
 
 QUIET = ["kunit.enable=0"]      # KUnit has a boot of its own
@@ -37,6 +37,11 @@ SCALE_PROBES = 10000
 # What jobs/refused says of what cannot be probed, and the names of the errors.
 REFUSED = re.compile(r"refused -(\d+|E\w+) (\S+) (\S+) (.*)")
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
+# Lines of KTAP: of a test, and of the number of tests. A script that was not for this kernel has none.
+TEST = re.compile(r"(ok|not ok) \d+ ([^#]*?)\s*(?:# (.*?)\s*)?")
+PLAN = re.compile(r"1\.\.(\d+)(?: # SKIP (.*))?")
+TOTALS = re.compile(r"Totals: .*")
+SKIPPED = 4                     # the exit status of such a script
 TRIED = re.compile(r"entries: tried (\d+) accepted (\d+)")
 SHOWN = 40                      # hits that ./kp probe prints
 # Of events of fprobes, and of those at tracepoints, which are among their users.
@@ -125,7 +130,7 @@ def kunit(made, results):
 
 def output(lines):
     """The output of a failing test, which follows its line."""
-    return list(itertools.takewhile(lambda line: line.startswith("out: "), lines))[:40]
+    return list(itertools.takewhile(lambda line: not TEST.fullmatch(line), lines))[:40]
 
 
 def label_of(script):
@@ -138,29 +143,31 @@ def count_lines(config, outcome, script, results):
     label = label_of(script)
     counted = 0
     for i, line in enumerate(lines):
-        word = re.match(r"(ok|not ok|skip) ([^#]*?)\s*(?:# (.*))?$", line)
+        word = TEST.fullmatch(line)
         if not word:
             continue
         counted += 1
         kind, test, note = word.groups()
         name = f"{config.label} {label} {test}"
-        if kind == "ok":
+        if note == "SKIP":
+            results.skip(*name.rsplit(": ", 1))
+        elif kind == "ok":
             results.ok(name)
-        elif kind == "skip":
-            results.skip(name, note or "no reason given")
         else:
             results.fail(name, "\n    ".join([f"{note or ''} see {outcome.log}", *output(lines[i + 1:])]))
     return counted
 
 
 def count_script(config, outcome, script, results):
-    """Counts the lines of a script that must also come to its end."""
+    """Counts the lines of a script that must also come to its end, where it tells how many they are."""
     counted = count_lines(config, outcome, script, results)
     lines, status = outcome.script(script)
-    if status != 0 or not counted:
+    plan = next(filter(None, map(PLAN.fullmatch, lines)), None)
+    if plan and plan[2] and status == SKIPPED:
+        results.skip(f"{config.label} {label_of(script)}", plan[2])
+    elif status not in (0, 1) or not counted or not plan or int(plan[1]) != counted:
         why = f"status {status}, {counted} results, see {outcome.log}"
-        last = [line for line in lines if line.startswith("out: ")][-30:]
-        results.fail(f"{config.label} {label_of(script)}: the script ends well", "\n    ".join([why, *last]))
+        results.fail(f"{config.label} {label_of(script)}: the script ends well", "\n    ".join([why, *lines[-30:]]))
 
 
 def run_scripts(made, results, what, order, limit, args=(), **more):
@@ -191,7 +198,8 @@ def repeat(seconds):
 
 def scripts(made, results):
     alone = [*RACING, SWEEP, *BESIDE]
-    order = sorted(p.name for p in (HARNESS / "guest").glob("*.sh") if p.name not in alone)
+    order = sorted(p.name for p in (REPO / tree.SELFTESTS).glob("*.sh")
+                   if os.access(p, os.X_OK) and p.name not in alone)
     seconds, start = repeat(15)
     lines = [f"{script} {seconds} {start}" if script == TRAPS else script for script in order]
     run_scripts(made, results, "scripts", lines, 600 + seconds)
@@ -238,7 +246,7 @@ def sweep_every(made, results, seed):
 
 
 def by_reason(lines):
-    """The output of guest/sweep.sh, as (kind of probe, errno, reason) -> functions."""
+    """The output of jobs/refused, as (kind of probe, errno, reason) -> functions."""
     found = defaultdict(list)
     for refused in filter(None, map(REFUSED.fullmatch, lines)):
         number, kind, function, reason = refused.groups()
@@ -384,10 +392,10 @@ def run(made):
     """Shows probes firing; returns the exit status."""
     outcome = boot(made, "run", ["samples.sh"], 120, args=QUIET)
     lines, status = outcome.script("samples.sh")
-    bad = [line for line in lines if line.startswith(("not ok", "out: "))] + outcome.complaints
+    bad = [line for line in lines if line.startswith("not ok")] + outcome.complaints
     ui.say()
     for line in lines:
-        if not line.startswith(("ok ", "not ok ", "mark ", "out: ")):
+        if not any(kind.fullmatch(line) for kind in (TEST, PLAN, TOTALS)):
             ui.say(line)
     if not outcome.finished or status != 0 or bad:
         raise ui.Failure("\n  ".join(["the probes did not do as they should:", *bad[:20]]) +

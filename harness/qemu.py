@@ -22,7 +22,8 @@ COMPLAINT = re.compile(STAMP + "(?:" + "|".join([
 # The kernel's return_to_handler calls its own next instruction, and ORC knows no frame for that
 # call: an interrupt just behind it that looks at the stack says this, with or without kprobes.
 KNOWN = re.compile(STAMP + r"WARNING: stack going in the wrong direction\? at return_to_handler\+")
-LINE = re.compile(STAMP + r"kp: (.*)")
+# Without the mark of KTAP's free lines.
+LINE = re.compile(STAMP + r"kp: (?:# )?(.*)")
 BANNER = "Linux version"
 QUIET = 240     # seconds, times config.slow, for which a guest that works may print nothing
 SCRIPT_END = re.compile(r"end (\S+) (\d+)")
@@ -68,11 +69,13 @@ def put(path, there):
 
 
 def pack(made, what, order, extra=()):
-    """Writes the initramfs: busybox, our guest scripts, modules, and the work order."""
+    """Writes the initramfs: busybox, selftests, our guest scripts, modules, and the work order."""
     # sh is a file of its own: the uprobe selftests look for its name in /proc/PID/maps.
     contents = [(f"bin/{name}", packages.busybox(made.config.arch)) for name in ("busybox", "sh")]
-    contents += [("kp", HARNESS / "guest"), ("kp/bin", made.folder / "kp-programs"),
-                 ("kp/kprobes.rst", REPO / "Documentation/trace/kprobes.rst"),
+    tests = "kp/selftests/kprobes"
+    contents += [("kp", HARNESS / "guest"), (tests, REPO / tree.SELFTESTS), (tests, made.folder / "kp-selftests"),
+                 (f"{tests}/kprobes.rst", REPO / "Documentation/trace/kprobes.rst"),
+                 ("kp/selftests/kselftest", made.source / "tools/testing/selftests/kselftest"),
                  ("lib/modules", made.folder / "kp-root/lib/modules")]
     contents += [(f"lib/kp/{module.name}", module) for module in made.modules]
     with tempfile.TemporaryDirectory() as scratch:

@@ -189,6 +189,7 @@ class Worktree:
         else:
             self.files[name], self.less[name] = tree.our_files()[name], less
             tree.write(self.folder / name, self.files[name].read_bytes())
+            (self.folder / name).chmod(self.files[name].stat().st_mode)
 
     def grow(self):
         missing = set(tree.our_files()) - self.files.keys()
@@ -199,7 +200,7 @@ class Worktree:
             makefiles += text
         for name in (n for n in self.files if "Kconfig" in os.path.basename(n)):
             def drop(symbol):
-                early = symbol.endswith("_TEST") and f"CONFIG_{symbol})" not in makefiles
+                early = "TEST" in symbol.split("_") and f"CONFIG_{symbol})" not in makefiles
                 return early or symbol in self.less[name]
             (self.folder / name).write_text(without(self.files[name].read_text(), drop))
 

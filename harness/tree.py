@@ -25,7 +25,8 @@ from .paths import CACHE, REPO, log_file
 
 UNPACKED = 2    # GB, size of a source tree
 LOCK = []       # the open lock file, while we hold the lock
-FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation"]
+FOLDERS = ["include", "kernel", "arch", "lib", "samples", "Documentation", "tools"]
+SELFTESTS = "tools/testing/selftests/kprobes"
 
 # The kernel's own implementation.  It is deleted unread, because ours is independent of it.
 REPLACED = [

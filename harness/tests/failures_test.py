@@ -8,7 +8,7 @@ from harness.paths import HARNESS, REPO
 
 LIST = REPO / "Documentation/trace/kprobes-internals.rst"
 NAMED = re.compile(r"Failures? ((?:[CXARM]\d+|to|and|,|\s|[*#/])+)")
-IS_TEST = re.compile(r"(_test|/test_kprobes(/\w+)?|_snippets\w*|/insn_test)\.[chS]$")
+IS_TEST = re.compile(r"(_test|_snippets\w*|/insn_test)\.[chS]$|/test_kprobes[./]|/selftests/")
 
 
 def named_in(text):
@@ -22,8 +22,7 @@ def named_in(text):
 
 def test_files():
     yield from (path for name, path in tree.our_files().items() if IS_TEST.search(name))
-    yield from (path for folder in ("guest", "modules", "programs") if (HARNESS / folder).is_dir()
-                for path in (HARNESS / folder).rglob("*") if path.is_file())
+    yield from (path for path in (HARNESS / "guest").rglob("*") if path.is_file())
 
 
 class FailuresTest(unittest.TestCase):

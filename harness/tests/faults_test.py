@@ -79,4 +79,4 @@ class FaultsTest(Case):
         self.assertFalse(faults.end_is_due(self.sections(ended.replace(PANIC, ""))))
 
     def test_not_in_this_kernel(self):
-        self.assertEqual(self.wrong("kp: case pre:jump\nkp: skip pre by jump # not in this kernel\n"), [])
+        self.assertEqual(self.wrong("kp: case pre:jump\nkp: ok 1 pre by jump: not in this kernel # SKIP\n"), [])

@@ -15,8 +15,10 @@ SeaBIOS (version 1.16)
 [    0.000000] Command line: console=ttyS0 panic=-1 oops=panic
 [    0.100000] Spectre V2 : WARNING is only a word here
 [    1.000000] kp: begin a.sh
-[    1.100000] kp: ok one
-[    1.100000] kp: ok two # 3 s
+[    1.100000] kp: ok 1 one
+[    1.100000] kp: # a word
+[    1.100000] kp: ok 2 two # 3 s
+[    1.100000] kp: 1..2
 [    1.200000] kp: end a.sh 0
 [    1.300000] kp: done
 """
@@ -68,7 +70,7 @@ class GuestTest(Case):
                 self.assertEqual(len(self.outcome(text).complaints), complaints)
 
     def test_a_failing_line(self):
-        self.assertEqual(self.count(HEALTHY.replace("ok one", "not ok one # why")), (1, 1, 0))
+        self.assertEqual(self.count(HEALTHY.replace("ok 1 one", "not ok 1 one # why")), (1, 1, 0))
 
     def test_a_script_that_fails_at_its_end(self):
         self.assertEqual(self.count(HEALTHY.replace("a.sh 0", "a.sh 2")), (2, 1, 0))
@@ -77,10 +79,29 @@ class GuestTest(Case):
         self.assertEqual(self.count(HEALTHY.split("[    1.2")[0]), (2, 1, 0))
 
     def test_a_script_that_tests_nothing(self):
-        self.assertEqual(self.count(HEALTHY.replace("kp: ok", "ok")), (0, 1, 0))
+        self.assertEqual(self.count(HEALTHY.replace("kp: ok", "ok").replace("1..2", "1..0")), (0, 1, 0))
+
+    def test_a_script_that_loses_a_line(self):
+        self.assertEqual(self.count(HEALTHY.replace("kp: ok 1", "ok 1")), (1, 1, 0))
+
+    def test_a_script_that_does_not_count(self):
+        self.assertEqual(self.count(HEALTHY.replace("1..2", "Bail out!").replace("a.sh 0", "a.sh 1")), (2, 1, 0))
 
     def test_a_skipped_line(self):
-        self.assertEqual(self.count(HEALTHY.replace("ok one", "skip one # why")), (1, 0, 1))
+        results = Results()
+        guesttest.count_script(configs.CONFIGS[0], self.outcome(HEALTHY.replace("one", "one: why # SKIP")), "a.sh", results)
+        self.assertEqual(results.skipped, ["x86_64:none a one: why"])
+
+    def test_a_skipped_script(self):
+        text = HEALTHY.replace("ok 1 one", "1..0 # SKIP why").replace("a.sh 0", "a.sh 4")
+        text = "".join(line for line in text.splitlines(True) if " ok 2" not in line and "1..2" not in line)
+        self.assertEqual(self.count(text), (0, 0, 1))
+
+    def test_what_a_failing_line_says(self):
+        said = self.said()
+        guesttest.count_script(configs.CONFIGS[0], self.outcome(HEALTHY.replace("ok 1", "not ok 1")), "a.sh", Results())
+        self.assertIn("a word", said.getvalue())
+        self.assertNotIn("ok 2 two", said.getvalue())
 
     def test_another_processor(self):
         made = types.SimpleNamespace(config=configs.CONFIGS[0], folder=Path("/build"))
