@@ -68,7 +68,8 @@ class Step:
 
 
 def need_space(folder, gigabytes, what):
-    """Fails before the work begins if there is not enough space for it."""
+    """Fails before the work begins if there is not enough space for it in @folder, which it makes."""
+    folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free / 1e9
     if free < gigabytes:
         raise Failure(f"{what} takes {gigabytes} GB, and {folder} has {free:.1f} GB left; "

@@ -82,7 +82,9 @@ class UiTest(Case):
         with self.assertRaisesRegex(ui.Failure, "the disk is full"):
             ui.run(["sh", "-c", "echo cc1: No space left on device; exit 1"], self.log)
         with self.assertRaisesRegex(ui.Failure, "a tree takes 1000000000 GB, and / has"):
-            ui.need_space("/", 10**9, "a tree")
+            ui.need_space(Path("/"), 10**9, "a tree")
+        ui.need_space(self.folder / "cache", 0, "nothing")
+        self.assertTrue((self.folder / "cache").is_dir())
 
     def test_a_failure_tells_how_to_repeat_it(self):
         with self.assertRaisesRegex(ui.Failure, "(?s)error: x.*to repeat: cd / && sh -c"):
