@@ -18,8 +18,8 @@ TEXT=/sys/kernel/debug/kp_text			# the kernel's text, as the module kp_text tell
 TMP=$(mktemp -d) || exit 1
 PATH=$PATH:$HERE:/sbin:/usr/sbin		# for programs of this directory, and of root
 
-exec 3>&1					# the report, also where output is silent
-unset _STDBUF_O					# of kselftest: echo would not tell why a write failed
+exec 3>&1		# the report, also where output is silent
+unset _STDBUF_O		# of kselftest: echo would not tell why a write failed
 
 # The helpers print words: no asterisk in the name of a test is a pattern of files.
 report()	{ set -f; "$@" >&3; set +f; }		# COMMAND...
