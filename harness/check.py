@@ -25,6 +25,7 @@ EXCEPTIONS = {
     # The files exist to list addresses; only root can read them, and they obey kptr_restrict.
     "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/refused.c": "VSPRINTF_SPECIFIER_PX",
+    "kernel/kprobes/try.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
     # The macro makes the same test for functions of all types.
     "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
