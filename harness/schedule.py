@@ -115,8 +115,6 @@ class Schedule:
             self.builds.append((config.label, self.kernel, guesttest.build(config, self.source)))
         for port in compiled:
             self.builds.append((port.label, self.port, port))
-        for version in versions:
-            self.builds.append((f"Linux {version}", self.other_version, version))
 
         pool = concurrent.futures.ThreadPoolExecutor(max_workers=1)
         try:
@@ -126,6 +124,9 @@ class Schedule:
                     test(self.results)
             self.boot()
             other_hand.result()
+            for version in versions:
+                with self.results.attempt(f"Linux {version}", counted=False):
+                    self.other_version(version)
         finally:
             ui.STOP.set()
             pool.shutdown()
