@@ -775,7 +775,7 @@ static void optimize_knob_at_once(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a CPU that keeps a grace period from ending");
 	if (IS_ENABLED(CONFIG_RISCV) && !preempt_model_preemptible())
-		kunit_skip(test, "text is written while all CPUs are stopped, which waits for that CPU");
+		kunit_skip(test, "writing text stops all CPUs, and so waits for that one");
 
 	expect_jump(test, w);
 	task = kthread_run_on_cpu(keep_grace, NULL, cpumask_last(cpu_online_mask), "kprobes_grace");
