@@ -316,11 +316,12 @@ def selftests(made, results):
     tests = [f"{name}/{path.name}" for name in made.config.selftests
              for path in sorted((folder / "test.d" / name).glob("*.tc"))]
     not_run = {tc: "not on this architecture" for tc in made.config.arch.unsupported} | NOT_RUN
+    fprobes = "CONFIG_FPROBE=y" in (made.folder / ".config").read_text()
     for tc in tests:
         text = (folder / "test.d" / tc).read_text()
         if "which readelf" in text:
             not_run[tc] = "needs readelf; see uprobes.sh"
-        elif NEEDS_FPROBES.search(text) and "CONFIG_FPROBE=y" not in (made.folder / ".config").read_text():
+        elif not fprobes and NEEDS_FPROBES.search(text):
             not_run[tc] = "this kernel has no fprobes"
     extra += [(f"kp/ftrace/test.d/{tc}", folder / "test.d" / tc) for tc in tests if tc not in not_run]
     for tc, why in not_run.items():
