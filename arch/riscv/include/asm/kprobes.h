@@ -13,9 +13,17 @@
 /* Offset of addr in struct kprobe, for entry.S; detour.c asserts it. */
 #define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
 
-/* Size in bytes of a detour's entry code, and of its part up to the end of the call. */
-#define DETOUR_ENTRY		24
-#define DETOUR_CALL		16
+/*
+ * Offsets in the code of a detour, see emit.c. The code after a call goes on at the distance
+ * from there that the called function returns.
+ */
+#define DETOUR_CALL		16	/* the end of the call of the pre_handlers */
+#define DETOUR_POST		16	/* how a hit with a post_handler goes on: the second copy, */
+#define DETOUR_POST_CALL	48	/* and the end of the call after it; */
+#define DETOUR_EXIT		20	/* or the way out after an emulation */
+#define DETOUR_GO_ON		60	/* how other hits go on */
+#define DETOUR_RELEASE		8	/* size of what begins each of these but the way out */
+#define DETOUR_COPIES		(DETOUR_GO_ON + DETOUR_RELEASE)
 
 #ifndef __ASSEMBLY__
 
@@ -31,6 +39,7 @@ struct pt_regs;
 #include <asm/probes.h>
 
 struct kprobe;
+struct optimized_kprobe;
 
 /*
  * Written for this core: handles hits that interrupt others, see kprobe_hit_nested(), refuses to
@@ -61,10 +70,10 @@ struct kprobe;
 #define MAX_OPTIMIZED_LENGTH	8
 
 /*
- * Size of struct detour in kprobe_opcode_t: the probe, the entry, the copies of four
- * 2-byte branches, which grow to 12 bytes each, and the jump back.
+ * Size of struct detour in kprobe_opcode_t: the probe, what precedes the copies, the copies of
+ * four 2-byte branches, which grow to 12 bytes each, the jump back, and padding.
  */
-#define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_ENTRY + 4 * 12 + 8) / 4)
+#define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_COPIES + 4 * 12 + 8 + 4) / 4)
 
 /**
  * struct arch_optimized_insn - the jump and the detour of one optimized probe
@@ -77,6 +86,8 @@ struct kprobe;
  * @fenced: hits of the breakpoint continue in the detour
  * @extable: the probed instruction has an exception table entry
  * @site: the probed instruction is an ftrace site
+ * @emulated: hits with a post_handler emulate the probed instruction
+ * @has_exit: after that they can leave without a trap
  * @why: the enum detour_obstacle that prevents a detour
  * @why_at: offset of the obstacle from the probe
  */
@@ -89,6 +100,8 @@ struct arch_optimized_insn {
 	bool fenced;
 	bool extable;
 	bool site;
+	bool emulated;
+	bool has_exit;
 	u8 why;
 	u8 why_at;
 };
@@ -105,12 +118,18 @@ static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *op
 	return !IS_ENABLED(CONFIG_PREEMPTION);
 }
 
+#define arch_detour_calls_post arch_detour_calls_post
+static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
+{
+	return true;
+}
+
 #endif /* CONFIG_OPTPROBES */
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
- * @saved_pie: SR_PIE of the probed code; the second copy runs with SR_PIE clear
+ * @saved_pie: SR_PIE of the probed code; the second copy runs with interrupts off
  */
 struct kprobe_ctlblk {
 	unsigned int context;

@@ -172,7 +172,7 @@ int kprobe_read_original(u32 *insn, unsigned long addr);
 unsigned long kprobe_code_end(const struct kprobe_function *fn);
 bool kprobe_is_ftrace_site(unsigned long addr);
 
-/* -- copy.c -- */
+/* -- copy.c, where.c -- */
 
 #define COPY_PARCELS	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t) / sizeof(u16))
 
@@ -203,6 +203,7 @@ static __always_inline unsigned int slot_insn_len(const struct slot *slot)
 int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested);
+void kprobe_leave_post_copy(struct pt_regs *regs, unsigned long addr);
 
 /* Continue at the first copy. */
 static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
@@ -234,7 +235,7 @@ unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
 /**
  * struct detour - contents of a detour's slot
  * @kp: the probe that it belongs to
- * @code: the entry, the copies and the jump back
+ * @code: the calls of handlers, the copies and the jump back
  */
 struct detour {
 	struct kprobe *kp;
@@ -254,7 +255,7 @@ static __always_inline struct detour *detour_of(const struct arch_optimized_insn
 /* Return the address of the copies in the detour. */
 static __always_inline unsigned long detour_copies(const struct arch_optimized_insn *optinsn)
 {
-	return (unsigned long)detour_of(optinsn)->code + DETOUR_ENTRY;
+	return (unsigned long)detour_of(optinsn)->code + DETOUR_COPIES;
 }
 
 bool kprobe_read_covered(u32 *insn, unsigned long addr);
@@ -296,6 +297,7 @@ struct region_insn {
  * @len: length in bytes
  * @in: number of the register that the jump overwrites
  * @out: number of the register that the jump back overwrites, 0 without a jump back
+ * @exit: number of a register that is free wherever the first instruction may branch to, or 0
  * @extable: the first instruction may fault and have a fixup
  * @site: the region is an ftrace site
  * @why_at: the offset of the obstacle, if it has one
@@ -307,10 +309,25 @@ struct region {
 	u8 len;
 	u8 in;
 	u8 out;
+	u8 exit;
 	bool extable;
 	bool site;
 	u8 why_at;
 };
+
+/*
+ * Do hits with a post_handler emulate the first instruction? If it branches there is no place
+ * after it in the detour from which a post_handler could be called, and the status register is
+ * not the original's while interrupts are off.
+ */
+static __always_inline bool kprobe_region_is_emulated(const struct region *region)
+{
+	const struct region_insn *first = &region->insns[0];
+	u8 flow = first->facts.flow;
+
+	return region->site || (flow != FLOW_ON && flow != FLOW_ADDRESS) ||
+	       (insn_is_csr(first->insn) && kprobe_find_kernel_emulation(first->insn));
+}
 
 u32 kprobe_free_regs(unsigned long addr);
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
@@ -324,21 +341,28 @@ bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, co
 int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
 /* Offset in the code of the final jump at an ftrace site. */
-#define SITE_JUMP	(DETOUR_ENTRY + 8)
+#define SITE_JUMP	(DETOUR_COPIES + 8)
 
 /* -- detour.c, entry.S -- */
 
 bool kprobe_detour_elsewhere(struct pt_regs *regs);
 asmlinkage void kprobe_detour_entry(void);
+asmlinkage void kprobe_detour_post_entry(void);
 asmlinkage void kprobe_detour_trap(void);
 int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
+int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
 
 /* -- opt.c -- */
 
 /* While a grace period fences the region, a hit of the breakpoint continues in the detour. */
+static __always_inline bool kprobe_is_fenced(struct kprobe *p)
+{
+	return IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn_of(p)->fenced);
+}
+
 static __always_inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
 {
-	if (!IS_ENABLED(CONFIG_PREEMPTION) || !READ_ONCE(optinsn_of(p)->fenced))
+	if (!kprobe_is_fenced(p))
 		return false;
 
 	regs->epc = detour_copies(optinsn_of(p));
@@ -376,6 +400,11 @@ static inline bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
 }
 
 static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline bool kprobe_is_fenced(struct kprobe *p)
 {
 	return false;
 }

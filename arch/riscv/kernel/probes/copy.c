@@ -87,13 +87,14 @@ static __always_inline bool is_slot(struct slot *slot, unsigned long pc)
 	return is_kprobe_insn_slot(pc);
 }
 
-/* As kprobe_hit_finish(); a post_handler may want to continue inside a region. */
+/* As kprobe_hit_finish(); the hit, or a post_handler, may want to continue inside a region. */
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
+	bool fenced = kprobe_is_fenced(p);
 	unsigned long epc = regs->epc;
 
 	kprobe_hit_finish(p, regs, nested);
-	if (unlikely(regs->epc != epc))
+	if (unlikely(fenced || regs->epc != epc))
 		kprobe_detour_enter(regs);
 }
 

@@ -92,7 +92,7 @@ void kprobe_detour_enter(struct pt_regs *regs)
 	at = (regs->epc - (unsigned long)p->addr) / sizeof(u16);
 	copy = optinsn_of(p)->copy_at[at];
 	if (optinsn_of(p)->site && at == 2)
-		copy = DETOUR_ENTRY;
+		copy = DETOUR_COPIES;
 	if (copy)
 		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
 }
@@ -100,19 +100,34 @@ void kprobe_detour_enter(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_detour_enter);
 
 /*
+ * Is the second copy of the probed instruction at @pc? A probe that has none has other code
+ * there, in which nothing faults.
+ */
+static __always_inline bool is_post_copy(const struct detour *detour, unsigned long pc)
+{
+	return pc == (unsigned long)detour->code + DETOUR_POST + DETOUR_RELEASE &&
+	       !optinsn_of(detour->kp)->emulated;
+}
+
+/*
  * A fault in a copy is reported at the original if that is in an exception table,
  * because its handler may sleep or fix it up. If retried, it enters the jump again. All
- * other faults are fatal, or are resolved without sleeping and return to the copy.
+ * other faults are fatal, or are resolved without sleeping and return to the copy. As in the
+ * slot of a breakpoint, any fault of the second copy ends the hit.
  */
 void kprobe_detour_leave_copy(struct pt_regs *regs)
 {
 	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->epc);
+	struct kprobe *p;
 
-	if (likely(!detour) || !optinsn_of(detour->kp)->extable)
+	if (likely(!detour))
 		return;
 
-	if (regs->epc == (unsigned long)detour->code + DETOUR_ENTRY)
-		regs->epc = (unsigned long)detour->kp->addr;
+	p = detour->kp;
+	if (is_post_copy(detour, regs->epc))
+		kprobe_leave_post_copy(regs, (unsigned long)p->addr);
+	else if (optinsn_of(p)->extable && regs->epc == detour_copies(optinsn_of(p)))
+		regs->epc = (unsigned long)p->addr;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
@@ -128,8 +143,11 @@ unsigned long kprobe_detour_insn_pc(unsigned long pc)
 	if (likely(!detour))
 		return pc;
 
+	if (is_post_copy(detour, pc))
+		return (unsigned long)detour->kp->addr;
+
 	code = (unsigned long)detour->code;
-	if (pc < code + DETOUR_ENTRY)
+	if (pc < code + DETOUR_COPIES)
 		return pc;
 
 	optinsn = optinsn_of(detour->kp);
@@ -200,65 +218,146 @@ NOKPROBE_SYMBOL(kprobe_detour_site_write);
  * code. After the handlers it runs the copies. If a handler wants to continue
  * elsewhere, or has changed a register that the detour cannot restore, an ebreak
  * follows: the return from its trap loads all registers.
+ *
+ * A hit with a post_handler runs the second copy instead, as by breakpoint with interrupts
+ * off and the probe current, and then calls again. A branch it emulates, and leaves
+ * through a register that is free.
  */
 
 /* entry.S relies on these. */
 static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct detour, code) == sizeof(long));
 
-static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs,
-					  unsigned int trap_count)
+/* What the functions that a detour calls return: the way to go on, from the call, or none. */
+enum detour_way {
+	WAY_TRAP = -1,		/* a trap loads all registers */
+	WAY_POST_COPY = DETOUR_POST - DETOUR_CALL,
+	WAY_EXIT = DETOUR_EXIT - DETOUR_CALL,
+	WAY_COPIES = DETOUR_GO_ON - DETOUR_CALL,
+	WAY_AFTER_POST = 0,
+};
+
+/* The pre_handlers have been called: execute the instruction and call the post_handlers. */
+static noinline int detour_do_insn_and_call(struct kprobe *p, struct pt_regs *regs)
 {
-	bool nested = kprobe_running();
-	int ret;
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned long epc;
 
-	if (likely(!nested))
-		kprobe_hit_begin(p);
-	else if (!kprobe_hit_nested(p, trap_count))
-		return 0;
-	ret = kprobe_call_pre_handler(p, regs);
-	if (likely(!nested))
-		reset_current_kprobe();
-	else
-		kprobe_hit_pop();
+	if (!optinsn->emulated) {
+		__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
+		csr_clear(CSR_STATUS, SR_IE);
+		return WAY_POST_COPY;
+	}
 
-	return ret;
+	p->ainsn.api.handler(READ_ONCE(*emulated_insn(p)), (unsigned long)p->addr, regs);
+	epc = regs->epc;
+	kprobe_hit_finish(p, regs, true);
+	if (regs->epc != epc || !optinsn->has_exit)
+		return WAY_TRAP;
+	kprobe_detour_enter(regs);
+
+	return WAY_EXIT;
+}
+
+NOKPROBE_SYMBOL(detour_do_insn_and_call);
+
+/* Handle a hit whose probe is current already; compare hit_handle(). */
+static __always_inline int do_detour_hit(struct kprobe *p, struct pt_regs *regs, bool nested)
+{
+	if (kprobe_call_pre_handler(p, regs)) {
+		kprobe_hit_end(nested);
+		return WAY_TRAP;
+	}
+
+	/* A member with a post_handler may come or go at any time. */
+	if (unlikely(READ_ONCE(p->post_handler)))
+		return detour_do_insn_and_call(p, regs);
+
+	kprobe_hit_end(nested);
+
+	return WAY_COPIES;
+}
+
+/* Handle a hit that interrupts another on this CPU; compare hit_nested(). */
+static noinline int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	return kprobe_hit_nested(p, 0) ? do_detour_hit(p, regs, true) : WAY_COPIES;
+}
+
+NOKPROBE_SYMBOL(nested_detour_hit);
+
+static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	if (unlikely(kprobe_running()))
+		return nested_detour_hit(p, regs);
+
+	kprobe_hit_begin(p);
+
+	return do_detour_hit(p, regs, false);
 }
 
 /* RCU does not watch this CPU: a detour runs without the entry code of a trap. */
 static noinline int detour_hit_of_idle(struct kprobe *p, struct pt_regs *regs)
 {
-	int ret;
+	int way;
 
 	ct_nmi_enter();
-	ret = any_detour_hit(p, regs, 0);
+	way = any_detour_hit(p, regs);
 	ct_nmi_exit();
 
-	return ret;
+	return way;
 }
 
 NOKPROBE_SYMBOL(detour_hit_of_idle);
 
 /*
- * kprobe_detour_entry() calls this. Returns 0 to continue in the detour, 1 for a trap.
+ * kprobe_detour_entry() calls this.
  *
  * If the kernel itself uses vector registers, only an exception saves them, for a handler
- * that uses them and for a task that is preempted. In this case the trap of
- * kprobe_detour_trap() handles the hit.
+ * that uses them and for a task that is preempted. In this case the trap handles the hit like
+ * that of a breakpoint: only kernels with preemption do this, so the region is fenced.
  */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
 	if (unlikely(kprobe_vectors_in_use()))
-		return 1;
+		return WAY_TRAP;
 
 	guard(preempt_notrace)();
 	if (unlikely(!rcu_is_watching_curr_cpu()))
 		return detour_hit_of_idle(p, regs);
 
-	return any_detour_hit(p, regs, 0);
+	return any_detour_hit(p, regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
+
+/* kprobe_detour_post_entry() calls this, with interrupts off: the second copy has run. */
+__visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long saved_pie, sp, status, epc;
+	bool watching;
+
+	guard(preempt_notrace)();
+	saved_pie = __this_cpu_read(kprobe_ctlblk.saved_pie);
+	regs->status |= saved_pie;
+	regs->epc += insn_len(p->opcode);
+	sp = regs->sp;
+	status = regs->status;
+	epc = regs->epc;
+
+	if (saved_pie)
+		csr_set(CSR_STATUS, SR_IE);
+	watching = rcu_is_watching_curr_cpu();
+	if (unlikely(!watching))
+		ct_nmi_enter();
+	kprobe_hit_finish(p, regs, true);
+	if (unlikely(!watching))
+		ct_nmi_exit();
+
+	return regs->sp == sp && regs->status == status && regs->epc == epc ? WAY_AFTER_POST : WAY_TRAP;
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_post);
 
 /*
  * Load the registers that the detour has saved. An assignment may become a call of
@@ -276,23 +375,14 @@ static void load_regs(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(load_regs);
 
-/*
- * Handle the ebreak of kprobe_detour_trap(); return false for any other. s1 has the return
- * address of the detour's call, for a hit deferred to the trap.
- */
+/* Handle the ebreak of kprobe_detour_trap(); return false for any other. */
 bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
-	struct detour *detour = container_of((u8 *)regs->s1 - DETOUR_CALL, struct detour, code[0]);
-
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
 		return false;
 
 	load_regs(regs);
-	if (unlikely(kprobe_vectors_in_use()) &&
-	    !any_detour_hit(detour->kp, regs, KPROBE_TRAP_COUNT))
-		regs->epc = detour_copies(optinsn_of(detour->kp));
-	else
-		kprobe_detour_enter(regs);
+	kprobe_detour_enter(regs);
 
 	return true;
 }

@@ -2,12 +2,17 @@
 /*
  * Generating detours, the code that the jump at a probe leads to.
  *
- * A detour makes room on the stack, calls kprobe_detour_entry(), which calls the
- * handlers, and releases the room. After that are copies of the region and a
+ * A detour makes room on the stack, and calls kprobe_detour_entry(), which calls the
+ * handlers. Mostly it then releases the room, and goes on with copies of the region and a
  * jump after the region. The copies compute what the originals would: AUIPC
  * becomes two instructions that yield the original's value, and a branch becomes
  * one over a jump. A call links after the original, so that no task sleeps with
  * the address of a detour in a frame.
+ *
+ * Between the call and the copies is the way of hits with a post_handler: a second copy of the
+ * probed instruction, a call of kprobe_detour_post_entry(), and a jump to the copy of the
+ * next instruction. For a branch, and at an ftrace site, the first call has emulated the
+ * instruction, and it is a jump to wherever that led.
  *
  * All jumps are AUIPC and JALR, and overwrite a register that is free at their
  * target.
@@ -26,6 +31,9 @@
 
 #define SP	2
 #define T0	5
+
+#define INSN_NOP	0x00000013
+#define INSN_C_NOP	0x0001
 
 /* Must match entry.S: the registers, and a frame record above them. */
 #define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
@@ -56,6 +64,12 @@ static u32 insn_store(unsigned int rs2, unsigned int rs1, u32 imm)
 	u32 base = IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023;
 
 	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | (imm >> 5) << 25;
+}
+
+static u32 insn_jal(unsigned int rd, u32 distance)
+{
+	return 0x0000006f | rd << 7 | (distance & GENMASK(19, 12)) | (distance & BIT(11)) << 9 |
+	       (distance & GENMASK(10, 1)) << 20 | (distance & BIT(20)) << 11;
 }
 
 static u32 insn_auipc(unsigned int rd, u32 upper)
@@ -197,18 +211,32 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 	}
 }
 
-static void emit_entry(struct emitter *e)
+/* Make room for the registers, save t0 there, and call @entry. */
+static void emit_call(struct emitter *e, void (*entry)(void))
 {
 	u32 call[2];
 
 	emit_code(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
 	emit_code(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
-	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)kprobe_detour_entry))
+	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)entry))
 		e->failed = true;
 	emit_code(e, call[0]);
 	emit_code(e, call[1] | T0 << 7);
+}
+
+static void emit_release(struct emitter *e)
+{
 	emit_code(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
 	emit_code(e, insn_addi(SP, SP, FRAME_SIZE));
+}
+
+/* Continue at the address in the saved registers. */
+static void emit_exit(struct emitter *e, unsigned int reg)
+{
+	emit_code(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_load(reg, SP, offsetof(struct pt_regs, epc)));
+	emit_code(e, insn_addi(SP, SP, FRAME_SIZE));
+	emit_code(e, insn_jalr(0, reg, 0));
 }
 
 /**
@@ -250,6 +278,28 @@ static void emit_site(struct emitter *e, const struct region *region)
 	emit_code(e, jump[1]);
 }
 
+/* @next: where the copy of the second instruction is */
+static void emit_post(struct emitter *e, const struct region *region, unsigned int next)
+{
+	if (kprobe_region_is_emulated(region)) {
+		e->pos = DETOUR_EXIT;
+		if (region->exit)
+			emit_exit(e, region->exit);
+		return;
+	}
+
+	e->pos = DETOUR_POST;
+	emit_release(e);
+	emit_insn(e, &region->insns[0], region->addr);
+	if (e->pos % sizeof(u32))
+		emit_code(e, INSN_C_NOP);
+	if (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
+		emit_code(e, INSN_NOP);
+	emit_call(e, kprobe_detour_post_entry);
+	emit_release(e);
+	emit_code(e, insn_jal(0, next - e->pos));
+}
+
 static void emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
 {
 	const struct region_insn *ri;
@@ -282,11 +332,14 @@ bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *
 	};
 
 	static_assert(FRAME_SIZE <= 2047);
-	emit_entry(&e);
+	emit_call(&e, kprobe_detour_entry);
+	e.pos = DETOUR_GO_ON;
+	emit_release(&e);
 	if (region->site)
 		emit_site(&e, region);
 	else
 		emit_region(&e, copy_at, region);
+	emit_post(&e, region, copy_at[region->insns[0].facts.len / 2]);
 
 	return !e.failed;
 }

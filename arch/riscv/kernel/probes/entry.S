@@ -43,21 +43,19 @@
 #endif
 
 /*
- * The start of a detour calls this and links in t0, after it has made room for the
- * frame and saved t0 there. A pointer to the probe precedes the detour's code. The
- * frame looks to unwinders as if a trap had hit the probed function.
- *
- * On return the detour releases the frame. When the hit cannot continue in the detour,
- * a trap loads all registers from the frame instead.
+ * Save the registers, and call \function for the call in a detour that ends at \call. A pointer
+ * to the probe precedes the detour's code. The frame looks to unwinders as if a trap had hit
+ * the probed function. Leaves in s1 the end of the call, in s2 the sp, in s3 the status register,
+ * in s4 the status as a trap would have saved it, in a0 what \function has returned.
  */
-SYM_CODE_START(kprobe_detour_entry)
+.macro call_from_detour function, call
 	REG_S	x1, PT_RA(sp)
 	REG_S	x3, PT_GP(sp)
 	REG_S	x4, PT_TP(sp)
 	save_from_x6_to_x31
 
 	mv	s1, t0
-	REG_L	a0, -(DETOUR_CALL + SZREG)(t0)
+	REG_L	a0, -(\call + SZREG)(t0)
 	REG_L	t1, KPROBE_ADDR(a0)
 	addi	s2, sp, FRAME_SIZE
 	REG_S	t1, PT_EPC(sp)
@@ -76,30 +74,56 @@ SYM_CODE_START(kprobe_detour_entry)
 	REG_S	zero, PT_ORIG_A0(sp)
 
 	mv	a1, sp
-	call	kprobe_detour_hit
+	call	\function
+.endm
+
+/*
+ * The start of a detour calls this and links in t0, after it has made room for the
+ * frame and saved t0 there. What it goes on with restores t0 and releases the frame. When the
+ * hit cannot continue in the detour, a trap loads all registers from the frame instead.
+ */
+SYM_CODE_START(kprobe_detour_entry)
+	call_from_detour kprobe_detour_hit, DETOUR_CALL
 
 	/* The detour can be continued only with the stack pointer and the status unchanged. */
 	REG_L	t1, PT_SP(sp)
 	REG_L	t2, PT_STATUS(sp)
-	bnez	a0, .Lelsewhere
-	bne	t1, s2, .Lcopies
-	bne	t2, s4, .Lcopies
+	bltz	a0, .Lelsewhere
+	bne	t1, s2, .Lchanged
+	bne	t2, s4, .Lchanged
 
+.Lgo_on:
 	li	t1, SR_OFF
 	and	t1, t1, s3
 	csrs	CSR_STATUS, t1
-	mv	t0, s1
+	add	t0, s1, a0
 	REG_L	x1, PT_RA(sp)
 	restore_from_x6_to_x31
 	jr	t0
 
-.Lcopies:
-	addi	s1, s1, DETOUR_ENTRY - DETOUR_CALL
+.Lchanged:
+	/* After an emulation the address is right already. */
+	li	t1, DETOUR_EXIT - DETOUR_CALL
+	beq	a0, t1, .Lelsewhere
+	add	s1, s1, a0
+	addi	s1, s1, DETOUR_RELEASE
 	REG_S	s1, PT_EPC(sp)
+	bnez	a0, .Lelsewhere
+	/* The second copy runs with interrupts off. */
+	li	t1, ~SR_PIE
+	and	t2, t2, t1
+	REG_S	t2, PT_STATUS(sp)
 .Lelsewhere:
 SYM_INNER_LABEL(kprobe_detour_trap, SYM_L_GLOBAL)
 	ebreak
 SYM_CODE_END(kprobe_detour_entry)
+
+/* The detour calls this after the second copy, in the same way. */
+SYM_CODE_START(kprobe_detour_post_entry)
+	call_from_detour kprobe_detour_post, DETOUR_POST_CALL
+	bltz	a0, .Lelsewhere
+	j	.Lgo_on
+SYM_CODE_END(kprobe_detour_post_entry)
 #endif
 
 #ifdef CONFIG_KRETPROBES

@@ -5,9 +5,9 @@
  * insn_engine.h runs the snippets of insn_snippets.S with a probe on every one of their
  * instructions.
  *
- * Then probes get jumps where possible, as many at a time as do not overlap. A
- * handler must see the same registers as with breakpoints, except for those that are
- * free there: this jump, or one before it, may have overwritten them.
+ * Then probes get jumps where possible, as many at a time as do not overlap, without
+ * post_handlers and with them. A handler must see the same registers as with breakpoints,
+ * except for those that are free there: this jump, or one before it, may have overwritten them.
  *
  * The same is done with instructions taken from the kernel's text, one at a time,
  * among those that are copied.
@@ -214,13 +214,13 @@ static void insn_same_when_missed(struct kunit *test)
 #define JUMP_STEP	(MAX_OPTIMIZED_LENGTH / 2)
 #define MIN_JUMPS	100
 
-static unsigned int nr_jumps;
+static unsigned int nr_jumps[2];	/* without post_handlers, and with them */
 
-/* The registers that are free at each probe. */
-static u32 free_regs[MAX_INSNS];
+/* The registers that are free at each parcel of the snippet. */
+static u32 free_regs[2 * MAX_INSNS];
 
-/* Digest of the log of pre_handlers in each state, without those registers. */
-static u32 jump_way[NR_STATES];
+/* Digests of the log of pre_handlers and of post_handlers in each state, by breakpoint. */
+static u32 break_ways[2][NR_STATES];
 
 static void thin_out_probes(unsigned int first)
 {
@@ -234,75 +234,103 @@ static void thin_out_probes(unsigned int first)
 	lab.nr_probes = nr;
 }
 
-static void learn_jump(unsigned int i)
+static void learn_free_regs(void)
 {
-	unsigned long addr = (unsigned long)lab.probe[i].addr;
-	struct kprobe *p = get_kprobe(lab.probe[i].addr);
+	unsigned long addr = (unsigned long)lab.snippet->start, at;
 
-	nr_jumps += container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
 	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&text_mutex);
-	free_regs[i] = kprobe_free_regs(addr);
+	for (at = 0; at < lab.snippet->size; at += insn_len(read_insn((void *)addr + at)))
+		free_regs[at / 2] = kprobe_free_regs(addr + at);
 }
 
-static u32 digest_but_jumps(void)
+/* Jumps overwrite registers that are free; what is free outside is not known. */
+static u32 free_at(unsigned long pc)
 {
-	unsigned int i, reg, nr_hits;
+	unsigned long at = pc - (unsigned long)lab.snippet->start;
+
+	return at < lab.snippet->size ? free_regs[at / 2] : ALL_REGS;
+}
+
+static u32 digest_but_free(bool post)
+{
+	unsigned int i, reg;
+	u32 digest = 0;
 
 	for (i = 0; i < lab.nr_events; i++) {
-		struct event *e = &lab.event[i];
+		struct event e = lab.event[i];
 
+		if (e.post != post)
+			continue;
 		for (reg = 1; reg < INSN_TEST_GPRS; reg++) {
-			if (free_regs[e->index] & BIT(reg))
-				e->gpr[reg] = 0;
+			if (free_at(e.pc) & BIT(reg))
+				e.gpr[reg] = 0;
 		}
+		digest = jhash(&e.pc, sizeof(e.pc), digest_event(&e, digest));
 	}
 
-	return digest_log(&nr_hits);
+	return digest;
 }
 
-static const char *check_pres(void)
-{
-	const char *wrong = NULL;
-	unsigned int i;
+/* How the probes are reached in a run; the others must have the results of the first two. */
+enum reach {
+	NOT_PROBED,
+	BY_BREAKPOINT,
+	BY_JUMP,
+	BY_JUMP_WITH_POST,
+};
 
-	for (i = 0; !wrong && i < lab.nr_events; i++) {
-		if (!lab.event[i].post)
-			wrong = check_pre(&lab.event[i]);
+static bool has_post(enum reach reach)
+{
+	return reach == BY_BREAKPOINT || reach == BY_JUMP_WITH_POST;
+}
+
+/* Thinned out, so the next probe may not be at the next instruction. */
+static const char *check_events(enum reach reach)
+{
+	unsigned int i, step = has_post(reach) ? 2 : 1;
+	const char *wrong = NULL;
+
+	if (lab.nr_events % step)
+		return "log: odd";
+	for (i = 0; !wrong && i < lab.nr_events; i += step) {
+		const struct event *e = &lab.event[i];
+
+		wrong = check_pre(e);
+		if (!wrong && step == 2 && (!e[1].post || e[1].index != e->index))
+			wrong = "log: no post_handler after a pre_handler";
 	}
 
 	return wrong;
 }
 
-/* How the probes are reached in a run; the others must have the results of the first. */
-enum reach {
-	NOT_PROBED,
-	BY_JUMP,
-	BY_BREAKPOINT,
-};
-
 static const char *judge_reach(enum reach reach, unsigned int state)
 {
 	const char *wrong;
-	u32 way;
+	unsigned int post;
 
 	if (reach == NOT_PROBED) {
 		lab.result[state].after = lab.world;
 		return NULL;
 	}
-	wrong = check_after(&lab.result[state].after, &lab.world) ?: check_pres();
-	way = digest_but_jumps();
-	if (reach == BY_JUMP)
-		jump_way[state] = way;
-	else if (!wrong && way != jump_way[state])
-		wrong = "log: not the same by jump";
+	wrong = check_after(&lab.result[state].after, &lab.world) ?: check_events(reach);
+	for (post = 0; !wrong && post <= has_post(reach); post++) {
+		u32 way = digest_but_free(post);
+
+		if (reach == BY_BREAKPOINT)
+			break_ways[post][state] = way;
+		else if (way != break_ways[post][state])
+			wrong = "log: not the same as by breakpoint";
+	}
 
 	return wrong;
 }
 
 static void run_state_by(struct kunit *test, unsigned int state, enum reach reach)
 {
-	static const char * const names[] = { "no probe", "jump", "breakpoint" };
+	static const char * const names[] = {
+		"no probe", "breakpoint", "jump", "jump with post_handler"
+	};
 	const char *wrong;
 
 	make_world(state);
@@ -313,24 +341,33 @@ static void run_state_by(struct kunit *test, unsigned int state, enum reach reac
 				     names[reach], state, seed, wrong);
 }
 
-/* A post_handler prevents jumps. */
+static void allow_jumps(void *unused)
+{
+	kprobe_optimize_set_knob(true);
+}
+
 static void add_thinned(struct kunit *test, unsigned int first, enum reach reach)
 {
 	unsigned int i;
 
-	place_probes(test, reach == BY_BREAKPOINT);
+	place_probes(test, has_post(reach));
 	thin_out_probes(first);
 	for (i = 0; i < lab.nr_probes; i++)
 		lab.array[i] = &lab.probe[i];
 	if (!lab.nr_probes)
 		return;
+	kprobe_optimize_set_knob(reach != BY_BREAKPOINT);
 	register_placed(test);
-	if (reach == BY_BREAKPOINT)
-		return;
 
 	wait_for_kprobe_optimizer();
-	for (i = 0; i < lab.nr_probes; i++)
-		learn_jump(i);
+	for (i = 0; i < lab.nr_probes; i++) {
+		struct kprobe *p = get_kprobe(lab.probe[i].addr);
+		bool jump = container_of(p, struct optimized_kprobe, kp)->optinsn.jump;
+
+		if (reach == BY_BREAKPOINT)
+			KUNIT_EXPECT_FALSE(test, jump);
+		nr_jumps[has_post(reach)] += jump;
+	}
 }
 
 static noinline void run_thinned(struct kunit *test, unsigned int first, enum reach reach)
@@ -350,18 +387,22 @@ static void insn_same_by_jumps(struct kunit *test)
 	unsigned int first;
 
 	use_snippet(test->param_value);
+	learn_free_regs();
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
 	run_thinned(test, 0, NOT_PROBED);
 	for (first = 0; first < JUMP_STEP; first++) {
-		run_thinned(test, first, BY_JUMP);
 		run_thinned(test, first, BY_BREAKPOINT);
+		run_thinned(test, first, BY_JUMP);
+		run_thinned(test, first, BY_JUMP_WITH_POST);
 	}
 }
 
 /* The cases above must have had some jumps. */
 static void insn_jumps_made(struct kunit *test)
 {
-	kunit_info(test, "%u jumps\n", nr_jumps);
-	KUNIT_EXPECT_GE(test, nr_jumps, MIN_JUMPS);
+	kunit_info(test, "%u jumps, %u with a post_handler\n", nr_jumps[0], nr_jumps[1]);
+	KUNIT_EXPECT_GE(test, nr_jumps[0], MIN_JUMPS);
+	KUNIT_EXPECT_EQ(test, nr_jumps[0], nr_jumps[1]);
 }
 
 #endif /* CONFIG_OPTPROBES */

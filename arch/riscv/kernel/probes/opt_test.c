@@ -95,7 +95,10 @@ static void expect_originals(struct kunit *test, const struct subject *s)
 	unsigned int i;
 
 	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code), code);
-	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_ENTRY), (unsigned long)s->kp.addr);
+	if (!optinsn->emulated)
+		KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_POST + DETOUR_RELEASE),
+				(unsigned long)s->kp.addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_COPIES), (unsigned long)s->kp.addr);
 	for (i = 0; i < ARRAY_SIZE(optinsn->copy_at); i++) {
 		if (optinsn->copy_at[i])
 			KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + optinsn->copy_at[i]),
@@ -297,14 +300,14 @@ static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 			    kprobe_make_detour(&image, copy_at, &region,
 					       CODE_AT - offsetof(struct detour, code)),
 			    fits, "%08x", insn);
-	KUNIT_EXPECT_EQ(test, copy_at[0], DETOUR_ENTRY);
+	KUNIT_EXPECT_EQ(test, copy_at[0], DETOUR_COPIES);
 
-	return image.code + DETOUR_ENTRY;
+	return image.code + DETOUR_COPIES;
 }
 
 static void expect_way_back(struct kunit *test, const u8 *copy, unsigned int at, u32 insn)
 {
-	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + at, CODE_AT + DETOUR_ENTRY + at),
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + at, CODE_AT + DETOUR_COPIES + at),
 			    HERE + insn_len(insn), "%08x", insn);
 }
 
@@ -325,7 +328,7 @@ static void expect_address(struct kunit *test, const u8 *copy, unsigned int at, 
 
 	KUNIT_EXPECT_EQ(test, auipc & 0xfff, 0x17 | reg << 7);
 	KUNIT_EXPECT_EQ(test, addi & 0xfffff, 0x13 | reg << 7 | reg << 15);
-	KUNIT_EXPECT_EQ(test, addr, CODE_AT + DETOUR_ENTRY + at + (s32)(auipc & ~0xfff) +
+	KUNIT_EXPECT_EQ(test, addr, CODE_AT + DETOUR_COPIES + at + (s32)(auipc & ~0xfff) +
 				    ((s32)addi >> 20));
 }
 
@@ -348,7 +351,7 @@ static void expect_branch(struct kunit *test, u32 insn, u32 over, long disp)
 	const u8 *copy = copy_of(test, insn, true);
 
 	KUNIT_EXPECT_EQ_MSG(test, read_u32(copy), over, "%08x", insn);
-	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + 4, CODE_AT + DETOUR_ENTRY + 4), HERE + disp,
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy + 4, CODE_AT + DETOUR_COPIES + 4), HERE + disp,
 			    "%08x", insn);
 	KUNIT_EXPECT_EQ(test, read_u32(copy + 4) >> 7 & 31, 7);
 	expect_way_back(test, copy, 12, insn);
@@ -366,7 +369,7 @@ static void expect_jump_copy(struct kunit *test, u32 insn, long disp)
 {
 	const u8 *copy = copy_of(test, insn, true);
 
-	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy, CODE_AT + DETOUR_ENTRY), HERE + disp, "%08x",
+	KUNIT_EXPECT_EQ_MSG(test, jump_target(copy, CODE_AT + DETOUR_COPIES), HERE + disp, "%08x",
 			    insn);
 }
 
@@ -389,7 +392,7 @@ static void opt_calls(struct kunit *test)
 
 	copy = copy_of(test, 0x008000ef, true);			/* jal ra, 8 */
 	expect_address(test, copy, 0, 1, HERE + 4);
-	KUNIT_EXPECT_EQ(test, jump_target(copy + 8, CODE_AT + DETOUR_ENTRY + 8), HERE + 8);
+	KUNIT_EXPECT_EQ(test, jump_target(copy + 8, CODE_AT + DETOUR_COPIES + 8), HERE + 8);
 
 	copy = copy_of(test, 0x800780e7, true);			/* jalr ra, -2048(a5) */
 	expect_address(test, copy, 0, 1, HERE + 4);

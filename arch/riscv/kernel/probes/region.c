@@ -745,6 +745,11 @@ static enum detour_obstacle plan_insns(struct region *region)
 	if (!region->in)
 		return DETOUR_NO_REGISTER;
 
+	/* No jump or call is the first instruction and not the last. */
+	if (kprobe_region_is_emulated(region))
+		region->exit = choose_reg(ALL_REGS & ~live_after(map, &region->insns[0].facts,
+								 region->addr));
+
 	/* A register for the jump back, unless the last instruction never continues there. */
 	last = &region->insns[region->nr - 1].facts;
 	if (is_call(last) || ends_flow(last))
@@ -764,6 +769,7 @@ static enum detour_obstacle plan_site(struct region *region)
 
 	region->site = true;
 	region->in = 5;
+	region->exit = 6;
 	for (i = 0; i < 2; i++) {
 		region->insns[i].at = i * sizeof(u32);
 		if (kprobe_read_original(&region->insns[i].insn, region->addr + i * sizeof(u32)))

@@ -61,12 +61,16 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
 	if (unlikely(!p)) {
-		if (kprobe_detour_elsewhere(regs))
+		if (!kprobe_detour_elsewhere(regs)) {
+			if (kprobe_text_is_ebreak(regs->epc))
+				return false;
+			local_flush_icache_all();
 			return true;
-		if (kprobe_text_is_ebreak(regs->epc))
-			return false;
-		local_flush_icache_all();
-		return true;
+		}
+		/* In code that uses vector registers the hit begins only now. */
+		p = kprobe_vectors_in_use() ? get_kprobe((kprobe_opcode_t *)regs->epc) : NULL;
+		if (!p)
+			return true;
 	}
 
 	hit_breakpoint(p, regs);

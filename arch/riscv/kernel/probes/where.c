@@ -14,6 +14,17 @@
 
 #include "common.h"
 
+/* A fault ends the hit whose second copy runs, with interrupts off. */
+void kprobe_leave_post_copy(struct pt_regs *regs, unsigned long addr)
+{
+	regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
+	kprobe_hit_end(true);
+	regs->orig_a0 = kprobe_fault_mark(regs, addr);
+	regs->epc = addr;
+}
+
+NOKPROBE_SYMBOL(kprobe_leave_post_copy);
+
 /**
  * arch_kprobe_leave_copy() - move a fault in a copy to the probed instruction
  * @regs: registers at the fault, in the kernel
@@ -33,14 +44,10 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (regs->cause == EXC_INST_PAGE_FAULT)
 		return;
 
-	if (pc == (unsigned long)slot->post) {
-		regs->status |= __this_cpu_read(kprobe_ctlblk.saved_pie);
-		kprobe_hit_end(true);
-		regs->orig_a0 = kprobe_fault_mark(regs, slot->addr);
-	} else if (pc != (unsigned long)slot->back) {
-		return;
-	}
-	regs->epc = slot->addr;
+	if (pc == (unsigned long)slot->post)
+		kprobe_leave_post_copy(regs, slot->addr);
+	else if (pc == (unsigned long)slot->back)
+		regs->epc = slot->addr;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
