@@ -18,7 +18,7 @@
  * from there that the called function returns.
  */
 #define DETOUR_CALL		16	/* the end of the call of the pre_handlers */
-#define DETOUR_POST		16	/* how a hit with a post_handler goes on: the second copy, */
+#define DETOUR_POST		16	/* how hits with a post_handler go on: the second copy, */
 #define DETOUR_POST_CALL	48	/* and the end of the call after it; */
 #define DETOUR_EXIT		20	/* or the way out after an emulation */
 #define DETOUR_GO_ON		60	/* how other hits go on */
@@ -71,7 +71,7 @@ struct optimized_kprobe;
 
 /*
  * Size of struct detour in kprobe_opcode_t: the probe, what precedes the copies, the copies of
- * four 2-byte branches, which grow to 12 bytes each, the jump back, and padding.
+ * four 2-byte branches, which grow to 12 bytes each, the jump back, and the jump of a lead.
  */
 #define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_COPIES + 4 * 12 + 8 + 4) / 4)
 
@@ -79,12 +79,14 @@ struct optimized_kprobe;
  * struct arch_optimized_insn - the jump and the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
  * @original: the bytes that the jump replaces
+ * @lead: offset of the probe from the jump
+ * @enter: offset in the detour that the jump leads to
  * @copy_at: for each parcel of @original, the offset in the detour of the copy of
  *	the instruction that starts there, 0 when none does
  * @reg: number of the register that the jump overwrites
  * @jump: the jump is in the text
  * @fenced: hits of the breakpoint continue in the detour
- * @extable: the probed instruction has an exception table entry
+ * @extable: the probed instruction has an exception table entry, and no lead
  * @site: the probed instruction is an ftrace site
  * @emulated: hits with a post_handler emulate the probed instruction
  * @has_exit: after that they can leave without a trap
@@ -94,6 +96,8 @@ struct optimized_kprobe;
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
 	u16 original[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
+	u8 lead;
+	u8 enter;
 	u8 copy_at[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
 	u8 reg;
 	bool jump;
@@ -116,6 +120,14 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
 {
 	return !IS_ENABLED(CONFIG_PREEMPTION);
+}
+
+#define arch_jump_lead arch_jump_lead
+unsigned int arch_jump_lead(const struct optimized_kprobe *op);
+
+static inline unsigned int arch_jump_lead_max(void)
+{
+	return MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN;
 }
 
 #define arch_detour_calls_post arch_detour_calls_post

@@ -252,6 +252,12 @@ static __always_inline struct detour *detour_of(const struct arch_optimized_insn
 	return (struct detour *)optinsn->insn;
 }
 
+/* Return the address of the jump, which may begin before its probe. */
+static __always_inline unsigned long jump_addr(struct kprobe *p)
+{
+	return (unsigned long)p->addr - optinsn_of(p)->lead;
+}
+
 /* Return the address of the copies in the detour. */
 static __always_inline unsigned long detour_copies(const struct arch_optimized_insn *optinsn)
 {
@@ -259,12 +265,13 @@ static __always_inline unsigned long detour_copies(const struct arch_optimized_i
 }
 
 bool kprobe_read_covered(u32 *insn, unsigned long addr);
-void kprobe_detour_enter(struct pt_regs *regs);
+bool kprobe_detour_enter(struct pt_regs *regs);
 void kprobe_detour_leave_copy(struct pt_regs *regs);
 unsigned long kprobe_detour_insn_pc(unsigned long pc);
 void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
 bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
+void kprobe_detour_rewind(struct pt_regs *regs);
 
 /* -- region.c -- */
 
@@ -276,7 +283,7 @@ extern struct exception_table_entry __stop___ex_table[];
  * struct region_insn - one instruction that a jump covers
  * @insn: the instruction
  * @facts: its properties
- * @at: offset from the probe
+ * @at: offset from the jump
  * @reg: number of a register that is free at the target of its branch, jump or call
  */
 struct region_insn {
@@ -291,13 +298,14 @@ struct region_insn {
 
 /**
  * struct region - the instructions that a jump covers
- * @addr: address of the probe
+ * @addr: address of the jump
+ * @lead: offset of the probe from there
  * @insns: the instructions
  * @nr: number of instructions
  * @len: length in bytes
  * @in: number of the register that the jump overwrites
  * @out: number of the register that the jump back overwrites, 0 without a jump back
- * @exit: number of a register that is free wherever the first instruction may branch to, or 0
+ * @exit: number of a register that is free wherever the probed instruction may lead, or 0
  * @extable: the first instruction may fault and have a fixup
  * @site: the region is an ftrace site
  * @why_at: the offset of the obstacle, if it has one
@@ -305,6 +313,7 @@ struct region_insn {
 struct region {
 	unsigned long addr;
 	struct region_insn insns[REGION_INSNS];
+	u8 lead;
 	u8 nr;
 	u8 len;
 	u8 in;
@@ -315,18 +324,27 @@ struct region {
 	u8 why_at;
 };
 
+static __always_inline const struct region_insn *probed_insn(const struct region *region)
+{
+	const struct region_insn *ri = region->insns;
+
+	while (ri->at < region->lead)
+		ri++;
+
+	return ri;
+}
+
 /*
- * Do hits with a post_handler emulate the first instruction? If it branches there is no place
+ * Do hits with a post_handler emulate the probed instruction? If it branches there is no place
  * after it in the detour from which a post_handler could be called, and the status register is
  * not the original's while interrupts are off.
  */
 static __always_inline bool kprobe_region_is_emulated(const struct region *region)
 {
-	const struct region_insn *first = &region->insns[0];
-	u8 flow = first->facts.flow;
+	const struct region_insn *ri = probed_insn(region);
 
-	return region->site || (flow != FLOW_ON && flow != FLOW_ADDRESS) ||
-	       (insn_is_csr(first->insn) && kprobe_find_kernel_emulation(first->insn));
+	return region->site || (ri->facts.flow != FLOW_ON && ri->facts.flow != FLOW_ADDRESS) ||
+	       (insn_is_csr(ri->insn) && kprobe_find_kernel_emulation(ri->insn));
 }
 
 u32 kprobe_free_regs(unsigned long addr);
@@ -335,8 +353,8 @@ enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long add
 /* -- emit.c -- */
 
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
-bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
-			unsigned long slot);
+bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optinsn,
+			const struct region *region, unsigned long slot);
 bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
 int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
@@ -377,8 +395,9 @@ static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	return false;
 }
 
-static inline void kprobe_detour_enter(struct pt_regs *regs)
+static inline bool kprobe_detour_enter(struct pt_regs *regs)
 {
+	return false;
 }
 
 static inline void kprobe_detour_leave_copy(struct pt_regs *regs)

@@ -18,18 +18,24 @@
 #include "common.h"
 
 /*
- * Find the probe whose region contains @addr, but does not begin there. The jump covers the
- * region, or will after a grace period.
+ * Find the probe whose region contains @addr, but does not begin there with the probe. The
+ * jump covers the region, or will after a grace period.
  */
 static struct kprobe *covering_probe(unsigned long addr)
 {
+	unsigned long probe, last = addr + arch_jump_lead_max();
+	struct arch_optimized_insn *optinsn;
 	struct kprobe *p;
-	unsigned int at;
 
-	for (at = 2; at < MAX_OPTIMIZED_LENGTH; at += 2) {
-		p = get_kprobe((kprobe_opcode_t *)(addr - at));
-		if (p && (READ_ONCE(optinsn_of(p)->jump) ||
-			  (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn_of(p)->fenced))))
+	for (probe = addr - MAX_OPTIMIZED_LENGTH + 2; probe <= last; probe += 2) {
+		p = get_kprobe((kprobe_opcode_t *)probe);
+		if (!p)
+			continue;
+		optinsn = optinsn_of(p);
+		if (addr - jump_addr(p) < MAX_OPTIMIZED_LENGTH &&
+		    (addr != probe || optinsn->lead) &&
+		    (READ_ONCE(optinsn->jump) ||
+		     (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->fenced))))
 			return p;
 	}
 
@@ -54,12 +60,13 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	const u16 *parcel;
 	struct kprobe *p;
 	unsigned int at;
-	u16 before[3];
+	u16 before[4];
 
-	/* First see whether a jump may start in the three parcels before. */
-	if (!copy_from_kernel_nofault(before, (void *)addr - sizeof(before), sizeof(before)) &&
+	/* First see whether a jump may start there or in the three parcels before. */
+	if (!copy_from_kernel_nofault(before, (void *)addr - 3 * sizeof(u16), sizeof(before)) &&
 	    (before[0] & AUIPC_MASK) != AUIPC_MATCH && (before[1] & AUIPC_MASK) != AUIPC_MATCH &&
-	    (before[2] & AUIPC_MASK) != AUIPC_MATCH)
+	    (before[2] & AUIPC_MASK) != AUIPC_MATCH && (before[3] & AUIPC_MASK) != AUIPC_MATCH &&
+	    !kprobe_text_is_ebreak(addr))
 		return false;
 
 	guard(preempt_notrace)();
@@ -67,7 +74,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	if (!p)
 		return false;
 
-	at = (addr - (unsigned long)p->addr) / sizeof(u16);
+	at = (addr - jump_addr(p)) / sizeof(u16);
 	parcel = &optinsn_of(p)->original[at];
 	*insn = *parcel;
 	if (insn_len(*insn) == 2)
@@ -80,21 +87,29 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	return true;
 }
 
-/* If a handler wants to continue inside a region, continue at the copy instead. */
-void kprobe_detour_enter(struct pt_regs *regs)
+/*
+ * If a handler wants to continue inside a region, or a breakpoint at its start was hit, continue
+ * at the copy instead. Return whether this is so. At a probe its handlers have to be called.
+ */
+bool kprobe_detour_enter(struct pt_regs *regs)
 {
 	struct kprobe *p = covering_probe(regs->epc);
 	unsigned int at, copy;
 
 	if (likely(!p))
-		return;
+		return false;
 
-	at = (regs->epc - (unsigned long)p->addr) / sizeof(u16);
+	at = (regs->epc - jump_addr(p)) / sizeof(u16);
 	copy = optinsn_of(p)->copy_at[at];
 	if (optinsn_of(p)->site && at == 2)
 		copy = DETOUR_COPIES;
-	if (copy)
-		regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
+	if (regs->epc == (unsigned long)p->addr)
+		copy = 0;
+	else if (!copy)
+		return false;
+	regs->epc = (unsigned long)detour_of(optinsn_of(p))->code + copy;
+
+	return true;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_enter);
@@ -137,8 +152,8 @@ unsigned long kprobe_detour_insn_pc(unsigned long pc)
 {
 	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(pc);
 	const struct arch_optimized_insn *optinsn;
-	unsigned long code;
-	unsigned int at;
+	unsigned int at, found = 0, copy = 0;
+	unsigned long pos;
 
 	if (likely(!detour))
 		return pc;
@@ -146,17 +161,19 @@ unsigned long kprobe_detour_insn_pc(unsigned long pc)
 	if (is_post_copy(detour, pc))
 		return (unsigned long)detour->kp->addr;
 
-	code = (unsigned long)detour->code;
-	if (pc < code + DETOUR_COPIES)
+	pos = pc - (unsigned long)detour->code;
+	if (pos < DETOUR_COPIES)
 		return pc;
 
 	optinsn = optinsn_of(detour->kp);
-	for (at = MAX_OPTIMIZED_LENGTH / 2; at--;) {
-		if (optinsn->copy_at[at] && pc >= code + optinsn->copy_at[at])
-			return (unsigned long)detour->kp->addr + 2 * at;
+	for (at = 0; at < ARRAY_SIZE(optinsn->copy_at); at++) {
+		if (optinsn->copy_at[at] <= pos && optinsn->copy_at[at] > copy) {
+			copy = optinsn->copy_at[at];
+			found = at;
+		}
 	}
 
-	return (unsigned long)detour->kp->addr;
+	return jump_addr(detour->kp) + 2 * found;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_insn_pc);
@@ -166,11 +183,28 @@ bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	return kprobe_make_jump(jump, optinsn->reg, (unsigned long)p->addr,
-				(unsigned long)detour_of(optinsn)->code);
+	return kprobe_make_jump(jump, optinsn->reg, jump_addr(p),
+				(unsigned long)detour_of(optinsn)->code + optinsn->enter);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_fill_jump);
+
+#ifdef CONFIG_PREEMPTION
+/* The task was interrupted at a JALR: if that is the second half of a jump, repeat the first. */
+void kprobe_detour_rewind(struct pt_regs *regs)
+{
+	unsigned long probe, start = regs->epc - sizeof(u32);
+	struct kprobe *p;
+
+	for (probe = start; probe <= start + arch_jump_lead_max(); probe += 2) {
+		p = get_kprobe((kprobe_opcode_t *)probe);
+		if (p && READ_ONCE(optinsn_of(p)->jump) && jump_addr(p) == start)
+			regs->epc = start;
+	}
+}
+
+NOKPROBE_SYMBOL(kprobe_detour_rewind);
+#endif
 
 /* Set @insns to ftrace's instructions, if a jump covers the site. */
 void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
@@ -354,7 +388,10 @@ __visible int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs)
 	if (unlikely(!watching))
 		ct_nmi_exit();
 
-	return regs->sp == sp && regs->status == status && regs->epc == epc ? WAY_AFTER_POST : WAY_TRAP;
+	if (regs->sp != sp || regs->status != status || regs->epc != epc)
+		return WAY_TRAP;
+
+	return WAY_AFTER_POST;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_post);

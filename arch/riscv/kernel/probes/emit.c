@@ -14,6 +14,9 @@
  * next instruction. For a branch, and at an ftrace site, the first call has emulated the
  * instruction, and it is a jump to wherever that led.
  *
+ * A jump that begins before its probe leads to the end of the detour, to copies of what is
+ * before the probe and a jump to the call.
+ *
  * All jumps are AUIPC and JALR, and overwrite a register that is free at their
  * target.
  */
@@ -278,7 +281,7 @@ static void emit_site(struct emitter *e, const struct region *region)
 	emit_code(e, jump[1]);
 }
 
-/* @next: where the copy of the second instruction is */
+/* @next: what follows the copy of the probed instruction */
 static void emit_post(struct emitter *e, const struct region *region, unsigned int next)
 {
 	if (kprobe_region_is_emulated(region)) {
@@ -290,42 +293,62 @@ static void emit_post(struct emitter *e, const struct region *region, unsigned i
 
 	e->pos = DETOUR_POST;
 	emit_release(e);
-	emit_insn(e, &region->insns[0], region->addr);
+	emit_insn(e, probed_insn(region), region->addr + region->lead);
 	if (e->pos % sizeof(u32))
 		emit_code(e, INSN_C_NOP);
-	if (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
+	while (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
 		emit_code(e, INSN_NOP);
 	emit_call(e, kprobe_detour_post_entry);
 	emit_release(e);
 	emit_code(e, insn_jal(0, next - e->pos));
 }
 
-static void emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
+static void emit_copies(struct emitter *e, u8 *copy_at, const struct region *region,
+			const struct region_insn *ri, const struct region_insn *end)
 {
-	const struct region_insn *ri;
-
-	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
+	for (; ri < end; ri++) {
 		copy_at[ri->at / 2] = e->pos;
 		emit_insn(e, ri, region->addr + ri->at);
 	}
+}
+
+/* Return the place after the copy of the probed instruction. */
+static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
+{
+	const struct region_insn *probed = probed_insn(region);
+	unsigned int next;
+
+	emit_copies(e, copy_at, region, probed, probed + 1);
+	next = e->pos;
+	emit_copies(e, copy_at, region, probed + 1, region->insns + region->nr);
 	if (region->out)
 		emit_jump(e, region->out, region->addr + region->len);
+
+	return next;
+}
+
+/* Copies of what precedes the probe, and a jump to the call of its handlers. */
+static void emit_lead(struct emitter *e, u8 *copy_at, const struct region *region)
+{
+	emit_copies(e, copy_at, region, region->insns, probed_insn(region));
+	emit_code(e, insn_jal(0, -e->pos));
 }
 
 /**
  * kprobe_make_detour() - generate the code of a detour
  * @image: gets the code; its probe is filled in
- * @copy_at: gets, for each parcel where an instruction starts, the offset of its
- *	copy in the code
+ * @optinsn: gets, for each parcel where an instruction starts, the offset of its
+ *	copy in the code, and the offset that the jump leads to
  * @region: the instructions that the jump covers
  * @slot: address that the detour will have
  *
  * Context: Process context.
  * Return: whether the code fits, and all its targets are in reach.
  */
-bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *region,
-			unsigned long slot)
+bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optinsn,
+			const struct region *region, unsigned long slot)
 {
+	unsigned int next = 0;
 	struct emitter e = {
 		.code = image->code,
 		.at = slot + offsetof(struct detour, code),
@@ -338,8 +361,12 @@ bool kprobe_make_detour(struct detour *image, u8 *copy_at, const struct region *
 	if (region->site)
 		emit_site(&e, region);
 	else
-		emit_region(&e, copy_at, region);
-	emit_post(&e, region, copy_at[region->insns[0].facts.len / 2]);
+		next = emit_region(&e, optinsn->copy_at, region);
+	if (region->lead) {
+		optinsn->enter = e.pos;
+		emit_lead(&e, optinsn->copy_at, region);
+	}
+	emit_post(&e, region, next);
 
 	return !e.failed;
 }
@@ -350,7 +377,7 @@ int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region
 	unsigned long slot = (unsigned long)op->optinsn.insn;
 	struct detour image = { .kp = &op->kp };
 
-	if (!kprobe_make_detour(&image, op->optinsn.copy_at, region, slot))
+	if (!kprobe_make_detour(&image, &op->optinsn, region, slot))
 		return -ERANGE;
 	if (patch_insn_write((void *)slot, &image, sizeof(image)))
 		return -EFAULT;

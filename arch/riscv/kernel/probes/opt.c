@@ -14,6 +14,7 @@
 #include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/memory.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -47,6 +48,11 @@ void *alloc_optinsn_page(void)
 	return page;
 }
 
+unsigned int arch_jump_lead(const struct optimized_kprobe *op)
+{
+	return op->optinsn.lead;
+}
+
 int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
 {
 	return kprobe_explain_obstacle(op->optinsn.why, op->optinsn.why_at, buf, size);
@@ -75,6 +81,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, obstacle, region.why_at);
 
 	*optinsn = (struct arch_optimized_insn){
+		.lead = region.lead,
 		.reg = region.in,
 		.extable = region.extable,
 		.site = region.site,
@@ -98,7 +105,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr)
 {
-	return addr >= op->kp.addr && (void *)addr < (void *)op->kp.addr + MAX_OPTIMIZED_LENGTH;
+	return (unsigned long)addr - jump_addr(&op->kp) < MAX_OPTIMIZED_LENGTH;
 }
 
 /* Called while all CPUs are stopped. */
@@ -110,7 +117,7 @@ static void write_jumps(struct list_head *oplist)
 	list_for_each_entry(op, oplist, list) {
 		if (WARN_ON_ONCE(!kprobe_detour_fill_jump(&op->kp, jump)))
 			continue;
-		WARN_ON_ONCE(patch_insn_write(op->kp.addr, jump, sizeof(jump)));
+		WARN_ON_ONCE(patch_insn_write((void *)jump_addr(&op->kp), jump, sizeof(jump)));
 		WRITE_ONCE(op->optinsn.jump, true);
 	}
 }
@@ -118,15 +125,17 @@ static void write_jumps(struct list_head *oplist)
 /* Called while all CPUs are stopped. */
 static void write_breakpoints(struct list_head *oplist)
 {
-	u16 parcels[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
 	struct optimized_kprobe *op;
+	u8 text[MAX_OPTIMIZED_LENGTH];
 
 	list_for_each_entry(op, oplist, list) {
 		u32 ebreak = kprobe_ebreak_for(op->kp.opcode);
+		unsigned int lead = op->optinsn.lead;
 
-		memcpy(parcels, op->optinsn.original, sizeof(parcels));
-		memcpy(parcels, &ebreak, insn_len(ebreak));
-		WARN_ON_ONCE(patch_insn_write(op->kp.addr, parcels, sizeof(parcels)));
+		memcpy(text, op->optinsn.original, sizeof(text));
+		/* The second half of the last breakpoint, after the jump, is still there. */
+		memcpy(text + lead, &ebreak, min(insn_len(ebreak), sizeof(text) - lead));
+		WARN_ON_ONCE(patch_insn_write((void *)jump_addr(&op->kp), text, sizeof(text)));
 		WRITE_ONCE(op->optinsn.jump, false);
 		WRITE_ONCE(op->optinsn.fenced, false);
 	}
@@ -161,10 +170,52 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
  *   before it may be preempted, and so is never preempted between the two.
  *
  * - Before a jump is written its region is fenced: a hit of the breakpoint continues in
- *   the detour's copies of the region, and returns after it. There is no other way in,
- *   see region.c. So all tasks that were inside have left after an RCU-tasks grace
- *   period.
+ *   the detour's copies of the region, and returns after it. If the jump will begin before
+ *   its probe, there is a breakpoint as well. There is no other way in, see region.c. So
+ *   all tasks that were inside have left after an RCU-tasks grace period.
  */
+
+static bool any_has_lead(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, oplist, list) {
+		if (op->optinsn.lead)
+			return true;
+	}
+
+	return false;
+}
+
+/* Write breakpoints where jumps begin before their probes. Called while all CPUs are stopped. */
+static void write_fences(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+	u32 ebreak;
+
+	list_for_each_entry(op, oplist, list) {
+		if (!op->optinsn.lead)
+			continue;
+		ebreak = kprobe_ebreak_for(op->optinsn.original[0]);
+		WARN_ON_ONCE(patch_insn_write((void *)jump_addr(&op->kp), &ebreak,
+					      insn_len(ebreak)));
+	}
+}
+
+/* Restore the originals of these breakpoints; they are not longer than what a jump covers. */
+static void write_unfenced(struct list_head *oplist)
+{
+	struct optimized_kprobe *op;
+
+	list_for_each_entry(op, oplist, list) {
+		const u16 *original = op->optinsn.original;
+
+		if (!op->optinsn.lead || !op->optinsn.fenced)
+			continue;
+		WARN_ON_ONCE(patch_insn_write((void *)jump_addr(&op->kp), original,
+					      insn_len(*original)));
+	}
+}
 
 /*
  * The flush lets all CPUs fetch the detours: they are entered before the flush that comes
@@ -179,12 +230,16 @@ void arch_fence_kprobes(struct list_head *oplist)
 	flush_icache_all();
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.fenced, true);
+	if (any_has_lead(oplist))
+		kprobe_write_text(write_fences, oplist);
 }
 
 void arch_unfence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
 
+	if (any_has_lead(oplist))
+		kprobe_write_text(write_unfenced, oplist);
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.fenced, false);
 }
@@ -215,14 +270,8 @@ gone:
  */
 void kprobe_rewind_jump(struct pt_regs *regs)
 {
-	struct kprobe *p;
-
-	if (user_mode(regs) || preempt_count() || likely(!is_register_jump(regs->epc)))
-		return;
-
-	p = get_kprobe((void *)regs->epc - sizeof(u32));
-	if (p && READ_ONCE(optinsn_of(p)->jump))
-		regs->epc -= sizeof(u32);
+	if (!user_mode(regs) && !preempt_count() && unlikely(is_register_jump(regs->epc)))
+		kprobe_detour_rewind(regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_rewind_jump);

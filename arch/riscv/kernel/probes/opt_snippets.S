@@ -51,10 +51,58 @@ PROBE to_the_end
 	addi	a0, a0, 1
 	ret
 
-RULE behind_the_end, "too short at +4"
-	addi	a0, a0, 1
-PROBE behind_the_end
+RULE last, "too short at +4"
+PROBE last
 	ret
+
+/* The jump begins before the probe. */
+RULE lead, "-"
+	addi	a0, a0, 1
+PROBE lead
+	ret
+
+RULE lead_to_call, "-"
+1:	auipc	ra, %pcrel_hi(opt_callee)
+PROBE lead_to_call
+	jalr	ra, %pcrel_lo(1b)(ra)
+	addi	a0, a0, 1
+	ret
+
+RULE lead_past_target, "-"
+	addi	a0, a0, 1
+PROBE lead_past_target
+	addi	a0, a0, 2
+1:	addi	a0, a0, 3
+	bnez	a0, 1b
+	ret
+
+/* A task that branches to the probe does not pass the start of such a jump. */
+RULE lead_to_target, "too short at +4"
+	addi	a0, a0, 1
+	addi	a0, a0, 1
+	beqz	a0, 1f
+	addi	a0, a0, 2
+PROBE lead_to_target
+1:	ret
+
+/* Code that does not come to the probe must not pay for it. */
+RULE lead_by_branch, "too short at +4"
+	beqz	a0, 1f
+PROBE lead_by_branch
+	ret
+1:	addi	a0, a0, 1
+	ret
+
+RULE lead_after_call, "too short at +4"
+	jal	ra, opt_callee
+PROBE lead_after_call
+	ret
+
+RULE lead_may_fault, "too short at +4"
+1:	lw	a0, 0(a0)
+PROBE lead_may_fault
+	ret
+	_asm_extable 1b, 1b
 
 RULE no_register, "no register is free"
 PROBE no_register
@@ -241,6 +289,22 @@ PROBE c_branch_into
 	c.addi	a0, 3
 1:	c.addi	a0, 4
 	c.bnez	a0, 1b
+	c.jr	ra
+
+RULE c_lead, "-"
+	c.addi	a0, 1
+	c.addi	a0, 2
+	c.addi	a0, 3
+PROBE c_lead
+	c.jr	ra
+
+RULE c_lead_by_part, "-"
+	c.addi	a0, 1
+	.option	norvc
+	addi	a0, a0, 2
+PROBE c_lead_by_part
+	jalr	ra, 0(a5)
+	.option	rvc
 	c.jr	ra
 
 RULE c_branches, "-"

@@ -23,9 +23,10 @@
 
 /* -- all rules of opt_snippets.S -- */
 
-/* A probe, and the original text from there on. */
+/* A probe, and the original text before it and from there on. */
 struct subject {
 	struct kprobe kp;
+	u8 before[MAX_OPTIMIZED_LENGTH];
 	u8 text[MAX_OPTIMIZED_LENGTH];
 	int err;
 };
@@ -69,8 +70,10 @@ static void expect_jump(struct kunit *test, const struct subject *s)
 		arch_explain_optimized_kprobe(op_of(s), text, sizeof(text));
 	KUNIT_ASSERT_STREQ(test, text, "");
 	KUNIT_EXPECT_TRUE(test, op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED);
-	KUNIT_EXPECT_EQ(test, (unsigned long)optinsn->insn + sizeof(long),
-			jump_target(s->kp.addr, (unsigned long)s->kp.addr));
+	KUNIT_EXPECT_EQ(test, (unsigned long)optinsn->insn + sizeof(long) + optinsn->enter,
+			jump_target((void *)s->kp.addr - optinsn->lead,
+				    (unsigned long)s->kp.addr - optinsn->lead));
+	KUNIT_EXPECT_EQ(test, !optinsn->lead, !optinsn->enter);
 }
 
 static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
@@ -102,7 +105,7 @@ static void expect_originals(struct kunit *test, const struct subject *s)
 	for (i = 0; i < ARRAY_SIZE(optinsn->copy_at); i++) {
 		if (optinsn->copy_at[i])
 			KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + optinsn->copy_at[i]),
-					(unsigned long)s->kp.addr + 2 * i);
+					(unsigned long)s->kp.addr - optinsn->lead + 2 * i);
 	}
 }
 
@@ -110,8 +113,10 @@ static void opt_rule(struct kunit *test)
 {
 	const struct rule *rule = test->param_value;
 	struct subject *s = &subjects[rule - opt_rules];
+	unsigned int lead;
 
 	KUNIT_ASSERT_EQ(test, s->err, 0);
+	lead = op_of(s)->optinsn.lead;
 	if (strcmp(rule->why, "-")) {
 		expect_breakpoint(test, s, rule->why);
 	} else {
@@ -122,6 +127,8 @@ static void opt_rule(struct kunit *test)
 	unregister_kprobe(&s->kp);
 	s->err = -ENOENT;
 	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, s->text, sizeof(s->text));
+	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr - lead, s->before + sizeof(s->before) - lead,
+			   lead);
 }
 
 static KUNIT_GENERATOR(next_rule)
@@ -285,7 +292,7 @@ static void opt_jump_reach(struct kunit *test)
 static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 {
 	static struct detour image;
-	u8 copy_at[REGION_INSNS] = {};
+	struct arch_optimized_insn optinsn = {};
 	struct region region = {
 		.addr = HERE,
 		.insns = { { .insn = insn, .reg = 7 } },
@@ -297,10 +304,10 @@ static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 
 	kprobe_get_insn_facts(insn, &region.insns[0].facts);
 	KUNIT_EXPECT_EQ_MSG(test,
-			    kprobe_make_detour(&image, copy_at, &region,
+			    kprobe_make_detour(&image, &optinsn, &region,
 					       CODE_AT - offsetof(struct detour, code)),
 			    fits, "%08x", insn);
-	KUNIT_EXPECT_EQ(test, copy_at[0], DETOUR_COPIES);
+	KUNIT_EXPECT_EQ(test, optinsn.copy_at[0], DETOUR_COPIES);
 
 	return image.code + DETOUR_COPIES;
 }
@@ -468,8 +475,10 @@ static int opt_suite_init(struct kunit_suite *suite)
 		s->kp.addr = opt_rules[i].addr;
 		s->kp.pre_handler = ignore_hit;
 		memcpy(s->text, s->kp.addr, sizeof(s->text));
-		s->err = register_kprobe(&s->kp);
+		memcpy(s->before, (void *)s->kp.addr - sizeof(s->before), sizeof(s->before));
 	}
+	for (i = 0; i < nr; i++)
+		subjects[i].err = register_kprobe(&subjects[i].kp);
 	wait_for_kprobe_optimizer();
 
 	return 0;

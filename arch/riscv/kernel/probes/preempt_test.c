@@ -42,7 +42,6 @@ static int count_on_all_cpus(struct kprobe *kp, struct pt_regs *regs)
 
 struct pair {
 	struct kprobe kp;
-	struct kprobe keeper;
 	kprobe_pre_handler_t handler;
 };
 
@@ -51,18 +50,15 @@ static int call_handler(struct kprobe *kp, struct pt_regs *regs)
 	return container_of(kp, struct pair, kp)->handler(kp, regs);
 }
 
-static void keep_jump_away(struct kunit *test, struct pair *pair)
+static void let_jumps_come(void *unused)
 {
-	pair->keeper = (struct kprobe){
-		.addr = pair->kp.addr,
-		.post_handler = ignore_post,
-	};
-	add_kprobe(test, &pair->keeper);
+	kprobe_optimize_set_knob(true);
 }
 
-static void let_jump_come(struct kunit *test, struct pair *pair)
+static void keep_jumps_away(struct kunit *test)
 {
-	kunit_release_action(test, drop_kprobe, &pair->keeper);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, let_jumps_come, NULL), 0);
+	kprobe_optimize_set_knob(false);
 }
 
 static struct pair *probe_add(struct kunit *test, unsigned long addr)
@@ -123,9 +119,9 @@ static void expect_kept(struct kunit *test, unsigned long epc)
 static void preempt_rewind(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
-	struct pair *pair = probe_add(test, ONCE);
 	unsigned int at;
 
+	probe_add(test, ONCE);
 	expect_jump(test, ONCE);
 	KUNIT_EXPECT_EQ(test, rewound(ONCE_INSIDE, SR_PP), ONCE);
 	expect_kept(test, ONCE);
@@ -137,7 +133,7 @@ static void preempt_rewind(struct kunit *test)
 	for (at = 0; at < DETOUR_CODE; at += sizeof(u32))
 		expect_kept(test, (unsigned long)detour_of(optinsn)->code + at);
 
-	keep_jump_away(test, pair);
+	keep_jumps_away(test);
 	expect_kept(test, ONCE_INSIDE);
 }
 
@@ -145,11 +141,10 @@ static void preempt_rewind(struct kunit *test)
 static void preempt_rewind_others(struct kunit *test)
 {
 	unsigned long jalr = TAIL_PAIR + sizeof(u32);
-	struct pair *pair;
 
 	expect_kept(test, jalr);
-	pair = probe_add(test, TAIL_PAIR);
-	keep_jump_away(test, pair);
+	probe_add(test, TAIL_PAIR);
+	keep_jumps_away(test);
 	wait_for_kprobe_optimizer();
 	expect_kept(test, jalr);
 	KUNIT_EXPECT_EQ(test, preempt_tail(1), 2);
@@ -303,17 +298,17 @@ static unsigned long jump_t1(unsigned long addr)
 /* A task behind the AUIPC when the jump is removed must start again, at the breakpoint. */
 static void preempt_at_jump(struct kunit *test)
 {
-	struct pair *pair = probe_add(test, ONCE);
 	struct visit *v;
 	long early;
 
 	if (!visit_fits())
 		kunit_skip(test, "needs two CPUs");
+	probe_add(test, ONCE);
 	expect_jump(test, ONCE);
 	KUNIT_ASSERT_NE(test, jump_t1(ONCE), 0);
 	v = visit_begin(test, ONCE_INSIDE, jump_t1(ONCE));
 	early = atomic_long_read(&nr_hits);
-	keep_jump_away(test, pair);
+	keep_jumps_away(test);
 	KUNIT_EXPECT_FALSE(test, optinsn_at(ONCE)->jump);
 	visit_end(v);
 	skip_if_late(test, v);
@@ -413,9 +408,9 @@ static void preempt_inside(struct kunit *test)
 		kunit_skip(test, "needs two CPUs");
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
-	keep_jump_away(test, pair);
+	keep_jumps_away(test);
 	v = visit_begin(test, ONCE_INSIDE, 0);
-	let_jump_come(test, pair);
+	kunit_release_action(test, let_jumps_come, NULL);
 	fenced = becomes_fenced(ONCE);
 	skip_if_late(test, v);
 	KUNIT_EXPECT_TRUE(test, fenced);
@@ -431,6 +426,43 @@ static void preempt_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 }
 
+/* The jump will begin before its probe: hits of its start continue in the detour until then. */
+static void preempt_lead(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn;
+	bool fenced, jump;
+	struct visit *v;
+
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	probe_add(test, ONCE_LAST);
+	expect_jump(test, ONCE_LAST);
+	optinsn = optinsn_at(ONCE_LAST);
+	KUNIT_EXPECT_EQ(test, optinsn->lead, ONCE_LAST - ONCE_INSIDE);
+	KUNIT_EXPECT_EQ(test, rewound(ONCE_LAST, SR_PP), ONCE_INSIDE);
+	keep_jumps_away(test);
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE), ONCE_INSIDE);
+	v = visit_begin(test, ONCE_LAST, 0);
+	kunit_release_action(test, let_jumps_come, NULL);
+	fenced = becomes_fenced(ONCE_LAST);
+	skip_if_late(test, v);
+	KUNIT_EXPECT_TRUE(test, fenced);
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE),
+			(unsigned long)detour_of(optinsn)->code + optinsn->enter);
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_LAST), detour_copies(optinsn));
+	atomic_long_set(&nr_hits, 0);
+	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
+	msleep(LONG_ENOUGH);
+	jump = READ_ONCE(optinsn->jump);
+	visit_end(v);
+	skip_if_late(test, v);
+	KUNIT_EXPECT_FALSE(test, jump);
+	KUNIT_EXPECT_EQ(test, v->result, 1);
+	expect_jump(test, ONCE_LAST);
+	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+}
+
 /* A jump is cancelled while its region is fenced: hits must continue as without a fence. */
 static void preempt_unfenced(struct kunit *test)
 {
@@ -443,14 +475,14 @@ static void preempt_unfenced(struct kunit *test)
 		kunit_skip(test, "needs two CPUs");
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
-	keep_jump_away(test, pair);
+	keep_jumps_away(test);
 	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
 	v = visit_begin(test, ONCE_INSIDE, 0);
-	let_jump_come(test, pair);
+	kunit_release_action(test, let_jumps_come, NULL);
 	fenced = becomes_fenced(ONCE);
 	skip_if_late(test, v);
 	KUNIT_EXPECT_TRUE(test, fenced);
-	keep_jump_away(test, pair);
+	keep_jumps_away(test);
 	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
 	expect_hits_go(test, pair, ONCE_INSIDE, ONCE_INSIDE);
 	visit_end(v);
@@ -656,12 +688,11 @@ static void preempt_race(struct kunit *test)
 	unsigned long end, loops = 0, wrong = 0;
 	unsigned int i, rounds = 0;
 	struct looper *loopers;
-	struct pair *pair;
 
 	loopers = kunit_kcalloc(test, NR_LOOPERS, sizeof(*loopers), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, loopers);
 	KUNIT_ASSERT_EQ(test, offset_in_page(LOOP_BODY), PAGE_SIZE - sizeof(u32));
-	pair = probe_add(test, LOOP_BODY);
+	probe_add(test, LOOP_BODY);
 	expect_jump(test, LOOP_BODY);
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, loopers_stop, loopers), 0);
 	for (i = 0; i < NR_LOOPERS; i++) {
@@ -669,9 +700,9 @@ static void preempt_race(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(loopers[i].task));
 	}
 	for (end = jiffies + RACE_TIME; time_before(jiffies, end); rounds++) {
-		keep_jump_away(test, pair);
+		keep_jumps_away(test);
 		usleep_range(100, 5000);
-		let_jump_come(test, pair);
+		kunit_release_action(test, let_jumps_come, NULL);
 		expect_jump(test, LOOP_BODY);
 		usleep_range(100, 5000);
 	}
@@ -691,6 +722,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_at_jump),
 	KUNIT_CASE(preempt_post_goes_inside),
 	KUNIT_CASE(preempt_inside),
+	KUNIT_CASE(preempt_lead),
 	KUNIT_CASE(preempt_unfenced),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),

@@ -10,11 +10,17 @@ unsigned long preempt_tail(unsigned long x);
 unsigned long preempt_loop(unsigned long n);
 unsigned long preempt_once(unsigned long x);
 
-/* The AUIPC and JALR, the loop and its branch, and the instruction behind the first one. */
+#include <linux/types.h>
+
+/* kernel/kprobes/optimize.c: switch jumps on or off. */
+void kprobe_optimize_set_knob(bool on);
+
+/* The AUIPC and JALR, the loop and its branch, and the instructions after the first one. */
 #define TAIL_PAIR	((unsigned long)preempt_tail + sizeof(u32))
 #define LOOP_BODY	((unsigned long)preempt_loop + 2 * sizeof(u32))
 #define LOOP_BRANCH	(LOOP_BODY + 3 * sizeof(u32))
 #define ONCE		((unsigned long)preempt_once)
 #define ONCE_INSIDE	(ONCE + sizeof(u32))
+#define ONCE_LAST	(ONCE + 2 * sizeof(u32))
 
 #endif /* _RISCV_PROBES_PREEMPT_TEST_H */

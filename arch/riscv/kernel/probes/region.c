@@ -18,7 +18,7 @@
  *   and every access to user memory has an exception table entry.
  *
  * There is no jump if one of the last three is possible at any but the first
- * instruction.
+ * instruction. If there can be no jump at the probe, it may begin at an earlier instruction.
  *
  * So a task that has called the scheduler is not inside: it would return from a call.
  * Without preemption this is all. With preemption an exception in the kernel may end in
@@ -706,7 +706,7 @@ static bool is_reserved(const struct region *region)
 {
 	unsigned long addr, end = region->addr + region->len;
 
-	if (kprobe_has_jump_labels(region->addr + 1, end))
+	if (kprobe_has_jump_labels(region->addr + !region->lead, end))
 		return true;
 	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
@@ -720,16 +720,29 @@ static bool is_reserved(const struct region *region)
 	return false;
 }
 
-static enum detour_obstacle plan_insns(struct region *region)
+/*
+ * May the jump begin at the first instruction? Code that does not come to the probe must not
+ * pass it.
+ */
+static bool leads_to_probe(const struct region *region, const struct function_map *map)
 {
-	const struct function_map *map = map_function(region->addr);
-	const struct insn_facts *last;
-	enum detour_obstacle obstacle;
+	const struct region_insn *ri, *probed = probed_insn(region);
 
-	if (!map)
-		return DETOUR_NO_FUNCTION;
-	if (map->err)
-		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
+	if (probed->at != region->lead || search_exception_tables(region->addr))
+		return false;
+	for (ri = region->insns; ri < probed; ri++) {
+		if (ri->facts.flow != FLOW_ON && ri->facts.flow != FLOW_ADDRESS)
+			return false;
+	}
+
+	return region->addr >= map->start + MAX_OPTIMIZED_LENGTH ||
+	       !kprobe_is_ftrace_site(map->start);
+}
+
+static enum detour_obstacle plan_insns(struct region *region, const struct function_map *map)
+{
+	const struct region_insn *last, *probed;
+	enum detour_obstacle obstacle;
 
 	while (region->len < MAX_OPTIMIZED_LENGTH) {
 		obstacle = add_insn(region, map);
@@ -739,25 +752,45 @@ static enum detour_obstacle plan_insns(struct region *region)
 	region->why_at = 0;
 	if (is_reserved(region))
 		return DETOUR_RESERVED;
+	if (region->lead && !leads_to_probe(region, map))
+		return DETOUR_TOO_SHORT;
 
 	region->extable = search_exception_tables(region->addr);
 	region->in = choose_reg(ALL_REGS & ~live_at(map, region->addr));
 	if (!region->in)
 		return DETOUR_NO_REGISTER;
 
-	/* No jump or call is the first instruction and not the last. */
-	if (kprobe_region_is_emulated(region))
-		region->exit = choose_reg(ALL_REGS & ~live_after(map, &region->insns[0].facts,
-								 region->addr));
+	probed = probed_insn(region);
+	if (is_call(&probed->facts))
+		region->exit = probed->reg;
+	else if (kprobe_region_is_emulated(region))
+		region->exit = choose_reg(ALL_REGS & ~live_after(map, &probed->facts,
+								 region->addr + region->lead));
 
 	/* A register for the jump back, unless the last instruction never continues there. */
-	last = &region->insns[region->nr - 1].facts;
-	if (is_call(last) || ends_flow(last))
+	last = &region->insns[region->nr - 1];
+	if (is_call(&last->facts) || ends_flow(&last->facts))
 		return DETOUR_POSSIBLE;
 	region->out = choose_reg(ALL_REGS & ~live_at(map, region->addr + region->len));
 	region->why_at = region->len;
 
 	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
+}
+
+/* Try the instructions before @addr. Return whether a jump can begin at one of them. */
+static bool plan_earlier(struct region *region, const struct function_map *map, unsigned long addr)
+{
+	unsigned int lead, max = min(addr - map->start, arch_jump_lead_max());
+
+	for (lead = 2; lead <= max; lead += 2) {
+		if (!map_insn_at(map, addr - lead)->facts.len)
+			continue;
+		*region = (struct region){ .addr = addr - lead, .lead = lead };
+		if (plan_insns(region, map) == DETOUR_POSSIBLE)
+			return true;
+	}
+
+	return false;
 }
 
 static enum detour_obstacle plan_site(struct region *region)
@@ -787,11 +820,29 @@ static enum detour_obstacle plan_site(struct region *region)
  * @addr: address of the probe
  *
  * Context: Process context, the locks of arch_prepare_optimized_kprobe() held.
- * Return: %DETOUR_POSSIBLE, or the obstacle.
+ * Return: %DETOUR_POSSIBLE, or the obstacle to a jump at the probe.
  */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
-	*region = (struct region){ .addr = addr };
+	const struct function_map *map;
+	enum detour_obstacle obstacle;
+	struct region earlier;
 
-	return kprobe_is_ftrace_site(addr) ? plan_site(region) : plan_insns(region);
+	*region = (struct region){ .addr = addr };
+	if (kprobe_is_ftrace_site(addr))
+		return plan_site(region);
+
+	map = map_function(addr);
+	if (!map)
+		return DETOUR_NO_FUNCTION;
+	if (map->err)
+		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
+
+	obstacle = plan_insns(region, map);
+	if (obstacle && plan_earlier(&earlier, map, addr)) {
+		*region = earlier;
+		return DETOUR_POSSIBLE;
+	}
+
+	return obstacle;
 }

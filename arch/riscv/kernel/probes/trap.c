@@ -62,6 +62,8 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 
 	if (unlikely(!p)) {
 		if (!kprobe_detour_elsewhere(regs)) {
+			if (kprobe_detour_enter(regs))
+				return true;
 			if (kprobe_text_is_ebreak(regs->epc))
 				return false;
 			local_flush_icache_all();

@@ -52,13 +52,6 @@ static __always_inline const u16 *window_at(struct window *window, unsigned long
 	return window->nr > COVER + 1 ? &window->parcels[COVER] : NULL;
 }
 
-static __always_inline bool is_point(unsigned long addr)
-{
-	guard(preempt_notrace)();
-
-	return get_kprobe((kprobe_opcode_t *)addr);
-}
-
 /* Look for breakpoints and for jumps. An AUIPC may also be the compiler's. */
 static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr)
 {
@@ -67,7 +60,10 @@ static __always_inline bool may_be_probed(const u16 *parcels, unsigned long addr
 	if (parcels[0] == __BUG_INSN_16 || parcels[0] == (__BUG_INSN_32 & U16_MAX))
 		return true;
 	for (i = 0; i <= COVER; i++) {
-		if ((parcels[-(int)i] & 0x7f) == 0x17 && is_point(addr - i * sizeof(u16)))
+		unsigned long jump = addr - i * sizeof(u16);
+
+		if ((parcels[-(int)i] & 0x7f) == 0x17 &&
+		    kprobes_near(jump, jump + COVER * sizeof(u16)))
 			return true;
 	}
 
