@@ -8,14 +8,13 @@ import shutil
 from pathlib import Path
 
 from . import packages, tree, ui
-from .paths import CACHE, HARNESS, REPO, log_file
+from .paths import CACHE, REPO, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.
 CCACHE_ENV = {"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_DEPEND": "1"}
-BENCH = HARNESS / "modules/kp_bench"
-# Modules of the selftests, and the one of them that measures the kernel's own kprobes as well.
 TESTS = REPO / "lib/test_kprobes"
-SWEEP = TESTS / "kp_sweep.c"
+# Those of our modules that measure the kernel's own kprobes as well.
+MEASURE = (TESTS / "bench", TESTS / "kp_sweep.c")
 
 
 def without_modules(path):
@@ -39,7 +38,7 @@ class Build:
     """One build folder."""
 
     def __init__(self, label, source, fragments, arch="x86_64", cross="", llvm="", compiler=(),
-                 extras=True, modules=(BENCH,), base="", config=None):
+                 extras=True, modules=(), base="", config=None):
         self.label, self.source, self.fragments, self.base = label, source, fragments, base
         self.config = config            # of the guests that boot it
         self.compiler = compiler        # for programs that run in the guest
@@ -135,7 +134,8 @@ class Build:
                 shutil.copyfile(path, there)
         names = [folder.name for folder in folders]
         (top / "Kbuild").write_text(objects)
-        self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "modules", step=step)
+        self.make("modules" if len(names) > 1 else f"module-{names[0]}", f"M={top}", "CONFIG_KPROBES_BENCHMARK=m",
+                  "modules", step=step)
         return sorted(path for folder in folders for path in
                       ([top / f"{folder.stem}.ko"] if folder.is_file() else (top / folder.name).glob("*.ko")))
 
@@ -145,7 +145,7 @@ def rivals(config):
     lines = [line for f in config.fragments for line in f.read_text().splitlines(True)]
     fragment = tree.base() / f"rivals-{config.label.replace(':', '-')}.config"
     # Tests differ between the two kernels.
-    fragment.write_text("".join(line for line in lines if not re.search("_TEST=y$|TEST_KPROBES", line)))
+    fragment.write_text("".join(line for line in lines if not re.search("_TEST=y$|TEST_KPROBES|KPROBES_BENCHMARK", line)))
     return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
-                         modules=(BENCH, SWEEP), base=config.distribution and packages.config(), config=config))
+                         modules=MEASURE, base=config.distribution and packages.config(), config=config))
             for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KP_BENCH_H
-#define _KP_BENCH_H
+#ifndef _KPROBES_BENCHMARK_H
+#define _KPROBES_BENCHMARK_H
 
 #include <linux/timex.h>
 #include <linux/types.h>
@@ -47,4 +47,4 @@ bool is_watched(void);
 void run_watch(unsigned int unused);
 void run_watched(unsigned int unused);
 
-#endif /* _KP_BENCH_H */
+#endif /* _KPROBES_BENCHMARK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _KP_BENCH_TARGETS_H
-#define _KP_BENCH_TARGETS_H
+#ifndef _KPROBES_BENCHMARK_TARGETS_H
+#define _KPROBES_BENCHMARK_TARGETS_H
 
 /* Many equal functions, of instructions that can each be replaced by a jump. */
 #define FIELD_FUNCTIONS		500
@@ -30,4 +30,4 @@ extern u8 kp_bench_each_first[];
 extern const unsigned int kp_bench_insn_size;
 
 #endif /* __ASSEMBLY__ */
-#endif /* _KP_BENCH_TARGETS_H */
+#endif /* _KPROBES_BENCHMARK_TARGETS_H */

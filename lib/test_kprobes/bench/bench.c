@@ -224,11 +224,11 @@ static void run_hits(unsigned int unused)
 	hit_of("hit-f", traced, traced, NULL, 1, false);
 	hit_of("hit-fk", traced, traced, on_post, 1, false);
 	return_of("hit-r", kp_bench_entry, "kp_bench_entry", false, NULL, NULL);
-	return_of("hit-rf", traced, "kp_bench:traced", false, NULL, NULL);
+	return_of("hit-rf", traced, KBUILD_MODNAME ":traced", false, NULL, NULL);
 	return_of("hit-re", kp_bench_entry, "kp_bench_entry", false, NULL, on_entry);
-	return_of("hit-rfe", traced, "kp_bench:traced", false, NULL, on_entry);
+	return_of("hit-rfe", traced, KBUILD_MODNAME ":traced", false, NULL, on_entry);
 	return_of("hit-kr", kp_bench_entry, "kp_bench_entry", true, NULL, NULL);
-	return_of("hit-krf", traced, "kp_bench:traced", true, NULL, NULL);
+	return_of("hit-krf", traced, KBUILD_MODNAME ":traced", true, NULL, NULL);
 	hit_of("hit-64-b", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, false);
 	hit_of("hit-64-k", kp_bench_move, kp_bench_move_at, on_post, TOGETHER, false);
 }
@@ -289,7 +289,7 @@ static void run_one(unsigned int unused)
 	/* Twice: the first registration may fill caches for the second. */
 	for (i = 0; i < 2; i++) {
 		register_cost("one-module", kp_bench_move_at, NULL);
-		register_cost("one-name", NULL, "kp_bench:kp_bench_move");
+		register_cost("one-name", NULL, KBUILD_MODNAME ":kp_bench_move");
 		register_cost("one-core-near", near, NULL);
 		register_cost("one-core-far", far, NULL);
 		register_cost("one-site", traced, NULL);
@@ -481,7 +481,7 @@ static void run_in_turn(unsigned int unused)
 	int err;
 
 	return_probe = (struct kretprobe){
-		.kp.symbol_name = "kp_bench:traced",
+		.kp.symbol_name = KBUILD_MODNAME ":traced",
 		.handler = on_return,
 		.maxactive = 1,
 	};
@@ -643,20 +643,20 @@ static int run_set(const char *text, const struct kernel_param *param)
 
 module_param_call(run, run_set, NULL, NULL, 0200);
 
-static int __init kp_bench_init(void)
+static int __init kprobes_benchmark_init(void)
 {
 	on_each_cpu(start_counter, NULL, 1);
 
 	return 0;
 }
 
-static void __exit kp_bench_exit(void)
+static void __exit kprobes_benchmark_exit(void)
 {
 	if (nr_many)
 		batch_unregister(many_list, nr_many, many_return);
 }
 
-module_init(kp_bench_init);
-module_exit(kp_bench_exit);
+module_init(kprobes_benchmark_init);
+module_exit(kprobes_benchmark_exit);
 MODULE_DESCRIPTION("What probes cost");
 MODULE_LICENSE("GPL");
