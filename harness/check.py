@@ -48,6 +48,9 @@ EXCEPTIONS = {
     # The macros make functions, or lists of them.
     "lib/test_kprobes/common.h": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_WITH_FLOW_CONTROL",
     "lib/test_kprobes/torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
+    "lib/test_kprobes/bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
+    # It is one of the functions that are probed.
+    "lib/test_kprobes/bench/loops.c": "STRCPY",
     "lib/test_kprobes/kp_nomem.c": "SPACING,TRAILING_SEMICOLON",
     # What assembly defines.
     "lib/test_kprobes/kp_fault.c": "AVOID_EXTERNS,FUNCTION_ARGUMENTS",

@@ -360,9 +360,9 @@ def costs(lines):
             now = found[int(word[1])]
         elif word[0] == "jump":
             jump = True
-        elif word[0] == "place":
-            now[word[1]] = (int(word[2]), int(word[3]))
-            jumps |= {word[1]} if jump else set()
+        elif word[:2] == ["bench", "place"]:
+            now[word[2]] = (int(word[3]), int(word[4]))
+            jumps |= {word[2]} if jump else set()
             jump = False
     return *found, jumps
 

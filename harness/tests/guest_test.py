@@ -125,7 +125,7 @@ class RaceTest(unittest.TestCase):
 
 class LoopsTest(unittest.TestCase):
     def failed(self, *jumped):
-        lines = ["knob 0", "place f+0 1 215", "place f+4 0 3", "knob 1", *jumped, "ok measured"]
+        lines = ["knob 0", "bench place f+0 1 215", "bench place f+4 0 3", "knob 1", *jumped, "ok measured"]
         outcome = types.SimpleNamespace(script=lambda name: (lines, 0))
         results = Results()
         with mock.patch.object(guesttest, "run_scripts", lambda *args, **more: outcome), \
@@ -134,13 +134,13 @@ class LoopsTest(unittest.TestCase):
         return [name for name in results.failures if " in f " in name]
 
     def test_costs(self):
-        self.assertEqual(guesttest.costs(["knob 0", "place f+0 1 215", "knob 1", "jump", "place f+0 1 62", "ok"]),
+        self.assertEqual(guesttest.costs(["knob 0", "bench place f+0 1 215", "knob 1", "jump", "bench place f+0 1 62", "ok"]),
                          ({"f+0": (1, 215)}, {"f+0": (1, 62)}, {"f+0"}))
 
     def test_judged(self):
-        self.assertEqual(self.failed("jump", "place f+0 1 62", "place f+4 0 500"), [])
-        for bad in [("place f+0 1 62",), ("place f+0 2 62", "place f+4 0 0"), ("place f+0 1 716", "place f+4 0 0"),
-                    ("jump", "place f+0 1 62", "place f+4 0 1568447")]:
+        self.assertEqual(self.failed("jump", "bench place f+0 1 62", "bench place f+4 0 500"), [])
+        for bad in [("bench place f+0 1 62",), ("bench place f+0 2 62", "bench place f+4 0 0"), ("bench place f+0 1 716", "bench place f+4 0 0"),
+                    ("jump", "bench place f+0 1 62", "bench place f+4 0 1568447")]:
             with self.subTest(bad):
                 self.assertEqual(len(self.failed(*bad)), 1)
 

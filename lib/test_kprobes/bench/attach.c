@@ -73,7 +73,6 @@ static void trace_nothing(unsigned long ip, unsigned long parent_ip, struct ftra
 			  struct ftrace_regs *fregs)
 {
 }
-NOKPROBE_SYMBOL(trace_nothing);
 
 static void measure_ftrace(unsigned int nr_sites)
 {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Benchmark of kprobes. It uses the public interface only, so that it measures any
- * implementation. Writing to the parameter "run" runs a measurement; each result is a
- * line "bench NAME VALUE" in the log. Costs are in units of the CPU's cycle counter,
- * which counts instructions in an emulator that is set so.
+ * implementation. Writing to the parameter "run" runs a measurement, on the CPU of the
+ * writer; each result is a line "bench NAME VALUE" in the log, and see measure.c. Costs are
+ * in units of the CPU's cycle counter, which counts instructions in an emulator that is set so.
  */
-#define pr_fmt(fmt) "kp: bench " fmt
-
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -19,7 +18,8 @@
 #include "bench.h"
 #include "targets.h"
 
-#define ROUNDS		1000
+#define CALLS		1000	/* in a round */
+#define CHANGES		25	/* rounds that wait for grace periods */
 #define MANY		(FIELD_FUNCTIONS * FIELD_INSNS)
 #define TOGETHER	64
 
@@ -43,18 +43,15 @@ int bench_on_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	return 0;
 }
-NOKPROBE_SYMBOL(bench_on_pre);
 
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
-NOKPROBE_SYMBOL(on_post);
 
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
 }
-NOKPROBE_SYMBOL(on_entry);
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -62,21 +59,35 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	return 0;
 }
-NOKPROBE_SYMBOL(on_return);
+
+#ifdef CONFIG_ARM64
+
+bool has_counter;
+
+/* The version of the PMU in ID_AA64DFR0_EL1: its place, and that of one that is not Arm's. */
+#define PMU_VERSION_SHIFT	8
+#define PMU_VERSION_OTHER	0xf
 
 static void start_counter(void *unused)
 {
-#ifdef CONFIG_ARM64
+	unsigned int version = cpuid_feature_extract_unsigned_field(read_cpuid(ID_AA64DFR0_EL1),
+								    PMU_VERSION_SHIFT);
+
+	if (!version || version == PMU_VERSION_OTHER)
+		return;
 	write_sysreg(0, pmccfiltr_el0);
 	write_sysreg(BIT(31), pmcntenset_el0);
 	write_sysreg(BIT(0) | BIT(6), pmcr_el0);
-#endif
+	has_counter = true;
 }
 
-void result(const char *name, u64 value)
+#else
+
+static void start_counter(void *unused)
 {
-	pr_info("%s %llu\n", name, value);
 }
+
+#endif
 
 /* Return whether there is an error, and report it: the measurement of this name has no result. */
 static bool has_failed(const char *name, int err)
@@ -87,35 +98,6 @@ static bool has_failed(const char *name, int err)
 }
 
 /* -- one hit -- */
-
-static u64 call_often(void (*fn)(void))
-{
-	unsigned long flags;
-	unsigned int i;
-	u64 start;
-
-	fn();
-	local_irq_save(flags);
-	start = cycles();
-	for (i = 0; i < ROUNDS; i++)
-		fn();
-	start = cycles() - start;
-	local_irq_restore(flags);
-
-	return start;
-}
-
-/* Return the least of several measurements, because others may be disturbed. */
-static u64 call_cost(void (*fn)(void))
-{
-	u64 least = call_often(fn);
-	unsigned int i;
-
-	for (i = 0; i < 4; i++)
-		least = min(least, call_often(fn));
-
-	return least;
-}
 
 /* Prepare a probe at an address or on a symbol. */
 static void set_probe(struct kprobe *kp, void *addr, const char *symbol,
@@ -151,11 +133,9 @@ int wait_for_jump(const u8 *at)
  * Print how much more than @without @fn costs, if it calls @per_call handlers, after there is a
  * jump at the address @jump, if any, unless registering returned @err.
  */
-static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned int per_call,
-		     int err, const u8 *jump)
+static void tell_hit(const char *name, void (*fn)(void), struct cost without,
+		     unsigned int per_call, int err, const u8 *jump)
 {
-	u64 with;
-
 	if (!err && jump)
 		err = wait_for_jump(jump);
 	/* The compiler may see that @fn itself does not change hits. */
@@ -163,17 +143,15 @@ static void tell_hit(const char *name, void (*fn)(void), u64 without, unsigned i
 	fn();
 	if (!err && READ_ONCE(hits) != per_call)
 		err = -ENOENT;
-	if (has_failed(name, err))
-		return;
-	with = call_cost(fn);
-	result(name, DIV_ROUND_CLOSEST_ULL(with - without, ROUNDS));
+	if (!has_failed(name, err))
+		tell_calls(name, fn, CALLS, without);
 }
 
 /* Measure a return probe, perhaps with a probe on the entry. @jump: address of the jump, if any */
 static void return_of(const char *name, void (*fn)(void), const char *symbol, bool entry,
 		      const u8 *jump, kretprobe_handler_t entry_handler)
 {
-	u64 without = call_cost(fn);
+	struct cost without = call_cost(fn, CALLS);
 	int err;
 
 	return_probe = (struct kretprobe){
@@ -197,7 +175,7 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 static void hit_of(const char *name, void (*fn)(void), void *at, kprobe_post_handler_t post,
 		   unsigned int nr, bool jump)
 {
-	u64 without = call_cost(fn);
+	struct cost without = call_cost(fn, CALLS);
 	unsigned int i;
 	int err;
 
@@ -237,10 +215,7 @@ static void run_hits(unsigned int unused)
 static void run_jumps(unsigned int unused)
 {
 	hit_of("hit-o", kp_bench_move, kp_bench_move_at, NULL, 1, true);
-	/* Other architectures have no such jump, and waiting for it would take long. */
-	if (IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_X86))
-		hit_of("hit-ko", kp_bench_move, kp_bench_move_at, on_post, 1, true);
-
+	hit_of("hit-ko", kp_bench_move, kp_bench_move_at, on_post, 1, true);
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
 	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);
 	return_of("hit-kro", kp_bench_entry, "kp_bench_entry", true, kp_bench_entry_at, NULL);
@@ -251,17 +226,17 @@ static void run_jumps(unsigned int unused)
 
 static void register_cost(const char *name, void *addr, const char *symbol)
 {
-	u64 start;
+	struct cost cost;
 	int err;
 
 	set_probe(&probe, addr, symbol, NULL);
-	start = cycles();
+	cost_begin(&cost);
 	err = register_kprobe(&probe);
-	start = cycles() - start;
+	cost_end(&cost);
 	if (has_failed(name, err))
 		return;
 	unregister_kprobe(&probe);
-	result(name, start);
+	tell_costs(name, &cost, 1);
 }
 
 /* Return the address of the first instruction at or behind @offset. */
@@ -284,10 +259,10 @@ static void *boundary(const char *symbol, unsigned int offset)
 static void run_one(unsigned int unused)
 {
 	void *near = boundary("load_elf_binary", 32), *far = boundary("load_elf_binary", 3000);
-	unsigned int i;
+	unsigned int i, nr = exact ? 2 : CHANGES;
 
-	/* Twice: the first registration may fill caches for the second. */
-	for (i = 0; i < 2; i++) {
+	/* In turn: what is remembered of a place must not help its next registration. */
+	for (i = 0; i < nr; i++) {
 		register_cost("one-module", kp_bench_move_at, NULL);
 		register_cost("one-name", NULL, KBUILD_MODNAME ":kp_bench_move");
 		register_cost("one-core-near", near, NULL);
@@ -296,37 +271,44 @@ static void run_one(unsigned int unused)
 	}
 }
 
-/* Measure a probe that is switched off and on, and removed. @jump: it has a jump each time. */
-static void change_cost(const char *way, void *addr, bool jump)
+/* Switch a probe off and on, and remove it. @jump: it has a jump each time. */
+static int change_once(void *addr, bool jump, struct cost *toggle, struct cost *leave)
 {
-	u64 start, least = U64_MAX;
-	char name[32];
-	unsigned int i;
 	int err;
 
 	set_probe(&probe, addr, NULL, NULL);
 	err = register_kprobe(&probe);
+	if (err)
+		return err;
+	if (jump)
+		err = wait_for_jump(addr);
+	cost_begin(toggle);
+	err = err ?: disable_kprobe(&probe);
+	err = err ?: enable_kprobe(&probe);
+	cost_end(toggle);
+	if (jump)
+		err = err ?: wait_for_jump(addr);
+	cost_begin(leave);
+	unregister_kprobe(&probe);
+	cost_end(leave);
+	return err;
+}
+
+static void change_cost(const char *way, void *addr, bool jump)
+{
+	static struct cost toggle[CHANGES], leave[CHANGES];
+	unsigned int i, nr = exact ? 4 : CHANGES;
+	char name[32];
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = change_once(addr, jump, &toggle[i], &leave[i]);
 	snprintf(name, sizeof(name), "toggle-%s", way);
 	if (has_failed(name, err))
 		return;
-	for (i = 0; !err && i < 4; i++) {
-		if (jump)
-			err = wait_for_jump(addr);
-		start = cycles();
-		err = err ?: disable_kprobe(&probe);
-		err = err ?: enable_kprobe(&probe);
-		least = min(least, cycles() - start);
-	}
-	if (!has_failed(name, err))
-		result(name, least);
-	if (jump)
-		wait_for_jump(addr);
-
-	start = cycles();
-	unregister_kprobe(&probe);
-	start = cycles() - start;
+	tell_costs(name, toggle, nr);
 	snprintf(name, sizeof(name), "leave-%s", way);
-	result(name, start);
+	tell_costs(name, leave, nr);
 }
 
 static void run_change(unsigned int jumps)
@@ -361,37 +343,42 @@ static void many_set(unsigned int i, kprobe_opcode_t *addr)
 	many_list[i] = &many[i].kp;
 }
 
-static void tell_batch(const char *what, unsigned int nr, u64 cost, ktime_t time)
+/* Print the cost of each of @nr probes, and the time of all. */
+static void tell_batch(const char *what, unsigned int nr, struct cost cost)
 {
+	char name[32];
+
 	if (is_watched())
 		return;
-	pr_info("%s%s-%u %llu\n", many_what, what, nr, div_u64(cost, nr));
-	pr_info("%s%s-%u-ms %lld\n", many_what, what, nr, ktime_to_ms(time));
+	snprintf(name, sizeof(name), "%s%s-%u-ms", many_what, what, nr);
+	result(name, div_u64(cost.ns, NSEC_PER_MSEC));
+	*strrchr(name, '-') = '\0';
+	cost.cycles = div_u64(cost.cycles, nr);
+	cost.ns = div_u64(cost.ns, nr);
+	cost.interrupts = 0;	/* they are unavoidable */
+	tell_costs(name, &cost, 1);
 }
 
 static void register_many(const char *what, unsigned int nr,
 			  kprobe_opcode_t *(*addr_of)(unsigned int n), bool returns)
 {
+	struct cost cost;
 	unsigned int i;
-	ktime_t time;
-	u64 cost;
 	int err;
 
 	many_return = returns;
 	for (i = 0; i < nr; i++)
 		many_set(i, addr_of(i));
 
-	time = ktime_get();
-	many_since = time;
-	cost = cycles();
+	many_since = ktime_get();
+	cost_begin(&cost);
 	err = batch_register(many_list, nr, many_return);
-	cost = cycles() - cost;
-	time = ktime_sub(ktime_get(), time);
+	cost_end(&cost);
 	if (has_failed("register", err))
 		return;
 	nr_many = nr;
 	many_what = what;
-	tell_batch("register", nr, cost, time);
+	tell_batch("register", nr, cost);
 }
 
 static void run_register(unsigned int nr)
@@ -419,13 +406,14 @@ static void run_leave(unsigned int unused)
 {
 	struct kprobe *kp = many_list[nr_many / 2];
 	kprobe_opcode_t *addr = kp->addr;
-	u64 cost = cycles();
+	struct cost cost;
 	char name[32];
 
+	cost_begin(&cost);
 	unregister_kprobe(kp);
-	cost = cycles() - cost;
+	cost_end(&cost);
 	snprintf(name, sizeof(name), "leave-%u", nr_many);
-	result(name, cost);
+	tell_costs(name, &cost, 1);
 
 	many_set(nr_many / 2, addr);
 	has_failed(name, register_kprobe(kp));
@@ -433,14 +421,14 @@ static void run_leave(unsigned int unused)
 
 static void run_unregister(unsigned int nr)
 {
-	ktime_t time = ktime_get();
-	u64 cost = cycles();
+	struct cost cost;
 
 	if (!nr_many)
 		return;
+	cost_begin(&cost);
 	batch_unregister(many_list, nr_many, many_return);
-	cost = cycles() - cost;
-	tell_batch("unregister", nr_many, cost, ktime_sub(ktime_get(), time));
+	cost_end(&cost);
+	tell_batch("unregister", nr_many, cost);
 	nr_many = 0;
 }
 
@@ -514,13 +502,14 @@ static void run_wait(unsigned int unused)
 /* Measure the time from the registration of the probes until all have jumps. */
 static void run_jumped(unsigned int unused)
 {
-	ktime_t time;
+	u64 ns;
 
 	if (!all_are_jumps())
 		return;
 
-	time = ktime_sub(ktime_get(), many_since);
-	tell_batch("jumped", nr_many, ktime_to_ns(time), time);
+	/* This waits: only time tells what it takes. */
+	ns = ktime_to_ns(ktime_sub(ktime_get(), many_since));
+	tell_batch("jumped", nr_many, (struct cost){ .cycles = ns, .ns = ns });
 }
 
 /* Start the clock for run_jumped() here. */
@@ -534,11 +523,11 @@ static void run_since(unsigned int unused)
 static void run_oldest(unsigned int unused)
 {
 	static struct kprobe oldest;
-	static u64 without;
+	static struct cost without;
 	char name[32];
 
 	if (!oldest.addr) {
-		without = call_cost(kp_bench_move);
+		without = call_cost(kp_bench_move, CALLS);
 		set_probe(&oldest, kp_bench_move_at, NULL, NULL);
 		if (register_kprobe(&oldest))
 			return;
@@ -633,7 +622,9 @@ static int run_set(const char *text, const struct kernel_param *param)
 
 	for (i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (!strcmp(actions[i].name, name)) {
+			migrate_disable();
 			actions[i].run(arg);
+			migrate_enable();
 			return 0;
 		}
 	}
@@ -642,11 +633,27 @@ static int run_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(run, run_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(run, "a measurement, and the number of its probes");
+
+/* What user space measures belongs into the table as well. */
+static int figure_set(const char *text, const struct kernel_param *param)
+{
+	char name[32];
+	u64 value;
+
+	if (sscanf(text, "%31s %llu", name, &value) != 2)
+		return -EINVAL;
+	result(name, value);
+	return 0;
+}
+
+module_param_call(figure, figure_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(figure, "a name and a value that were measured elsewhere, for the table");
 
 static int __init kprobes_benchmark_init(void)
 {
 	on_each_cpu(start_counter, NULL, 1);
-
+	measure_begin();
 	return 0;
 }
 
@@ -654,6 +661,7 @@ static void __exit kprobes_benchmark_exit(void)
 {
 	if (nr_many)
 		batch_unregister(many_list, nr_many, many_return);
+	measure_end();
 }
 
 module_init(kprobes_benchmark_init);

@@ -66,7 +66,7 @@ static const struct loop {
 
 static struct kprobe probe;
 static unsigned long hits;
-static u64 without;
+static struct cost without;
 
 /* The place of the probe, and the size of its function. */
 static const struct loop *loop;
@@ -77,26 +77,6 @@ static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 	hits++;
 
 	return 0;
-}
-NOKPROBE_SYMBOL(on_pre);
-
-/* The least of several calls; others call these functions too, but not with interrupts off. */
-static u64 loop_cost(void)
-{
-	u64 start, least = U64_MAX;
-	unsigned long flags;
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		local_irq_save(flags);
-		hits = 0;
-		start = cycles();
-		loop->call();
-		least = min(least, cycles() - start);
-		local_irq_restore(flags);
-	}
-
-	return least;
 }
 
 static int add_probe(void)
@@ -119,7 +99,7 @@ static bool begin(unsigned int nr)
 	memset(same, 'a', SIZE - 1);
 	loop = &loops[nr];
 	offset = 0;
-	without = loop_cost();
+	without = call_cost(loop->call, 1);
 	if (add_probe())
 		return false;
 	sprint_symbol(name, (unsigned long)probe.addr);
@@ -140,7 +120,7 @@ void run_loops(unsigned int unused)
 		/* There may be none. */
 		wait_for_jump((const u8 *)probe.addr);
 		snprintf(name, sizeof(name), "loop-%s", loop->name);
-		result(name, loop_cost() - without);
+		tell_calls(name, loop->call, 1, without);
 		unregister_kprobe(&probe);
 	}
 }
@@ -162,9 +142,15 @@ static int next_place(void)
 
 static void measure_place(void)
 {
-	u64 cost = loop_cost() - without;
+	u64 cost = call_cost(loop->call, 1).cycles - without.cycles;
+	unsigned long flags;
 
-	pr_info("kp: place %s+%u %lu %llu\n", loop->name, offset, hits, cost);
+	/* Others call these functions, too, but not with interrupts off. */
+	local_irq_save(flags);
+	hits = 0;
+	loop->call();
+	local_irq_restore(flags);
+	pr_info("place %s+%u %lu %llu\n", loop->name, offset, hits, cost);
 	unregister_kprobe(&probe);
 	offset++;
 }

@@ -61,9 +61,9 @@ static int be_witness(void *unused)
 {
 	while (!kthread_should_stop()) {
 		lock_text();
-		usleep_range(PAUSE, PAUSE);
+		usleep_range(PAUSE, PAUSE + 10);
 		probe_other();
-		usleep_range(PAUSE, PAUSE);
+		usleep_range(PAUSE, PAUSE + 10);
 	}
 
 	return 0;
