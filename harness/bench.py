@@ -18,6 +18,8 @@ INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-roe": "h
            "hit-kro": "hit-kr", "hit-64-o": "hit-64-b"}
 CALLS = 100             # probes of a batch, to count how often other CPUs are called
 LIMIT = 2400            # seconds
+# The module was built outside of the kernel. The guest's first process has this in its environment.
+MODULE = ["MODULE=/lib/kp/kprobes_benchmark.ko"]
 
 # One probe on the entry of each of these may make all iterations of its loop slow.
 LOOPS = ["strcmp", "strlen", "strrchr", "memcmp", "memchr", "strcpy"]
@@ -135,16 +137,16 @@ def figures(lines):
 
 
 def job(name, made, order, **machine):
-    what = f"{order.split()[0].removeprefix('jobs/')}-{name}"
-    return figures(guesttest.told(made, what, order, LIMIT, **machine))
+    what = f"bench-{order.split()[0]}-{name}"
+    return figures(guesttest.told(made, what, f"bench.sh {order}", LIMIT, MODULE, **machine))
 
 
 def measure(name, made):
     made.kernel()
     found = {}
-    for order in (f"jobs/bench {' '.join(map(str, MANY[name]))}", "jobs/attach"):
+    for order in (f"costs {' '.join(map(str, MANY[name]))}", "attach"):
         found |= job(name, made, order, cpus=1, threads="single", count=True)
-    rounds = job(name, made, f"jobs/rounds {CALLS}", threads="single")
+    rounds = job(name, made, f"calls_for {CALLS}", threads="single")
     return found | {key: value for key, value in rounds.items() if key.startswith(("ipis-", "stops-"))}
 
 
