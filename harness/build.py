@@ -145,7 +145,7 @@ def rivals(config):
     lines = [line for f in config.fragments for line in f.read_text().splitlines(True)]
     fragment = tree.base() / f"rivals-{config.label.replace(':', '-')}.config"
     # Tests differ between the two kernels.
-    fragment.write_text("".join(line for line in lines if not re.search("_TEST=y$|TEST_KPROBES|KPROBES_BENCHMARK", line)))
+    fragment.write_text("".join(line for line in lines if not re.search("_TEST=y$|TEST_KPROBES|KPROBES_(BENCHMARK|TORTURE)", line)))
     return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
                          modules=MEASURE, base=config.distribution and packages.config(), config=config))
             for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

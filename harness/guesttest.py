@@ -278,7 +278,7 @@ def race(made, what, seconds, seed, results):
     Then hits get lost, and a slot may seem to have its former contents.
     """
     order = [f"{script} {length} {seed}" for script, length in seconds.items()]
-    run_scripts(made, results, what, order, 300 + 2 * sum(seconds.values()), quiet=sum(seconds.values()), cpus=4,
+    run_scripts(made, results, what, order, 300 + 2 * sum(seconds.values()), cpus=4,
                 threads=made.config.arch.race_threads)
 
 

@@ -2,7 +2,7 @@
 /*
  * Functions to probe in text that is freed: that of a module, and that of its init
  * function, which is freed as soon as it has run. Writing a number to the parameter "call"
- * calls the functions that often. For kp_torture, which has probes in them meanwhile, they
+ * calls the functions that often. For kprobes_torture, which has probes in them meanwhile, they
  * are also called when the module comes and goes.
  */
 #include <linux/kprobes.h>
@@ -143,7 +143,7 @@ static int __init kp_victim_init(void)
 	OPTIMIZER_HIDE_VAR(function);
 	if (err)
 		return err;
-	/* Only when kp_torture is loaded, too, may all probes be off. */
+	/* Only when kprobes_torture is loaded, too, may all probes be off. */
 	if (function(1) != 5 || (!calls && init_hits != 1) || call_all(calls)) {
 		unregister_kprobe(&init_probe);
 		return -EILSEQ;

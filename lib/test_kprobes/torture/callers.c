@@ -4,13 +4,10 @@
  * they hit. A caller looks at each probe of a function before and after a call: one that did
  * not change meanwhile must have been hit exactly as often as it was when nothing changed.
  */
-#include <linux/cpumask.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/ptrace.h>
-#include <linux/rcupdate.h>
 
 #include "torture.h"
 
@@ -191,46 +188,40 @@ static void call_and_check(struct caller *caller, struct target *target, unsigne
 
 /* --- threads --- */
 
-/* Move in turn, also because a CPU that went offline has moved its callers to others. */
-static void move_on(struct caller *caller)
-{
-	unsigned int turn = caller - callers + caller->calls / 4096;
-	unsigned int cpu = cpumask_nth(turn % num_online_cpus(), cpu_online_mask);
-
-	if (cpu < nr_cpu_ids)
-		set_cpus_allowed_ptr(current, cpumask_of(cpu));
-}
-
-static int caller_thread(void *data)
+static int torture_caller(void *data)
 {
 	struct caller *caller = data;
 
-	WRITE_ONCE(caller->task, current);
-	while (!time_is_up()) {
-		u32 random = prandom_u32_state(&caller->rnd);
+	do {
+		u32 random = torture_random(&caller->rnd);
 
-		if (!(caller->calls % 4096))
-			move_on(caller);
 		caller->calls++;
 		count(CALLS);
 		call_and_check(caller, &targets[(random >> 8) % nr_targets], random % NR_INPUTS);
 		/* RCU-tasks grace periods wait for each caller. */
 		if (!(caller->calls % 32))
-			cond_resched_tasks_rcu_qs();
-	}
-	WRITE_ONCE(caller->task, NULL);
-	wait_for_stop();
+			stutter_wait("torture_caller");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("torture_caller");
 	return 0;
 }
 
-int start_callers(void)
+int start_callers(unsigned int nr)
 {
-	unsigned int i, nr = min(num_online_cpus(), MAX_CALLERS);
+	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++) {
-		prandom_seed_state(&callers[i].rnd, seed + i);
-		err = add_thread(kthread_run(caller_thread, &callers[i], "kp_caller/%u", i));
+		random_begin(&callers[i].rnd, seed + i);
+		err = torture_create_kthread(torture_caller, &callers[i], callers[i].task);
 	}
 	return err;
+}
+
+void stop_callers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_CALLERS; i++)
+		torture_stop_kthread(torture_caller, callers[i].task);
 }

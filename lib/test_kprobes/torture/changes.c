@@ -3,13 +3,14 @@
 #include <linux/delay.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
+#include <linux/module.h>
 
 #include "../common.h"
 #include "torture.h"
 
 struct disturber {
-	struct rnd_state rnd;
+	struct task_struct *task;
+	struct torture_random_state rnd;
 	struct kprobe *kps[MAX_PROBES + 1];	/* which it has taken */
 	unsigned int nr;
 	struct probe prey;
@@ -88,8 +89,15 @@ void probe_went(struct probe *probe)
 
 /* --- several probes --- */
 
+/* Disturbers are stopped only when this module is on its way out, when nobody can probe it. */
+static bool is_going(void)
+{
+	return module_refcount(THIS_MODULE) < 0;
+}
+
 /* Register probes of one kind, some of them disabled if there is @rnd. */
-int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd)
+int register_batch(struct kprobe **kps, unsigned int nr, bool returns,
+		   struct torture_random_state *rnd)
 {
 	unsigned int i;
 	int err;
@@ -97,7 +105,7 @@ int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rn
 	for (i = 0; i < nr; i++)
 		probe_fill(probe_of(kps[i]), !rnd || !one_in(rnd, 4));
 	err = batch_register(kps, nr, returns);
-	if (err)
+	if (err && !(err == -ENOENT && is_going()))
 		complain(BAD_ERROR, "%u probes, the first at %pS: %d", nr, kps[0]->addr, err);
 	for (i = 0; i < nr; i++) {
 		if (err)
@@ -257,30 +265,34 @@ static void disturb_once(struct disturber *d)
 
 /* --- threads --- */
 
-static int disturber_thread(void *data)
+static struct task_struct *flipper, *watching;
+
+static int torture_disturber(void *data)
 {
 	struct disturber *d = data;
 
-	while (!time_is_up()) {
+	do {
 		disturb_once(d);
 		if (one_in(&d->rnd, 3))
 			msleep(pick(&d->rnd, 40));
-	}
-	wait_for_stop();
+		stutter_wait("torture_disturber");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("torture_disturber");
 	return 0;
 }
 
-static int flipper_thread(void *data)
+static int torture_flipper(void *unused)
 {
-	struct rnd_state rnd;
+	struct torture_random_state rnd;
 
-	prandom_seed_state(&rnd, seed + 2000);
-	while (!time_is_up()) {
+	random_begin(&rnd, seed + 2000);
+	do {
 		targets_flip(one_in(&rnd, 2), one_in(&rnd, 2));
 		count(FLIPS);
 		msleep(pick(&rnd, 100));
-	}
-	wait_for_stop();
+		stutter_wait("torture_flipper");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("torture_flipper");
 	return 0;
 }
 
@@ -312,7 +324,7 @@ static int on_watched_return(struct kretprobe_instance *ri, struct pt_regs *regs
 	return on_watched(&watcher.ret.kp, regs);
 }
 
-static void watch_some(struct rnd_state *rnd)
+static void watch_some(struct torture_random_state *rnd)
 {
 	static const char * const names[] = {
 		"register_kprobe", "register_kprobes", "unregister_kprobe", "unregister_kprobes",
@@ -348,32 +360,33 @@ static void watch_some(struct rnd_state *rnd)
 	WRITE_ONCE(w->live, false);
 }
 
-static int watcher_thread(void *data)
+static int torture_watcher(void *unused)
 {
-	struct rnd_state rnd;
+	struct torture_random_state rnd;
 
-	prandom_seed_state(&rnd, seed + 3000);
-	while (!time_is_up())
+	random_begin(&rnd, seed + 3000);
+	do {
 		watch_some(&rnd);
-	wait_for_stop();
+		stutter_wait("torture_watcher");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("torture_watcher");
 	return 0;
 }
 
-int start_disturbers(void)
+int start_disturbers(unsigned int nr)
 {
-	/* Each waits for grace periods most of the time. */
-	unsigned int i, nr = dense ? 4 : MAX_DISTURBERS;
+	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++) {
-		prandom_seed_state(&disturbers[i].rnd, seed + 1000 + i);
-		err = add_thread(kthread_run(disturber_thread, &disturbers[i],
-					     "kp_disturber/%u", i));
+		random_begin(&disturbers[i].rnd, seed + 1000 + i);
+		err = torture_create_kthread(torture_disturber, &disturbers[i],
+					     disturbers[i].task);
 	}
-	err = err ?: add_thread(kthread_run(watcher_thread, NULL, "kp_watcher/0"));
+	err = err ?: torture_create_kthread(torture_watcher, NULL, watching);
 	if (err || dense)
 		return err;
-	return add_thread(kthread_run(flipper_thread, NULL, "kp_flipper/0"));
+	return torture_create_kthread(torture_flipper, NULL, flipper);
 }
 
 static bool any_is_in(void)
@@ -387,8 +400,7 @@ static bool any_is_in(void)
 	return false;
 }
 
-/* After they have been stopped. */
-void unregister_all(void)
+static void unregister_all(void)
 {
 	struct disturber *d;
 
@@ -405,4 +417,15 @@ void unregister_all(void)
 		complain(BAD_ERROR, "%d probes and %d return probes are left",
 			 atomic_read(&nr_in[0]), atomic_read(&nr_in[1]));
 	targets_flip(false, false);
+}
+
+void stop_disturbers(void)
+{
+	struct disturber *d;
+
+	for (d = disturbers; d < disturbers + MAX_DISTURBERS; d++)
+		torture_stop_kthread(torture_disturber, d->task);
+	torture_stop_kthread(torture_watcher, watching);
+	torture_stop_kthread(torture_flipper, flipper);
+	unregister_all();
 }

@@ -20,7 +20,7 @@ static unsigned int function_length(target_fn fn)
 }
 
 static struct probe *add_probe(struct target *target, void *addr, enum kind kind,
-			       struct rnd_state *rnd)
+			       struct torture_random_state *rnd)
 {
 	struct probe *probe = &target->probes[target->nr_probes++];
 
@@ -35,7 +35,7 @@ static struct probe *add_probe(struct target *target, void *addr, enum kind kind
 }
 
 /* Add two probes at @addr, if it can be probed; the first one remains registered for now. */
-static bool add_spot(struct target *target, void *addr, struct rnd_state *rnd)
+static bool add_spot(struct target *target, void *addr, struct torture_random_state *rnd)
 {
 	struct probe *last = target->nr_probes ? &probes[nr_probes - 1] : NULL;
 	struct probe *probe;
@@ -60,7 +60,7 @@ static bool add_spot(struct target *target, void *addr, struct rnd_state *rnd)
 }
 
 /* Add probes that come and go among others of the same address. */
-static void add_more(struct target *target, struct rnd_state *rnd)
+static void add_more(struct target *target, struct torture_random_state *rnd)
 {
 	void *addr = target->probes[pick(rnd, target->nr_probes)].addr;
 	unsigned int i;
@@ -70,7 +70,7 @@ static void add_more(struct target *target, struct rnd_state *rnd)
 }
 
 /* Find the entry, and all spots or a few adjacent ones from a random offset on. */
-static void find_spots(struct target *target, struct rnd_state *rnd)
+static void find_spots(struct target *target, struct torture_random_state *rnd)
 {
 	u8 *text = (u8 *)target->function->fn;
 	unsigned int i;
@@ -188,11 +188,11 @@ static int count_alone(void)
 int prepare_targets(void)
 {
 	const struct target_function *functions = dense ? dense_functions : many_functions;
-	struct rnd_state rnd;
+	struct torture_random_state rnd;
 	unsigned long n;
 	unsigned int i;
 
-	prandom_seed_state(&rnd, seed);
+	random_begin(&rnd, seed);
 	for (i = 0; i < nr_targets; i++) {
 		struct target *target = &targets[i];
 

@@ -15,7 +15,7 @@ static const struct target_function prey_function = { .name = VICTIM };
 static struct target prey = { .function = &prey_function };
 
 /* Change a probe that belongs to one disturber. */
-void disturb_prey(struct probe *probe, struct rnd_state *rnd)
+void disturb_prey(struct probe *probe, struct torture_random_state *rnd)
 {
 	static const char * const symbols[] = {
 		VICTIM ":kp_victim_traced", VICTIM ":kp_victim_plain", "kp_victim_at_init",

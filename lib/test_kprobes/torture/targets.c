@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions that kp_torture probes. The many ones: ten shapes, and of each shape ten functions
+ * The functions that are probed. The many ones: ten shapes, and of each shape ten functions
  * that ftrace can trace and ten that it cannot, which differ by a constant. The few ones that it
  * probes at each instruction: some of those, and assembly code with instructions that compilers
  * emit rarely in dense_x86_64.S.

@@ -5,8 +5,8 @@
  *
  * There are two sets of functions. Many have few probes each. A few have probes at each
  * instruction, so that many jumps are in the way of each other. First each probe is tried with
- * every input, without any other change, to count its hits in a call. Then, for a number of
- * seconds, callers call the functions, and disturbers change probes. These errors are counted:
+ * every input, without any other change, to count its hits in a call. Then, until the module is
+ * removed, callers call the functions, and disturbers change probes. These errors are counted:
  *
  *	result	a function returned another result than without probes, or a return
  *		handler saw another value, or another call's data
@@ -19,14 +19,12 @@
  *		registration changed the caller's struct
  *	text	the text of the functions is not the original after all probes are removed
  *
- * A script that disables all probes in debugfs must announce that by the parameter
- * "enabled" before and after. Reading the debugfs file kp_torture stores to user memory.
+ * The line of the end says SUCCESS, FAILURE if there was any of these, or HOTPLUG if only a CPU
+ * stayed where it was. A script that disables all probes in debugfs must announce that by the
+ * parameter "enabled" before and after. Reading the debugfs file kprobes_torture stores to user
+ * memory. While a probe is being registered in it the module cannot be removed: try again.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/debugfs.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
 
@@ -34,20 +32,26 @@
 
 bool dense;
 module_param(dense, bool, 0444);
-MODULE_PARM_DESC(dense, "use few functions, and probe each instruction");
+MODULE_PARM_DESC(dense, "Use few functions, and probe each instruction");
 ulong seed = 1;
 module_param(seed, ulong, 0444);
-static uint seconds = 20;
-module_param(seconds, uint, 0444);
+MODULE_PARM_DESC(seed, "What all random choices depend on");
+torture_param(int, ncallers, -1, "Number of threads that call, -1 for one on each CPU");
+torture_param(int, ndisturbers, -1, "Number of threads that change probes, -1 for the usual one");
+torture_param(int, onoff_holdoff, 0, "Time before the first CPU hotplug (s)");
+torture_param(int, onoff_interval, 0, "Time between CPU hotplugs (jiffies), 0=disable");
+torture_param(int, shuffle_interval, 3, "Number of seconds between shuffles, 0=disable");
+torture_param(int, shutdown_secs, 0, "Shutdown time (s), <= zero to disable");
+torture_param(int, stat_interval, 60, "Number of seconds between statistics, 0=disable");
+torture_param(int, stutter, 5, "Number of seconds to run and to halt, 0=disable");
+torture_param(int, verbose, 0, "Tell about threads and hotplug");
 
+static char *torture_type = "kprobes";
 unsigned int nr_targets, nr_probes;
 struct target targets[MAX_TARGETS];
 struct probe probes[ALL_PROBES];
 
-static unsigned long deadline;
-static struct task_struct *threads[MAX_THREADS];
-static unsigned int nr_threads;
-static atomic_t nr_running;
+static struct task_struct *stats;
 static struct dentry *file;
 
 /* --- counts --- */
@@ -55,7 +59,7 @@ static struct dentry *file;
 #define MAX_COMPLAINTS	20
 
 static const char * const count_names[NR_COUNTS] = {
-	"bad result", "bad lost", "bad late", "bad missed", "bad error", "bad text",
+	"result", "lost", "late", "missed", "error", "text",
 	"calls", "checks", "jumps", "traps", "returns",
 	"registered", "batches", "refused", "switched", "flips", "prey",
 	"watched",
@@ -74,48 +78,62 @@ void complain(enum count fault, const char *fmt, ...)
 		return;
 	va_start(args, fmt);
 	vaf.va = &args;
-	pr_err("%s: %pV\n", count_names[fault], &vaf);
+	pr_alert("%s" TORTURE_FLAG "!!! %s: %pV\n", torture_type, count_names[fault], &vaf);
 	va_end(args);
 }
 
-static void report_counts(void)
+static void print_counts(void)
 {
-	unsigned int i;
+	char line[512];
+	unsigned int i, len = 0;
 
 	for (i = 0; i < NR_COUNTS; i++)
-		pr_info("%s %ld\n", count_names[i], atomic_long_read(&counts[i]));
+		len += scnprintf(line + len, sizeof(line) - len, "%s %ld ", count_names[i],
+				 atomic_long_read(&counts[i]));
+	pr_alert("%s" TORTURE_FLAG " %s", torture_type, line);
+	torture_onoff_stats();
+	pr_cont("\n");
 }
 
-/* --- threads --- */
-
-bool time_is_up(void)
+static int torture_stats(void *unused)
 {
-	return kthread_should_stop() || time_after(jiffies, READ_ONCE(deadline));
-}
-
-void wait_for_stop(void)
-{
-	atomic_dec(&nr_running);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(HZ / 10);
-}
-
-int add_thread(struct task_struct *task)
-{
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	atomic_inc(&nr_running);
-	threads[nr_threads++] = task;
+	schedule_timeout_interruptible(stat_interval * HZ);
+	while (!torture_must_stop()) {
+		print_counts();
+		torture_shutdown_absorb("torture_stats");
+		schedule_timeout_interruptible(stat_interval * HZ);
+	}
+	torture_kthread_stopping("torture_stats");
 	return 0;
 }
 
-static int running_get(char *buf, const struct kernel_param *param)
+static void print_params(const char *tag)
 {
-	return sysfs_emit(buf, "%d\n", atomic_read(&nr_running));
+	pr_alert("%s" TORTURE_FLAG "--- %s: dense=%d seed=%lu ncallers=%d ndisturbers=%d "
+		 "onoff_holdoff=%d onoff_interval=%d shuffle_interval=%d shutdown_secs=%d "
+		 "stat_interval=%d stutter=%d verbose=%d functions=%u probes=%u\n",
+		 torture_type, tag, dense, seed, ncallers, ndisturbers, onoff_holdoff,
+		 onoff_interval, shuffle_interval, shutdown_secs, stat_interval, stutter, verbose,
+		 nr_targets, nr_probes);
 }
 
-module_param_call(running, NULL, running_get, NULL, 0400);
-MODULE_PARM_DESC(running, "threads that have not ended");
+static void print_end(void)
+{
+	long checks = atomic_long_read(&counts[CHECKS]), errors = 0;
+	const char *verdict;
+	char tag[80];
+	unsigned int i;
+
+	for (i = 0; i <= BAD_TEXT; i++)
+		errors += atomic_long_read(&counts[i]);
+	if (errors || !checks)
+		verdict = "FAILURE";
+	else
+		verdict = torture_onoff_failures() ? "HOTPLUG" : "SUCCESS";
+	snprintf(tag, sizeof(tag), "End of test: %s: %ld errors, %ld checks", verdict, errors,
+		 checks);
+	print_params(tag);
+}
 
 /* --- what user space does --- */
 
@@ -136,6 +154,7 @@ static int enabled_set(const char *text, const struct kernel_param *param)
 }
 
 module_param_call(enabled, enabled_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(enabled, "\"moving\" before the file enabled changes, and its value after that");
 
 /* Store to pages of the reader that may not be present yet. */
 static ssize_t user_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
@@ -156,43 +175,69 @@ static const struct file_operations user_fops = { .owner = THIS_MODULE, .read = 
 
 /* --- beginning and end --- */
 
-static void stop_and_remove(void)
+static void kprobes_torture_cleanup(void)
 {
-	WRITE_ONCE(deadline, jiffies - 1);
-	while (nr_threads)
-		kthread_stop(threads[--nr_threads]);
+	if (torture_cleanup_begin())
+		return;
+	debugfs_remove(file);
+	torture_stop_kthread(torture_stats, stats);
+	stop_callers();
 	unregister_module_notifier(&prey_nb);
-	unregister_all();
+	stop_disturbers();
+	check_texts();
+	print_counts();
+	print_end();
+	torture_cleanup_end();
 }
 
-static int __init kp_torture_init(void)
+/* What each of these does beside the callers and disturbers is the same for all torture tests. */
+static int start_others(void)
+{
+	int err = 0;
+
+	if (stat_interval > 0)
+		err = torture_create_kthread(torture_stats, NULL, stats);
+	if (!err && shuffle_interval > 0)
+		err = torture_shuffle_init(shuffle_interval * HZ);
+	if (!err && stutter > 0)
+		err = torture_stutter_init(stutter * HZ, stutter * HZ);
+	err = err ?: torture_shutdown_init(shutdown_secs, kprobes_torture_cleanup);
+	return err ?: torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
+}
+
+static int start(void)
 {
 	int err;
 
 	nr_targets = dense ? nr_dense_functions : nr_many_functions;
+	if (ncallers < 0 || ncallers > MAX_CALLERS)
+		ncallers = min(num_online_cpus(), MAX_CALLERS);
+	/* Each waits for grace periods most of the time. */
+	if (ndisturbers < 0 || ndisturbers > MAX_DISTURBERS)
+		ndisturbers = dense ? 4 : MAX_DISTURBERS;
 	err = prepare_targets() ?: register_module_notifier(&prey_nb);
 	if (err)
 		return err;
-	pr_info("%u functions, %u probes, seed %lu, %u seconds\n", nr_targets, nr_probes, seed,
-		seconds);
-	deadline = jiffies + seconds * HZ;
-	err = start_callers() ?: start_disturbers();
+	print_params("Start of test");
+	file = debugfs_create_file("kprobes_torture", 0400, NULL, NULL, &user_fops);
+	err = start_callers(ncallers) ?: start_disturbers(ndisturbers);
+	return err ?: start_others();
+}
+
+static int __init kprobes_torture_init(void)
+{
+	int err;
+
+	if (!torture_init_begin(torture_type, verbose))
+		return -EBUSY;
+	err = start();
+	torture_init_end();
 	if (err)
-		stop_and_remove();
-	else
-		file = debugfs_create_file("kp_torture", 0400, NULL, NULL, &user_fops);
+		kprobes_torture_cleanup();
 	return err;
 }
 
-static void __exit kp_torture_exit(void)
-{
-	debugfs_remove(file);
-	stop_and_remove();
-	check_texts();
-	report_counts();
-}
-
-module_init(kp_torture_init);
-module_exit(kp_torture_exit);
+module_init(kprobes_torture_init);
+module_exit(kprobes_torture_cleanup);
 MODULE_DESCRIPTION("Probes of all kinds that change while they are hit");
 MODULE_LICENSE("GPL");

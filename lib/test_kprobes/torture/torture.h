@@ -5,13 +5,12 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
-#include <linux/prandom.h>
 #include <linux/sched.h>
+#include <linux/torture.h>
 #include <linux/types.h>
 
 #define MAX_CALLERS	8
 #define MAX_DISTURBERS	12
-#define MAX_THREADS	(MAX_CALLERS + MAX_DISTURBERS + 2)
 #define MAX_SPOTS	64	/* in one function, the addresses that have probes */
 #define FEW_SPOTS	12	/* in one of many functions */
 #define NR_RETURNS	3	/* return probes of one function */
@@ -139,8 +138,8 @@ struct snapshot {
 
 /* Tallies need no lock: only the task itself counts its hits. */
 struct caller {
-	struct task_struct *task;	/* NULL when it has ended */
-	struct rnd_state rnd;
+	struct task_struct *task;	/* NULL when it has been stopped */
+	struct torture_random_state rnd;
 	unsigned long mem[4];
 	struct target *target;		/* which it calls */
 	struct tally tallies[ALL_PROBES];	/* of its hits, in the order of probes[] */
@@ -169,10 +168,6 @@ extern struct probe probes[ALL_PROBES];
 __printf(2, 3)
 void complain(enum count fault, const char *fmt, ...);
 
-int add_thread(struct task_struct *task);
-bool time_is_up(void);
-void wait_for_stop(void);
-
 static __always_inline void count(enum count what)
 {
 	atomic_long_inc(&counts[what]);
@@ -183,12 +178,18 @@ static inline unsigned int max_spots(void)
 	return dense ? MAX_SPOTS : FEW_SPOTS;
 }
 
-static inline unsigned int pick(struct rnd_state *rnd, unsigned int below)
+/* Begin numbers that are the same each time: only a refresh brings in the clock. */
+static inline void random_begin(struct torture_random_state *rnd, unsigned long from)
 {
-	return prandom_u32_state(rnd) % below;
+	*rnd = (struct torture_random_state){ .trs_state = from, .trs_count = LONG_MAX };
 }
 
-static inline bool one_in(struct rnd_state *rnd, unsigned int n)
+static inline unsigned int pick(struct torture_random_state *rnd, unsigned int below)
+{
+	return torture_random(rnd) % below;
+}
+
+static inline bool one_in(struct torture_random_state *rnd, unsigned int n)
 {
 	return !pick(rnd, n);
 }
@@ -209,7 +210,8 @@ int on_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 
 struct tally tally_since(struct caller *caller, const struct target *target, unsigned int i);
 void call_target(struct caller *caller, struct target *target, unsigned long n);
-int start_callers(void);
+int start_callers(unsigned int nr);
+void stop_callers(void);
 
 /* --- changes.c --- */
 
@@ -222,16 +224,17 @@ void probe_fill(struct probe *probe, bool on);
 void probe_came(struct probe *probe);
 void probe_was_refused(struct probe *probe);
 void probe_went(struct probe *probe);
-int register_batch(struct kprobe **kps, unsigned int nr, bool returns, struct rnd_state *rnd);
+int register_batch(struct kprobe **kps, unsigned int nr, bool returns,
+		   struct torture_random_state *rnd);
 void unregister_batch(struct kprobe **kps, unsigned int nr, bool returns);
 
-int start_disturbers(void);
-void unregister_all(void);
+int start_disturbers(unsigned int nr);
+void stop_disturbers(void);
 
 /* --- prey.c --- */
 
 extern struct notifier_block prey_nb;
 
-void disturb_prey(struct probe *probe, struct rnd_state *rnd);
+void disturb_prey(struct probe *probe, struct torture_random_state *rnd);
 
 #endif

@@ -56,7 +56,7 @@ has_module()	{ grep -qs "/$1\.ko" "/lib/modules/$(uname -r)/modules.dep"; }	# NA
 # NAME [PARAMETER...]: loads it, or ends the script.
 need_module()
 {
-	has_module "$1" || skip_all "no module $1: CONFIG_TEST_KPROBES_MODULES"
+	has_module "$1" || skip_all "no module $1: its option is in the file config"
 	modprobe "$@" || exit 1
 }
 

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Functions for scripts with kp_torture, which changes probes while all CPUs hit them:
+# Functions for scripts with kprobes_torture, which changes probes while all CPUs hit them:
 # . "$(dirname "$0")/racing.sh"
 . "$(dirname "$0")/lib.sh"
 
 need_new points
-MODULE=/sys/module/kp_torture/parameters
+TORTURE=/sys/module/kprobes_torture/parameters
 
-begin()		# PARAMETER [SECONDS [SEED]]
+begin()		# PARAMETERS [SECONDS [SEED]]
 {
 	SEED=${3:-1}
 	LAST=$SEED
 	dmesg -c >/dev/null
 	say "seed $SEED"
-	need_module kp_torture "$1" seconds="${2:-20}" seed="$SEED"
+	need_module kprobes_torture $1 seed="$SEED" stutter=1 shuffle_interval=1
+	END=$(($(now) + ${2:-20}))
 }
 
-running()	{ [ "$(cat $MODULE/running)" -gt 0 ]; }
+now()		{ cut -d. -f1 /proc/uptime; }	# in seconds
+running()	{ [ "$(now)" -lt $END ]; }
 
 # BELOW: the next random number, in NEXT. Not every shell has $RANDOM.
 random()
@@ -32,9 +34,9 @@ a_while()	# MILLISECONDS, at most
 
 all()		# 0 or 1: switches all probes off or on, and announces that to the module
 {
-	echo moving >$MODULE/enabled
+	echo moving >$TORTURE/enabled
 	echo "$1" >$KPROBES/enabled
-	echo "$1" >$MODULE/enabled
+	echo "$1" >$TORTURE/enabled
 }
 
 # Some changes come during a grace period, and others later: if all came that fast there
@@ -42,7 +44,9 @@ all()		# 0 or 1: switches all probes off or on, and announces that to the module
 jump_or_not()	# ROUND
 {
 	[ -e $KNOB ] && [ $(($1 % 2)) -eq 0 ] || return
-	while running && ! grep -q ' kp_torture:.* optimized ' $KPROBES/points; do sleep 0.1; done
+	while running && ! grep -q ' kprobes_torture:.* optimized ' $KPROBES/points; do
+		sleep 0.1
+	done
 }
 
 while_running()	# COMMAND, which gets the number of the round
@@ -57,12 +61,15 @@ while_running()	# COMMAND, which gets the number of the round
 end()
 {
 	local what
-	check "probes are removed" rmmod kp_torture
-	dmesg | sed -n "s/.*kp_torture: //p" >$TMP/told
-	tell "kp_torture: " <$TMP/told
+	# The module is in use while a probe is being registered in it.
+	check "probes are removed" soon rmmod kprobes_torture
+	dmesg | sed -n 's/.*kprobes-torture://p' >$TMP/all
+	tell "kprobes-torture:" <$TMP/all
+	grep '^ result ' $TMP/all | tail -n 1 >$TMP/told
 	for what in result lost late missed error text; do
-		check "nothing is wrong: $what" [ "$(number "bad $what")" = 0 ]
+		check "nothing is wrong: $what" [ "$(number $what)" = 0 ]
 	done
+	check "it ends with success" grep -q '^--- End of test: SUCCESS: 0 errors, ' $TMP/all
 	check "functions were called" [ "$(number calls)" -gt 1000 ]
 	check "hits were checked" [ "$(number checks)" -gt 500 ]
 	check "functions returned to handlers" [ "$(number returns)" -gt 50 ]

@@ -6,7 +6,7 @@
 
 begin dense=1 "$@"
 
-ours()		{ grep ' kp_torture:' $KPROBES/points | tee -a $TMP/looked_at; }
+ours()		{ grep ' kprobes_torture:' $KPROBES/points | tee -a $TMP/looked_at; }
 
 # Check the effect of each write at once.
 switch_knob()
@@ -31,7 +31,7 @@ switch_all()
 
 store()		# makes the kernel store to memory that the process has not touched yet
 {
-	dd if=/sys/kernel/debug/kp_torture of=/dev/null bs=512k count=1 2>/dev/null
+	dd if=/sys/kernel/debug/kprobes_torture of=/dev/null bs=512k count=1 2>/dev/null
 	a_while 100
 }
 

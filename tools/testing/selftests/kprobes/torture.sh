@@ -9,9 +9,18 @@
 # hangs.
 . "$(dirname "$0")/racing.sh"
 
-begin dense=0 "$@"
-
 CPU3=/sys/devices/system/cpu/cpu3/online
+HOTPLUG=50		# jiffies between two CPUs
+if [ $ARCH = riscv64 ]; then
+	# There the firmware waits for all CPUs to obey a fence, also for one that has just left.
+	skip "CPUs leave: the firmware hangs when they do"
+	HOTPLUG=0
+elif [ ! -e $CPU3 ]; then
+	skip "CPUs leave: they cannot in this kernel"
+	HOTPLUG=0
+fi
+
+begin "dense=0 onoff_interval=$HOTPLUG" "$@"
 
 switch_knob()
 {
@@ -47,18 +56,6 @@ load_prey()
 	echo >>$TMP/preys
 }
 
-move_cpu()
-{
-	local cpu
-	random 3
-	cpu=/sys/devices/system/cpu/cpu$((1 + NEXT))/online
-	echo 0 >$cpu || echo "$cpu stays" >>$TMP/cpu_bad
-	a_while 300
-	echo 1 >$cpu || echo "$cpu stays away" >>$TMP/cpu_bad
-	a_while 1000
-	echo >>$TMP/cpus
-}
-
 # Half of the functions have an ftrace site.
 switch_tracer()
 {
@@ -77,8 +74,8 @@ switch_tracer()
 	a_while 1000
 }
 
-for name in preys prey_bad cpus cpu_bad traced switches; do : >$TMP/$name; done
-for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; do
+for name in preys prey_bad traced switches; do : >$TMP/$name; done
+for what in switch_knob switch_all switch_tracer read_files load_prey; do
 	case $what in
 	switch_knob)
 		[ -e $KNOB ] || { skip "jumps: not in this kernel"; continue; }
@@ -86,15 +83,8 @@ for what in switch_knob switch_all switch_tracer read_files load_prey move_cpu; 
 	switch_tracer)
 		# Only on RISC-V do a probe and ftrace write to the same address.
 		[ $ARCH = riscv64 ] || continue
-		echo '*:mod:kp_torture' >$TRACE/set_ftrace_filter ||
+		echo '*:mod:kprobes_torture' >$TRACE/set_ftrace_filter ||
 			{ skip "a tracer comes and goes: this kernel has none"; continue; }
-		;;
-	move_cpu)
-		# There the firmware waits for all CPUs to obey a fence, also for one that has
-		# just left.
-		[ $ARCH != riscv64 ] ||
-			{ skip "CPUs leave: the firmware hangs when they do"; continue; }
-		[ -e $CPU3 ] || { skip "CPUs leave: they cannot in this kernel"; continue; }
 		;;
 	esac
 	while_running $what &
@@ -105,9 +95,13 @@ wait
 end
 came_and_went()	{ [ -s "$1" ] && [ ! -s "$2" ]; }	# FILE FILE-OF-FAILURES
 
-say "modules $(wc -l <$TMP/preys) CPUs $(wc -l <$TMP/cpus) tracers $(wc -l <$TMP/switches)"
+say "modules $(wc -l <$TMP/preys) tracers $(wc -l <$TMP/switches)"
 check "the module came and went" came_and_went $TMP/preys $TMP/prey_bad
-[ ! -s $TMP/switches ] || check "functions were traced" [ -s $TMP/traced ]
-[ ! -e $CPU3 ] || [ $ARCH = riscv64 ] ||
-	check "CPUs left and came back" came_and_went $TMP/cpus $TMP/cpu_bad
-cat $TMP/prey_bad $TMP/cpu_bad | head -n 10 | tell "out: "
+# A slow machine may be over before the only round has traced anything.
+[ "$(wc -l <$TMP/switches)" -lt 2 ] || check "functions were traced" [ -s $TMP/traced ]
+came_back()	# all CPUs that should come and leave did, some of each
+{
+	grep -qE ' onoff: ([1-9][0-9]*)/\1:([1-9][0-9]*)/\2 ' $TMP/told
+}
+[ $HOTPLUG = 0 ] || check "CPUs left and came back" came_back
+head -n 10 $TMP/prey_bad | tell "out: "
