@@ -30,7 +30,7 @@ TRAPS = "traps.sh"              # as well; for x86 only
 # crash the guest; the others test probes beside other users of the same functions.
 RACING = ["toggle.sh", "torture.sh"]
 SWEEP = "sweep.sh"
-BENCH = "bench.sh"              # measures, see bench.py
+BY_NAME = ["bench.sh", "report.sh"]      # these measure, see bench.py, or run all of them
 BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
           "nomem.sh", "pidns.sh", "static.sh"]
 SCALE = (2, 64)                 # CPUs
@@ -198,7 +198,7 @@ def repeat(seconds):
 
 
 def scripts(made, results):
-    alone = [*RACING, SWEEP, BENCH, *BESIDE]
+    alone = [*RACING, SWEEP, *BY_NAME, *BESIDE]
     order = sorted(p.name for p in (REPO / tree.SELFTESTS).glob("*.sh")
                    if os.access(p, os.X_OK) and p.name not in alone)
     seconds, start = repeat(15)

@@ -31,13 +31,20 @@ class DebTest(Case):
         self.made = []
         self.out = self.said()
         self.swap(tree, base=lambda: self.folder, cached=lambda: self.folder / "tree")
-        self.swap(ui, need_space=lambda *_: None)
+        self.swap(ui, need_space=lambda *_: None, run=lambda argv, *_, **more: self.ran.append(list(map(str, argv))))
+        self.ran = []
+        helpers = self.folder / "tree/tools/testing/selftests/kselftest/ktap_helpers.sh"
+        helpers.parent.mkdir(parents=True)
+        helpers.write_text("")
         self.swap(build.Build, make=self.make)
 
     def make(self, what, *targets, step):
         self.made.append(targets[-1])
         if what == "build":
             (self.folder / "deb/linux-image-6.12.1-kprobes_6.12.1-2_amd64.deb").write_text("new")
+            release = self.folder / "deb/build/include/config/kernel.release"
+            release.parent.mkdir(parents=True)
+            release.write_text("6.12.1-kprobes\n")
 
     def config(self):
         return (self.folder / "deb/build/.config").read_text()
@@ -65,8 +72,22 @@ class DebTest(Case):
         named = last(self.config())
         self.assertEqual(named["CONFIG_LOCALVERSION"], '"-kprobes"')
         self.assertEqual(named["CONFIG_KPROBES"], "y")
+        self.assertEqual(named["CONFIG_KPROBES_TORTURE_TEST"], "m")
         self.assertEqual(named["CONFIG_SYSTEM_TRUSTED_KEYS"], '""')
         self.assertEqual(named["CONFIG_BTRFS_FS"], "m")
+
+    def test_the_tests_are_a_package_that_needs_the_kernel(self):
+        deb.run(str(self.plain))
+        install, pack = self.ran
+        root = self.folder / "deb/build/kp-tests"
+        self.assertIn(f"INSTALL_PATH={root}/usr/lib/kprobes-tests/kprobes", install)
+        self.assertEqual(pack[-2:], [str(root), str(self.folder / "deb")])
+        control = (root / "DEBIAN/control").read_text()
+        self.assertIn("\nVersion: 6.12.1\n", control)
+        self.assertIn("Depends: linux-image-6.12.1-kprobes,", control)
+        # Where the helpers are is what the scripts expect, see lib.sh.
+        self.assertTrue((root / "usr/lib/kprobes-tests/kselftest/ktap_helpers.sh").exists())
+        self.assertTrue((root / "usr/sbin/kprobes-tests").is_symlink())
 
     def test_a_kernel_without_probes_is_no_package(self):
         def drop(*_, step):
