@@ -34,8 +34,7 @@ static struct kprobe *covering_probe(unsigned long addr)
 		optinsn = optinsn_of(p);
 		if (addr - jump_addr(p) < MAX_OPTIMIZED_LENGTH &&
 		    (addr != probe || optinsn->lead) &&
-		    (READ_ONCE(optinsn->jump) ||
-		     (IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn->fenced))))
+		    (READ_ONCE(optinsn->jump) || kprobe_is_fenced(p)))
 			return p;
 	}
 
