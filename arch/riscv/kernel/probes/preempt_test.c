@@ -397,11 +397,27 @@ static bool becomes_fenced(unsigned long addr)
 /* Longer than a grace period that does not have to wait for a task. */
 #define LONG_ENOUGH	200	/* ms */
 
+/* The jump at @addr must wait until the visitor has left the region, with this result. */
+static void expect_jump_after_visit(struct kunit *test, struct visit *v, unsigned long addr,
+				    unsigned long result)
+{
+	bool jump;
+
+	msleep(LONG_ENOUGH);
+	jump = READ_ONCE(optinsn_at(addr)->jump);
+	visit_end(v);
+	skip_if_late(test, v);
+	KUNIT_EXPECT_FALSE(test, jump);
+	KUNIT_EXPECT_EQ(test, v->result, result);
+	expect_jump(test, addr);
+	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+}
+
 static void preempt_inside(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
 	const struct arch_optimized_insn *optinsn;
-	bool fenced, jump;
+	bool fenced;
 	struct visit *v;
 
 	if (!visit_fits())
@@ -416,21 +432,14 @@ static void preempt_inside(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fenced);
 	expect_hits_go(test, pair, detour_copies(optinsn),
 		       (unsigned long)detour_of(optinsn)->code + optinsn->copy_at[2]);
-	msleep(LONG_ENOUGH);
-	jump = READ_ONCE(optinsn->jump);
-	visit_end(v);
-	skip_if_late(test, v);
-	KUNIT_EXPECT_FALSE(test, jump);
-	KUNIT_EXPECT_EQ(test, v->result, 4);
-	expect_jump(test, ONCE);
-	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+	expect_jump_after_visit(test, v, ONCE, 4);
 }
 
 /* The jump will begin before its probe: hits of its start continue in the detour until then. */
 static void preempt_lead(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
-	bool fenced, jump;
+	bool fenced;
 	struct visit *v;
 
 	if (!visit_fits())
@@ -447,20 +456,14 @@ static void preempt_lead(struct kunit *test)
 	fenced = becomes_fenced(ONCE_LAST);
 	skip_if_late(test, v);
 	KUNIT_EXPECT_TRUE(test, fenced);
+	KUNIT_EXPECT_TRUE(test, kprobe_text_is_ebreak(ONCE_INSIDE));
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE),
 			(unsigned long)detour_of(optinsn)->code + optinsn->enter);
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_LAST), detour_copies(optinsn));
 	atomic_long_set(&nr_hits, 0);
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
-	msleep(LONG_ENOUGH);
-	jump = READ_ONCE(optinsn->jump);
-	visit_end(v);
-	skip_if_late(test, v);
-	KUNIT_EXPECT_FALSE(test, jump);
-	KUNIT_EXPECT_EQ(test, v->result, 1);
-	expect_jump(test, ONCE_LAST);
-	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
+	expect_jump_after_visit(test, v, ONCE_LAST, 1);
 }
 
 /* A jump is cancelled while its region is fenced: hits must continue as without a fence. */
