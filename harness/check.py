@@ -48,8 +48,7 @@ EXCEPTIONS = {
     # The macros make functions, or lists of them.
     "lib/test_kprobes/common.h": "COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_WITH_FLOW_CONTROL",
     "lib/test_kprobes/torture/targets.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
-    # And the field of an arm64 register has its name.
-    "lib/test_kprobes/bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE,CAMELCASE",
+    "lib/test_kprobes/bench/bench.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # The kernel's torture_onoff_stats() continues the line; the line of the end has all parameters.
     "lib/test_kprobes/torture/torture.c": "LOGGING_CONTINUATION,SPLIT_STRING",
     # It is one of the functions that are probed.
