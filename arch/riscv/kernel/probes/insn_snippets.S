@@ -375,13 +375,17 @@ SNIPPET fences
 	fence	w, o
 END fences
 
-/* WFI waits until the next tick, which wakes it with interrupts off as well. */
+/*
+ * WFI waits until the next tick, which wakes it with interrupts off as well. What the firmware
+ * handles wakes it, too, so no interrupt need follow at the end.
+ */
 SNIPPET wait, SNIPPET_SETS_IE
 	wfi
 	STEP(1)
-	csrci	CSR_STATUS, SR_IE
+	csrrci	a0, CSR_STATUS, SR_IE
+	andi	a0, a0, SR_IE
 	wfi
-	csrsi	CSR_STATUS, SR_IE
+	csrs	CSR_STATUS, a0
 	STEP(2)
 END wait
 
