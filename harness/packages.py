@@ -247,10 +247,11 @@ def make_root(release, folder):
 
 
 def root():
-    """A Debian with CLIENTS, which a guest mounts: made once for a list of them; an incomplete one is removed."""
-    release = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    folder, mark = CACHE / "root-clients", CACHE / "root-clients.made"
-    wanted = " ".join([release, *CLIENTS])
+    """A Debian with CLIENTS, of the release that has this kernel, which a guest mounts: made once for a list of them."""
+    host = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    release = ELSEWHERE.get(kernel_wanted(), host).removesuffix("-backports")
+    folder, mark = CACHE / f"root-{release}", CACHE / f"root-{release}.made"
+    wanted = " ".join(CLIENTS)
     if not mark.exists() or mark.read_text() != wanted:
         mark.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)

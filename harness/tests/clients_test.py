@@ -30,6 +30,14 @@ class ClientsTest(Case):
             packages.root()
         self.assertEqual(self.made[1], ["trace-cmd"])
 
+    def test_other_kernel(self):
+        with mock.patch("platform.freedesktop_os_release", return_value={"VERSION_CODENAME": "bookworm"}):
+            self.assertEqual(packages.root().name, "root-bookworm")
+            with mock.patch.dict("os.environ", KP_KERNEL="7.3"):
+                self.assertEqual(packages.root().name, "root-trixie")
+            packages.root()
+        self.assertEqual(len(self.made), 2)
+
     def test_half_a_root(self):
         with mock.patch.object(packages, "CLIENTS", ["no-such-package"]):
             for _ in range(2):
