@@ -5,6 +5,7 @@
  * Writing to "enter" starts the debugger, and so does a breakpoint. The parameter
  * "screen" has its output since "type" was written.
  */
+#include <linux/console.h>
 #include <linux/kgdb.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -60,8 +61,25 @@ module_param_call(enter, enter_set, NULL, NULL, 0200);
 
 module_param_string(screen, screen, sizeof(screen), 0400);
 
+/*
+ * The debugger also prints on every console but its own. There it would split the line that
+ * another CPU prints when it is stopped, so the first console is passed off as its own.
+ */
+static struct console *first_console(void)
+{
+	struct console *console;
+
+	console_list_lock();
+	console = hlist_entry_safe(console_list.first, struct console, node);
+	console_list_unlock();
+
+	return console;
+}
+
 static int __init kp_kgdb_init(void)
 {
+	io.cons = first_console();
+
 	return kgdb_register_io_module(&io);
 }
 
