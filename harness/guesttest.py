@@ -302,7 +302,7 @@ def scale(made, results):
 def debians(made, results):
     """Runs Debian's programs, in a kernel with all options that they need."""
     run_scripts(made, results, "clients", ["jobs/perf", "jobs/bpftrace", "jobs/document"], 1200,
-                folders=[("debian", packages.root()), ("build", made.folder)])
+                folders=[("debian-root", packages.root()), ("build", made.folder)])
 
 
 def torture(made, results, seconds, start):
