@@ -278,8 +278,6 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
 	unsigned long addr = point_addr(inner), last;
 	struct kprobe_point *outer;
 
-	points_add_sharing(inner, work);
-
 	if (arch_jump_lead_max()) {
 		before += arch_jump_lead(&inner->op);
 		after += KPROBE_INSN_ALIGN + arch_jump_lead_max();
@@ -288,6 +286,7 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
 	last = addr + after;
 	if (has_one_point(addr - before, last))
 		return;
+	points_add_sharing(inner, work);
 	for (addr -= before; addr <= last; addr += KPROBE_INSN_ALIGN) {
 		outer = point_with_detour(addr);
 		if (outer && outer != inner &&

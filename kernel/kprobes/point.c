@@ -98,11 +98,17 @@ struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kp->registration || kp->registration == LEAVING)
 		return NULL;
-	if (get_kernel_nofault(addr, &point->op.kp.addr) ||
-	    get_kernel_nofault(linked, &kp->list.prev->next) || linked != &kp->list)
+
+	/* Mostly the owner has left the address as it was, and the point has no other member. */
+	if (kprobe_point_find((unsigned long)kp->addr) != point &&
+	    (get_kernel_nofault(addr, &point->op.kp.addr) ||
+	     !kprobe_table_has(point, (unsigned long)addr)))
+		return NULL;
+	if (point->members.next != &kp->list &&
+	    (get_kernel_nofault(linked, &kp->list.prev->next) || linked != &kp->list))
 		return NULL;
 
-	return kprobe_table_has(point, (unsigned long)addr) ? point : NULL;
+	return point;
 }
 
 /* Handlers may read the address. Write it only if its owner has changed it. */
