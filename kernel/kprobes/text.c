@@ -3,7 +3,6 @@
  * Makes the text follow members and switches: which steps lead from the text that a point has
  * to the one that it wants, and the writing of breakpoints and jumps, many in one round.
  */
-#include <linux/bits.h>
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -422,20 +421,22 @@ bool kprobe_point_wants_detour(struct kprobe_point *point)
 
 /* The next step from the text that a point has to the text that it wants. */
 enum text_step {
-	STEP_RESERVATION = BIT(0),	/* reserve the ftrace site, or end that */
-	STEP_DROP_JUMP = BIT(1),
-	STEP_DISARM = BIT(2),
-	STEP_ARM = BIT(3),
+	STEP_NONE,
+	STEP_RESERVATION,	/* reserve the ftrace site, or end that */
+	STEP_DROP_JUMP,
+	STEP_DISARM,
+	STEP_ARM,
+	NR_STEPS
 };
 
-/* Only a jump needs the search for neighbours. Return 0 if the text stays as it is. */
-static unsigned int point_next_step(struct kprobe_point *point)
+/* Only a jump needs the search for neighbours. */
+static enum text_step point_next_step(struct kprobe_point *point)
 {
 	bool wants_text = kprobe_point_wants_text(point);
 
 	if (point_in_jump_state(point))
 		return !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
-		       STEP_DROP_JUMP : 0;
+		       STEP_DROP_JUMP : STEP_NONE;
 	if (wants_text && kprobe_ftrace_reservation_is_wrong(point))
 		return STEP_RESERVATION;
 	if (point->state == POINT_ARMED && !wants_text)
@@ -443,30 +444,7 @@ static unsigned int point_next_step(struct kprobe_point *point)
 	if (point->state == POINT_DISARMED && wants_text)
 		return STEP_ARM;
 
-	return 0;
-}
-
-/* Return the next steps of all points in @work together. */
-static unsigned int points_next_steps(struct list_head *work)
-{
-	unsigned int steps = 0;
-	struct kprobe *p;
-
-	list_for_each_entry(p, work, list)
-		steps |= point_next_step(point_of(p));
-
-	return steps;
-}
-
-/* Move the points in @work whose next step is @step to @some. */
-static void points_pick_for(enum text_step step, struct list_head *work, struct list_head *some)
-{
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, work, list) {
-		if (point_next_step(point_of(p)) == step)
-			list_move_tail(&p->list, some);
-	}
+	return STEP_NONE;
 }
 
 /* Replace the jumps of @kps, written or pending, by breakpoints. */
@@ -508,6 +486,28 @@ static void point_reconsider(struct kprobe_point *point)
 	}
 }
 
+/* Move each point in @work that has a next step to the list of that. */
+static void points_deal(struct list_head *work, struct list_head *todo)
+{
+	struct kprobe *p, *next;
+	enum text_step step;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		step = point_next_step(point_of(p));
+		if (step != STEP_NONE)
+			list_move_tail(&p->list, &todo[step]);
+	}
+}
+
+/* Move all points back to @work. */
+static void points_collect(struct list_head *todo, struct list_head *work)
+{
+	enum text_step step;
+
+	for (step = STEP_NONE; step < NR_STEPS; step++)
+		list_splice_tail_init(&todo[step], work);
+}
+
 /*
  * Give all points in @work the text that their inputs ask for, in as few rounds of
  * patching as possible. The points stay in @work, and points whose jump covers one of
@@ -519,41 +519,37 @@ static void point_reconsider(struct kprobe_point *point)
 int kprobe_points_reconcile(struct list_head *work)
 {
 	bool again = kprobe_points_add_outer(work);
-	unsigned int steps = points_next_steps(work);
+	struct list_head todo[NR_STEPS];
+	enum text_step step;
 	LIST_HEAD(refused);
-	LIST_HEAD(some);
 	int ret = 0, error;
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (steps & STEP_RESERVATION) {
-		points_pick_for(STEP_RESERVATION, work, &some);
-		ret = kprobe_ftrace_change_reservations(&some);
-		list_splice_tail_init(&some, work);
-	}
+	for (step = STEP_NONE; step < NR_STEPS; step++)
+		INIT_LIST_HEAD(&todo[step]);
+	points_deal(work, todo);
+
+	if (!list_empty(&todo[STEP_RESERVATION]))
+		ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
 	/* Remove a jump before a breakpoint is written into its region. */
-	if (steps & STEP_DROP_JUMP) {
-		points_pick_for(STEP_DROP_JUMP, work, &some);
-		points_drop_jumps(&some);
-		list_splice_tail_init(&some, work);
+	if (!list_empty(&todo[STEP_DROP_JUMP])) {
+		points_drop_jumps(&todo[STEP_DROP_JUMP]);
+		points_collect(todo, work);
 		if (again)
 			kprobe_points_add_outer(work);
-		steps = points_next_steps(work);
+		points_deal(work, todo);
 	}
-	if (steps & STEP_DISARM) {
-		points_pick_for(STEP_DISARM, work, &some);
-		points_disarm(&some);
-		list_splice_tail_init(&some, work);
-	}
-	if (steps & STEP_ARM) {
-		points_pick_for(STEP_ARM, work, &some);
-		error = points_arm(&some, &refused);
+	if (!list_empty(&todo[STEP_DISARM]))
+		points_disarm(&todo[STEP_DISARM]);
+	if (!list_empty(&todo[STEP_ARM])) {
+		error = points_arm(&todo[STEP_ARM], &refused);
 		ret = ret ?: error;
-		points_set_state(&some, POINT_ARMED);
-		list_splice_tail(&some, work);
-		list_splice_tail(&refused, work);
+		points_set_state(&todo[STEP_ARM], POINT_ARMED);
 	}
+	points_collect(todo, work);
+	list_splice_tail(&refused, work);
 	list_for_each_entry(p, work, list)
 		point_reconsider(point_of(p));
 
