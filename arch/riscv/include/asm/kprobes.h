@@ -153,7 +153,6 @@ extern const int kretprobe_blacklist_size;
 void arch_remove_kprobe(struct kprobe *p);
 
 bool kprobe_breakpoint_handler(struct pt_regs *regs);
-bool kprobe_single_step_handler(struct pt_regs *regs);
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
@@ -170,11 +169,6 @@ void arch_kprobe_site_write(unsigned long site, u32 *insns);
 #else /* !CONFIG_KPROBES */
 
 static inline bool kprobe_breakpoint_handler(struct pt_regs *regs)
-{
-	return false;
-}
-
-static inline bool kprobe_single_step_handler(struct pt_regs *regs)
 {
 	return false;
 }
@@ -197,6 +191,12 @@ static inline void arch_kprobe_site_write(unsigned long site, u32 *insns)
 }
 
 #endif /* CONFIG_KPROBES */
+
+/* Called first, but breakpoints of probes are more: the other handler knows the end of a copy, too. */
+static inline bool kprobe_single_step_handler(struct pt_regs *regs)
+{
+	return false;
+}
 
 #if defined(CONFIG_OPTPROBES) && defined(CONFIG_PREEMPTION)
 void kprobe_rewind_jump(struct pt_regs *regs);

@@ -202,6 +202,7 @@ static __always_inline unsigned int slot_insn_len(const struct slot *slot)
 
 int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
+bool kprobe_end_of_copy(struct pt_regs *regs);
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested);
 void kprobe_leave_post_copy(struct pt_regs *regs, unsigned long addr);
 

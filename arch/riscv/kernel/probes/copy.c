@@ -100,14 +100,8 @@ void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool neste
 
 NOKPROBE_SYMBOL(kprobe_finish_and_follow);
 
-/**
- * kprobe_single_step_handler() - handle a breakpoint that may be the end of a copy
- * @regs: registers at the trap, epc at the breakpoint
- *
- * Context: The breakpoint exception in the kernel, as in an NMI.
- * Return: whether it is the end of a copy.
- */
-bool kprobe_single_step_handler(struct pt_regs *regs)
+/* Handle the breakpoint at the end of a copy; return false for any other. */
+bool kprobe_end_of_copy(struct pt_regs *regs)
 {
 	struct slot *slot = kprobe_insn_slot_at(regs->epc);
 	unsigned long back, post, pc = regs->epc;
@@ -130,4 +124,4 @@ bool kprobe_single_step_handler(struct pt_regs *regs)
 	return true;
 }
 
-NOKPROBE_SYMBOL(kprobe_single_step_handler);
+NOKPROBE_SYMBOL(kprobe_end_of_copy);

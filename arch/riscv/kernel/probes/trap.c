@@ -61,6 +61,8 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
 	if (unlikely(!p)) {
+		if (kprobe_end_of_copy(regs))
+			return true;
 		if (!kprobe_detour_elsewhere(regs)) {
 			if (kprobe_detour_enter(regs))
 				return true;
