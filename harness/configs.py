@@ -188,6 +188,12 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(X86_64, "kmsan", memory=2048, slow=6, racing=(15, 10), parts=("kunit", "toggle"),
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
+           Config(X86_64, "rt", memory=1024, slow=3, racing=(15, 30), more=("checkers", "rt"),
+                  parts=("kunit", "scripts", "toggle", "faults", "selftests", "sweep")),
+           Config(ARM64, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers",), own="rt",
+                  parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
+           Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
+                  parts=("kunit", "scripts", "toggle"), qemu=("-cpu", "rv64,v=true")),
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.

@@ -109,7 +109,8 @@ static DECLARE_TASKLET(tasklet, softirq_comes);
 
 static bool raise_softirq_here(void)
 {
-	if (irqs_disabled())
+	/* With PREEMPT_RT softirqs are threads, which come to no CPU that is in a handler. */
+	if (irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
 
 	local_bh_disable();
