@@ -192,7 +192,7 @@ static inline void arch_kprobe_site_write(unsigned long site, u32 *insns)
 
 #endif /* CONFIG_KPROBES */
 
-/* Called first, but breakpoints of probes are more: the other handler knows the end of a copy, too. */
+/* Called first, but most breakpoints are of probes: the other handler finds the end of a copy. */
 static inline bool kprobe_single_step_handler(struct pt_regs *regs)
 {
 	return false;
