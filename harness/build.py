@@ -120,6 +120,12 @@ class Build:
             ui.run(["make", "-C", str(self.source / tree.SELFTESTS), f"OUTPUT={folder}", f"CC={' '.join(self.compiler)}",
                     "USERCFLAGS=-Werror", "USERLDFLAGS=-static"], log_file(f"{self.label}-selftests"), step)
 
+    def selftests(self, step, *words):
+        """Installs or packs the selftests by the kernel's makefiles, as @words say."""
+        ui.run(["make", "-C", self.source / "tools/testing/selftests", f"O={self.folder}", "TARGETS=kprobes",
+                f"CC={' '.join(self.compiler) or 'gcc'}", "USERLDFLAGS=-static", *words],
+               log_file(f"{self.label}-kselftest-pack"), step)
+
     def external(self, folders, step):
         """Builds all folders of modules in one go, in copies, because kbuild writes beside the source."""
         objects = "".join(f"obj-m += {goal(folder)}\n" for folder in folders)

@@ -25,7 +25,7 @@ kp - build, boot and test this kprobes subsystem
   ./kp soak              what takes hours, in all configurations that support it: torture,
                          sweeps from other seeds, random input and traps, 200 boots with
                          return probes on everything, KUnit by kunit.py and on the
-                         kernel's other ports;
+                         kernel's other ports, selftests from the kernel's tar;
                          --seconds N --seed N
   ./kp shell [ARCH]      a prompt in the guest, with the sample modules in /lib/kp;
                          --module DIR builds your own module and adds it
@@ -170,7 +170,7 @@ def cmd_torture(args):
 
 
 def cmd_soak(args):
-    need_guests(soak.guests())
+    need_guests(soak.guests(), ["rsync"])
     results = Results()
     soak.run(tree.cached(), args.seconds, args.seed, results)
     return results.finish()

@@ -4,6 +4,7 @@ import errno
 import itertools
 import os
 import re
+import shutil
 import subprocess
 from collections import defaultdict
 
@@ -330,6 +331,18 @@ def selftests(made, results):
             results.skip(f"{made.config.label} selftests {tc}", why)
     # They start thousands of programs, one after the other.
     run_scripts(made, results, "selftests", order, 1800, CHEAP_PROGRAMS, extra=extra, cpus=1)
+
+
+def kselftest(made, results):
+    """The selftests as they run elsewhere: from the kernel's tar, by its script. Each script is one test here."""
+    installed = made.folder / "kselftest/kselftest_install"
+    # The makefiles leave there what was once installed.
+    shutil.rmtree(installed, ignore_errors=True)
+    with ui.Step(f"pack {made.config.label} kselftest") as step:
+        made.selftests(step, "gen_tar")
+    tar = installed / "kselftest-packages/kselftest.tar.gz"
+    run_scripts(made, results, "kselftest", ["jobs/kselftest"], 3600, LONG_LOG, extra=[("kselftest.tar.gz", tar)],
+                cpus=4, threads=made.config.arch.race_threads)
 
 
 def faulty_handlers(made, results):

@@ -39,6 +39,8 @@ def jobs(made, seconds, seed):
         # The sweep of ./kp test uses seed 1.
         yield f"sweep, seed {seed + 1}", lambda own: guesttest.sweep(made, own, seed + 1)
         yield f"every instruction, seed {seed}", lambda own: guesttest.sweep_every(made, own, seed)
+    if config.daily:
+        yield "kselftest", lambda own: guesttest.kselftest(made, own)
     if config.label in BOOTED:
         yield f"{BOOTS} boots", lambda own: boots(made, own)
     if "beside" in config.parts:
