@@ -80,19 +80,13 @@ def tests(made, step):
     """Packs the selftests; the modules that they load are in the kernel's package."""
     release = (made.folder / "include/config/kernel.release").read_text().strip()
     root = made.folder / "kp-tests"
-    library, log = root / "usr/lib/kprobes-tests", log_file("deb-tests")
     shutil.rmtree(root, ignore_errors=True)
-    programs = made.folder / "kp-selftests"
-    programs.mkdir(exist_ok=True)
-    ui.run(["make", "-C", made.source / tree.SELFTESTS, f"OUTPUT={programs}", f"INSTALL_PATH={library / 'kprobes'}",
-            "USERLDFLAGS=-static", "install"], log, step)
-    (library / "kselftest").mkdir(parents=True)
-    shutil.copy(made.source / "tools/testing/selftests/kselftest/ktap_helpers.sh", library / "kselftest")
-    (root / "usr/sbin").mkdir()
+    made.selftests(step, f"KSFT_INSTALL_PATH={root}/usr/lib/kprobes-tests", "install")
+    (root / "usr/sbin").mkdir(parents=True)
     (root / "usr/sbin/kprobes-tests").symlink_to("../lib/kprobes-tests/kprobes/report.sh")
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN/control").write_text(CONTROL.format(version=release.removesuffix("-kprobes"), release=release))
-    ui.run(["dpkg-deb", "--root-owner-group", "--build", root, made.folder.parent], log, step)
+    ui.run(["dpkg-deb", "--root-owner-group", "--build", root, made.folder.parent], log_file("deb-tests"), step)
 
 
 def run(config=None):

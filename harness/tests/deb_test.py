@@ -33,9 +33,6 @@ class DebTest(Case):
         self.swap(tree, base=lambda: self.folder, cached=lambda: self.folder / "tree")
         self.swap(ui, need_space=lambda *_: None, run=lambda argv, *_, **more: self.ran.append(list(map(str, argv))))
         self.ran = []
-        helpers = self.folder / "tree/tools/testing/selftests/kselftest/ktap_helpers.sh"
-        helpers.parent.mkdir(parents=True)
-        helpers.write_text("")
         self.swap(build.Build, make=self.make)
 
     def make(self, what, *targets, step):
@@ -80,13 +77,11 @@ class DebTest(Case):
         deb.run(str(self.plain))
         install, pack = self.ran
         root = self.folder / "deb/build/kp-tests"
-        self.assertIn(f"INSTALL_PATH={root}/usr/lib/kprobes-tests/kprobes", install)
+        self.assertIn(f"KSFT_INSTALL_PATH={root}/usr/lib/kprobes-tests", install)
         self.assertEqual(pack[-2:], [str(root), str(self.folder / "deb")])
         control = (root / "DEBIAN/control").read_text()
         self.assertIn("\nVersion: 6.12.1\n", control)
         self.assertIn("Depends: linux-image-6.12.1-kprobes,", control)
-        # Where the helpers are is what the scripts expect, see lib.sh.
-        self.assertTrue((root / "usr/lib/kprobes-tests/kselftest/ktap_helpers.sh").exists())
         self.assertTrue((root / "usr/sbin/kprobes-tests").is_symlink())
 
     def test_a_kernel_without_probes_is_no_package(self):
