@@ -619,16 +619,18 @@ static void do_network(void)
 	struct sockaddr_in name, from;
 	socklen_t size = sizeof(name);
 	unsigned char buf[SMALL];
-	int listener, client, server, i;
+	int listener, client, server, failed, i;
 
 	client = socket(AF_INET, SOCK_STREAM, 0);
 	if (LACKS(client))
 		return;
 	listener = bound(SOCK_STREAM, &name);
+	CHECK(!listen(listener, 1));
+	failed = connect(client, (void *)&name, size);
 	/* The interface may be down. */
-	CHECK(!listen(listener, 1) && (!connect(client, (void *)&name, size) || errno == ENETUNREACH));
-	if (errno)
+	if (failed && errno == ENETUNREACH)
 		return;
+	CHECK(!failed);
 	server = accept(listener, (void *)&from, &size);
 	CHECK(server >= 0 && from.sin_addr.s_addr == name.sin_addr.s_addr);
 	exchange(client, client, server, server);
