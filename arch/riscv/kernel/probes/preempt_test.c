@@ -436,21 +436,18 @@ static void preempt_inside(struct kunit *test)
 }
 
 /* The jump will begin before its probe: hits of its start continue in the detour until then. */
-static void preempt_lead(struct kunit *test)
+static void expect_lead_fenced(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn;
 	bool fenced;
 	struct visit *v;
 
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
 	probe_add(test, ONCE_LAST);
 	expect_jump(test, ONCE_LAST);
 	optinsn = optinsn_at(ONCE_LAST);
 	KUNIT_EXPECT_EQ(test, optinsn->lead, ONCE_LAST - ONCE_INSIDE);
 	KUNIT_EXPECT_EQ(test, rewound(ONCE_LAST, SR_PP), ONCE_INSIDE);
 	keep_jumps_away(test);
-	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE), ONCE_INSIDE);
 	v = visit_begin(test, ONCE_LAST, 0);
 	kunit_release_action(test, let_jumps_come, NULL);
 	fenced = becomes_fenced(ONCE_LAST);
@@ -464,6 +461,26 @@ static void preempt_lead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_once(5), 24);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&nr_hits), 1);
 	expect_jump_after_visit(test, v, ONCE_LAST, 1);
+}
+
+static void preempt_lead(struct kunit *test)
+{
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE), ONCE_INSIDE);
+	expect_lead_fenced(test);
+}
+
+/* The breakpoint at the start of the jump is not that of the probe there, which is disabled. */
+static void preempt_lead_at_disabled(struct kunit *test)
+{
+	struct pair *pair;
+
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
+	pair = probe_add(test, ONCE_INSIDE);
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&pair->kp), 0);
+	expect_lead_fenced(test);
 }
 
 /* A jump is cancelled while its region is fenced: hits must continue as without a fence. */
@@ -726,6 +743,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_post_goes_inside),
 	KUNIT_CASE(preempt_inside),
 	KUNIT_CASE(preempt_lead),
+	KUNIT_CASE(preempt_lead_at_disabled),
 	KUNIT_CASE(preempt_unfenced),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),

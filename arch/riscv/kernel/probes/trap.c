@@ -77,6 +77,11 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 			return true;
 	}
 
+	/* The breakpoint may fence a jump that is to begin here, at a disabled probe. */
+	if (IS_ENABLED(CONFIG_PREEMPTION) && unlikely(kprobe_disabled(p)) &&
+	    kprobe_detour_enter(regs))
+		return true;
+
 	hit_breakpoint(p, regs);
 
 	return true;
