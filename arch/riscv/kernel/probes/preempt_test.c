@@ -435,20 +435,25 @@ static void preempt_inside(struct kunit *test)
 	expect_jump_after_visit(test, v, ONCE, 4);
 }
 
-/* The jump will begin before its probe: hits of its start continue in the detour until then. */
-static void expect_lead_fenced(struct kunit *test)
+/* Add a probe whose jump begins before it, and take the jump away again. */
+static void add_lead(struct kunit *test)
 {
-	const struct arch_optimized_insn *optinsn;
-	bool fenced;
-	struct visit *v;
-
+	if (!visit_fits())
+		kunit_skip(test, "needs two CPUs");
 	probe_add(test, ONCE_LAST);
 	expect_jump(test, ONCE_LAST);
-	optinsn = optinsn_at(ONCE_LAST);
-	KUNIT_EXPECT_EQ(test, optinsn->lead, ONCE_LAST - ONCE_INSIDE);
+	KUNIT_EXPECT_EQ(test, optinsn_at(ONCE_LAST)->lead, ONCE_LAST - ONCE_INSIDE);
 	KUNIT_EXPECT_EQ(test, rewound(ONCE_LAST, SR_PP), ONCE_INSIDE);
 	keep_jumps_away(test);
-	v = visit_begin(test, ONCE_LAST, 0);
+}
+
+/* Until the jump is there again, hits of its start continue in the detour. */
+static void expect_lead_fenced(struct kunit *test)
+{
+	const struct arch_optimized_insn *optinsn = optinsn_at(ONCE_LAST);
+	struct visit *v = visit_begin(test, ONCE_LAST, 0);
+	bool fenced;
+
 	kunit_release_action(test, let_jumps_come, NULL);
 	fenced = becomes_fenced(ONCE_LAST);
 	skip_if_late(test, v);
@@ -465,8 +470,7 @@ static void expect_lead_fenced(struct kunit *test)
 
 static void preempt_lead(struct kunit *test)
 {
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
+	add_lead(test);
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE), ONCE_INSIDE);
 	expect_lead_fenced(test);
 }
@@ -474,12 +478,10 @@ static void preempt_lead(struct kunit *test)
 /* The breakpoint at the start of the jump is not that of the probe there, which is disabled. */
 static void preempt_lead_at_disabled(struct kunit *test)
 {
-	struct pair *pair;
+	struct pair *pair = probe_add(test, ONCE_INSIDE);
 
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
-	pair = probe_add(test, ONCE_INSIDE);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&pair->kp), 0);
+	add_lead(test);
 	expect_lead_fenced(test);
 }
 
