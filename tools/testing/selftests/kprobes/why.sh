@@ -96,14 +96,15 @@ refusal()	# COMMAND: what the kernel says, when it refuses
 {
 	echo "mark $1" >/dev/kmsg
 	prober "$1" && return 1
-	dmesg | sed -n "/mark $1\$/,\$p" | grep "kprobes: "
+	# What this script prints may be in the log as well.
+	dmesg | sed -n "/mark $1\$/,\$p" | sed 's/^\(\[[^]]*\]\)* //' | grep "^kprobes: "
 }
 
 says()		# COMMAND REASON
 {
 	refusal "$1" >$TMP/refusal
 	cat $TMP/refusal
-	grep -q "kprobes: $2" $TMP/refusal
+	grep -q "^kprobes: $2" $TMP/refusal
 }
 
 reasons +p
