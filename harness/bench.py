@@ -15,7 +15,7 @@ from .build import rivals
 MANY = {"theirs": [9, 99, 999, 9_999], "ours": [9, 99, 999, 9_999, 49_999]}
 # Figures to compare with where the kernel's own have no jumps.
 INSTEAD = {"hit-o": "hit-b", "hit-ko": "hit-k", "hit-ro": "hit-r", "hit-roe": "hit-re",
-           "hit-kro": "hit-kr", "hit-64-o": "hit-64-b"}
+           "hit-kro": "hit-kr", "hit-2-o": "hit-2-b", "hit-64-o": "hit-64-b"}
 CALLS = 100             # probes of a batch, to count how often other CPUs are called
 LIMIT = 7200            # seconds; the kernel's own kprobes of 7.3 sleep for most of them
 # The module was built outside of the kernel. The guest's first process has this in its environment.
@@ -46,8 +46,10 @@ ROWS = [
     ("probe and return probe by breakpoint", "hit-kr"),
     ("probe and return probe by ftrace site", "hit-krf"),
     ("probe and return probe by jump", "hit-kro"),
+    ("2 probes at one address, breakpoint", "hit-2-b"),
     ("64 probes at one address, breakpoint", "hit-64-b"),
     ("64 with a post_handler at one address", "hit-64-k"),
+    ("2 probes at one address, jump", "hit-2-o"),
     ("64 probes at one address, jump", "hit-64-o"),
     ("breakpoint, the oldest of 10", "oldest-10"),
     ("breakpoint, the oldest of 10,000", "oldest-10000"),
@@ -64,6 +66,7 @@ ROWS = [
     ("register a batch of 10,000 in a function each, each", "each-register-10000"),
     ("register it and wait until all are jumps, each", "each-jumped-10000"),
     ("unregister it, all being jumps, each", "each-unregister-10000"),
+    ("knob on, while 10,000 are armed, each", "knob-switched-10000"),
     ("knob on and wait until all are jumps, each", "knob-jumped-10000"),
     ("register a batch of 10,000 return probes, each", "returns-register-10000"),
     ("unregister it, each", "returns-unregister-10000"),
@@ -73,6 +76,9 @@ ROWS = [
     ("unregister one, breakpoint", "leave-b"),
     ("unregister one, jump", "leave-o"),
     ("unregister one, ftrace site", "leave-f"),
+    ("unregister one return probe, breakpoint", "leave-r"),
+    ("unregister one return probe, jump", "leave-ro"),
+    ("unregister 100 that are disabled, each", "disabled-unregister-100"),
     ("unregister one, while 1,000 are armed", "leave-999"),
     ("unregister one, while 10,000 are armed", "leave-9999"),
     ("unregister one, while 50,000 are armed", "leave-49999"),
@@ -94,6 +100,7 @@ ROWS = [
     ("10,000 probes unregistered again, ms", "unregister-9999-ms"),
     ("memory for one of 10,000, bytes", "bytes-9999"),
     ("memory for one of 500 return probes, bytes", "bytes-return"),
+    ("memory left behind by one of 1,000 that came and went, bytes", "bytes-left"),
 ]
 
 # "Probing the Guts of Kprobes", Linux Symposium 2006, and the kernel's document after it: a

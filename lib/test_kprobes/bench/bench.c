@@ -32,6 +32,7 @@ static struct kretprobe many[MANY];	/* plain probes use only its kprobe */
 static struct kprobe *many_list[MANY];
 static unsigned int nr_many;
 static bool many_return;
+static bool many_disabled;
 static const char *many_what = "";
 static ktime_t many_since;
 
@@ -207,6 +208,7 @@ static void run_hits(unsigned int unused)
 	return_of("hit-rfe", traced, KBUILD_MODNAME ":traced", false, NULL, on_entry);
 	return_of("hit-kr", kp_bench_entry, "kp_bench_entry", true, NULL, NULL);
 	return_of("hit-krf", traced, KBUILD_MODNAME ":traced", true, NULL, NULL);
+	hit_of("hit-2-b", kp_bench_move, kp_bench_move_at, NULL, 2, false);
 	hit_of("hit-64-b", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, false);
 	hit_of("hit-64-k", kp_bench_move, kp_bench_move_at, on_post, TOGETHER, false);
 }
@@ -219,6 +221,7 @@ static void run_jumps(unsigned int unused)
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
 	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);
 	return_of("hit-kro", kp_bench_entry, "kp_bench_entry", true, kp_bench_entry_at, NULL);
+	hit_of("hit-2-o", kp_bench_move, kp_bench_move_at, NULL, 2, true);
 	hit_of("hit-64-o", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, true);
 }
 
@@ -311,13 +314,40 @@ static void change_cost(const char *way, void *addr, bool jump)
 	tell_costs(name, leave, nr);
 }
 
+/* Remove a return probe, by a breakpoint or @jump. */
+static void return_leave_cost(const char *name, bool jump)
+{
+	static struct cost leave[CHANGES];
+	unsigned int i, nr = exact ? 4 : CHANGES;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		return_probe = (struct kretprobe){
+			.kp.addr = (void *)kp_bench_entry_at,
+			.handler = on_return,
+		};
+		err = register_kretprobe(&return_probe);
+		if (err)
+			break;
+		if (jump)
+			err = wait_for_jump(kp_bench_entry_at);
+		cost_begin(&leave[i]);
+		unregister_kretprobe(&return_probe);
+		cost_end(&leave[i]);
+	}
+	if (!has_failed(name, err))
+		tell_costs(name, leave, nr);
+}
+
 static void run_change(unsigned int jumps)
 {
 	if (jumps) {
 		change_cost("o", kp_bench_move_at, true);
+		return_leave_cost("leave-ro", true);
 	} else {
 		change_cost("b", kp_bench_move_at, false);
 		change_cost("f", traced, false);
+		return_leave_cost("leave-r", false);
 	}
 }
 
@@ -337,6 +367,7 @@ static void many_set(unsigned int i, kprobe_opcode_t *addr)
 {
 	many[i] = (struct kretprobe){
 		.kp.addr = addr,
+		.kp.flags = many_disabled ? KPROBE_FLAG_DISABLED : 0,
 		.kp.pre_handler = many_return ? NULL : bench_on_pre,
 		.handler = on_return,
 	};
@@ -392,6 +423,15 @@ static void run_each(unsigned int nr)
 {
 	if (nr <= EACH_FUNCTIONS)
 		register_many("each-", nr, each_addr, false);
+}
+
+/* The same for probes that stay disabled. */
+static void run_disabled(unsigned int nr)
+{
+	many_disabled = true;
+	if (nr <= EACH_FUNCTIONS)
+		register_many("disabled-", nr, each_addr, false);
+	many_disabled = false;
 }
 
 /* The same for return probes with the default maxactive. */
@@ -519,6 +559,14 @@ static void run_since(unsigned int unused)
 	many_since = ktime_get();
 }
 
+/* Measure what it took to write to the sysctl debug.kprobes-optimization meanwhile. */
+static void run_switched(unsigned int unused)
+{
+	u64 ns = ktime_to_ns(ktime_sub(ktime_get(), many_since));
+
+	tell_batch("switched", nr_many, (struct cost){ .cycles = ns, .ns = ns });
+}
+
 /* Measure hits of a probe that was registered before the others. */
 static void run_oldest(unsigned int unused)
 {
@@ -597,9 +645,11 @@ static const struct action {
 	{ "returns", run_returns },
 	{ "register", run_register },
 	{ "each", run_each },
+	{ "disabled", run_disabled },
 	{ "leave", run_leave },
 	{ "attach", run_attach },
 	{ "since", run_since },
+	{ "switched", run_switched },
 	{ "everywhere", run_everywhere },
 	{ "in-turn", run_in_turn },
 	{ "jumped", run_jumped },

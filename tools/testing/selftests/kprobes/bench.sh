@@ -27,8 +27,12 @@ costs()		# NR...
 	expedite 1
 	act_on_jumps "change 1"
 	knob 0
-	act "change 0"
+	act "change 0" "disabled 100" unregister
+	before=$(memory)
+	act "each 1000" unregister
 	expedite 0
+	sleep 1
+	figure bytes-left $((($(memory) - before) / 1000))
 
 	often "register 1000" unregister "returns 10000" unregister
 
@@ -39,7 +43,7 @@ costs()		# NR...
 	knob 0
 	act_on_jumps "each 10000" since
 	knob 1
-	act_on_jumps jumped unregister
+	act_on_jumps switched jumped unregister
 
 	act watch "each 10000"
 	act_on_jumps wait
