@@ -205,37 +205,24 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 }
 
 /*
- * Note where the code in [start, end) branches to, and what else note_insn() finds.
- *
- * text_mutex keeps the text from changing meanwhile. Probes write breakpoints and jumps, always
- * from the first byte of an instruction on, and the other bytes of a jump may be anything. So
- * where neither such a byte nor one of the four before it is near a probe, decode the text as it
- * is. Breakpoints of nobody pad functions.
+ * Note where the code in [start, end) branches to, and what else note_insn() finds. Called with
+ * text_mutex held.
  */
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end)
 {
-	unsigned long addr = start, written = start, lead_max = arch_jump_lead_max();
+	unsigned long addr = start;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 	int ret = 0;
 
 	while (!ret && addr < end) {
-		u8 byte = *(u8 *)addr;
-
-		if ((byte == INT3_INSN_OPCODE || byte == JMP32_INSN_OPCODE) &&
-		    kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + lead_max))
-			written = addr + JMP32_INSN_SIZE;
-		if (byte == INT3_INSN_OPCODE && addr >= written &&
+		/* Breakpoints of nobody pad functions. */
+		if (*(u8 *)addr == INT3_INSN_OPCODE && !kprobe_may_have_written(addr) &&
 		    !kprobe_on_debuggers_breakpoint(addr)) {
 			addr++;
 			continue;
 		}
-		if (addr < written || byte == INT3_INSN_OPCODE)
-			ret = kprobe_decode_original(&insn, buf, addr, end);
-		else
-			ret = insn_decode(&insn, (void *)addr,
-					  min(end - addr, (unsigned long)MAX_INSN_SIZE),
-					  INSN_MODE_KERN);
+		ret = kprobe_decode_text(&insn, buf, addr, end);
 		/*
 		 * Zeros pad the last function. Two decode as an instruction, so the last of
 		 * an odd number does not.

@@ -17,8 +17,15 @@
 
 #include "detour.h"
 
+/* May a probe have replaced the byte at @addr, by a breakpoint or a jump that covers it? */
+static inline bool kprobe_may_have_written(unsigned long addr)
+{
+	return kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + arch_jump_lead_max());
+}
+
 /* decode.c */
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
+int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 bool kprobe_in_cfi_check(unsigned long addr);
 const char *kprobe_refusal_reason(struct insn *insn);
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);

@@ -86,6 +86,21 @@ int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsig
 }
 
 /*
+ * The same for the text of a function, with text_mutex held. Where no probe is near, and no
+ * debugger has a breakpoint, the text is original: @insn keeps pointers into it.
+ */
+int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+{
+	if (*(u8 *)addr == INT3_INSN_OPCODE || kprobe_may_have_written(addr))
+		return kprobe_decode_original(insn, buf, addr, end);
+	if (insn_decode(insn, (void *)addr, min_t(unsigned long, MAX_INSN_SIZE, end - addr),
+			INSN_MODE_KERN))
+		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
+
+	return 0;
+}
+
+/*
  * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the type of
  * the function, 6, 4, 2 and 2 bytes long. The handler of the ud2's trap reads the first
  * two instructions, so none of them may be a breakpoint.

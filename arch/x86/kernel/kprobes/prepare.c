@@ -35,7 +35,7 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 	/* Start at the instruction decoded last, if the probe is not before it. */
 	at = fn->decoded <= addr ? fn->decoded : fn->start;
 	for (; at < addr; at += insn->length) {
-		ret = kprobe_decode_original(insn, buf, at, fn->end);
+		ret = kprobe_decode_text(insn, buf, at, fn->end);
 		if (ret)
 			return ret;
 	}
