@@ -538,7 +538,6 @@ int kretprobe_pools_init(void);
 int kretprobe_pool_create(struct kretprobe *rp, int nr);
 void kretprobe_pool_retire(struct kretprobe *rp);
 void kretprobe_pool_destroy(struct kretprobe *rp);
-void kretprobe_pools_settle(void);
 int kretprobe_pool_size(const struct kretprobe *rp);
 #else
 static inline int kretprobe_pools_init(void) { return 0; }
@@ -593,6 +592,7 @@ struct return_chunk {
 	struct return_chunk *older;
 };
 
+void kretprobe_pools_settle(void);
 struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp);
 void kretprobe_pool_put(struct kretprobe_instance *ri);
 void kretprobe_entry_oopsed(void);

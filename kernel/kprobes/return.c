@@ -87,7 +87,6 @@ static void return_tear_down(struct kretprobe **rps, int num)
 {
 	int i;
 
-	kretprobe_pools_settle();
 	for (i = 0; i < num; i++) {
 		kretprobe_pool_destroy(rps[i]);
 		rps[i]->kp.pre_handler = NULL;
@@ -229,7 +228,6 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 
 	unregister_kprobes((struct kprobe **)rps, num);
 
-	kretprobe_pools_settle();
 	for (i = 0; i < num; i++) {
 		if (rps[i] && rps[i]->kp.addr) {
 			kretprobe_pool_destroy(rps[i]);

@@ -420,11 +420,13 @@ static void pool_put_place(struct return_pool *pool)
 	kfree(block);
 }
 
-/* Called after kretprobe_pools_settle(), without a hit since. */
+/* Called a grace period after the last hit. */
 static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
 
+	if (READ_ONCE(pool->nr_asked))
+		kretprobe_pools_settle();
 	if (pool->block) {
 		pool_put_spares_back(pool);
 		pool_put_place(pool);
@@ -490,7 +492,6 @@ void kretprobe_pool_destroy(struct kretprobe *rp)
 	if (!rp->rph)
 		return;
 
-	kretprobe_pool_retire(rp);
 	first = return_chunk_of(rp->rph);
 	rp->rph = NULL;
 	pool_free(first->pool);

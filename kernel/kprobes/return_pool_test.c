@@ -70,7 +70,6 @@ static void drop_pool(struct pool_test *pool)
 {
 	while (pool->nr)
 		give_back(pool);
-	kretprobe_pools_settle();
 	kretprobe_pool_destroy(&pool->rp);
 }
 
@@ -328,7 +327,6 @@ static void pool_retired(struct kunit *test)
 	kretprobe_pool_retire(&pool->rp);
 	KUNIT_EXPECT_TRUE(test, return_is_retired(&pool->rp));
 	KUNIT_EXPECT_NULL(test, get_kretprobe(pool->taken[0]));
-	kretprobe_pools_settle();
 	kretprobe_pool_destroy(&pool->rp);
 
 	/* The last instance frees the chunk; KASAN and kmemleak check that. */

@@ -57,14 +57,6 @@ int kretprobe_pool_size(const struct kretprobe *rp)
 	return rp->rh->pool.nr_objs;
 }
 
-/*
- * rethook cannot grow: all nodes were allocated with the pool, and there is nothing to
- * wait for.
- */
-void kretprobe_pools_settle(void)
-{
-}
-
 void kretprobe_pool_retire(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);
