@@ -16,7 +16,8 @@ PROBER=/sys/module/kp_prober/parameters
 EVENTS=$TRACE/kprobe_events
 TEXT=/sys/kernel/debug/kp_text			# the kernel's text, as the module kp_text tells it
 TMP=$(mktemp -d) || exit 1
-PATH=$PATH:$HERE:/sbin:/usr/sbin		# for programs of this directory, and of root
+# For programs of this directory, which "make O=DIR" builds elsewhere, and of root.
+PATH=$PATH:$HERE${OUTPUT:+:$OUTPUT}:/sbin:/usr/sbin
 
 exec 3>&1		# the report, also where output is silent
 unset _STDBUF_O		# of kselftest: echo would not tell why a write failed
