@@ -9,8 +9,13 @@ need_module kp_prober
 event()		{ echo "$1" 2>/dev/null >>$EVENTS; }	# TEXT
 # The reason that the log gives for the last failure.
 why()		{ grep -E '^\[[0-9. ]+\]' $TRACE/error_log | tail -n 1; }
-# TEXT [REASON]
-refused()	{ ! event "$1" && { [ -z "$2" ] || why | grep -q "$2"; } && no_probes; }
+
+refused()	# TEXT [REASON, in the words of these kprobes]
+{
+	# One that is taken must not make the next tests fail.
+	event "$1" && { : >$EVENTS; return 1; }
+	{ [ -z "$2" ] || ! is_new || why | grep -q "$2"; } && no_probes
+}
 
 : >$EVENTS
 : >$TRACE/error_log
@@ -65,8 +70,13 @@ check "address of data" addr_refused "$(symbol init_task)"
 check "address past all" addr_refused 0xffffffffffffffff
 check "address, not canonical" addr_refused 0x8000000000000000
 check "address of user space" addr_refused 0x400000
-# SYMBOL ERROR
-prober_refused()	{ fails_with "$2" prober add x "$1" && no_probes; }
+
+prober_refused()	# SYMBOL ERROR
+{
+	fails_with "$2" prober add x "$1" && no_probes && return
+	prober del x
+	return 1
+}
 
 # The first symbol of that pattern that occurs several times.
 several()	# PATTERN

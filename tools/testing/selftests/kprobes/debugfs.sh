@@ -27,7 +27,8 @@ check "enabled reads 1" [ "$(cat $KPROBES/enabled)" = 1 ]
 
 prober add entry kernel_clone
 prober add return kernel_clone ret
-prober add post kernel_clone post
+choose_post
+prober add post kernel_clone $POST
 prober add off kernel_clone off
 cat $KPROBES/list >$TMP/list
 tell "  " <$TMP/list
@@ -53,7 +54,7 @@ done
 # Changes while all probes are off take effect when they are on again.
 check "enabling works while all are off" prober enable off
 check "disabling works while all are off" prober disable entry
-check "registering works while all are off" prober add late kernel_clone post
+check "registering works while all are off" prober add late kernel_clone $POST
 check "unregistering works while all are off" prober del post
 for name in off entry late; do
 	check "$name stays silent while all are off" not fires $name
@@ -82,12 +83,13 @@ missed()	{ sed -n "s/.* kp_shared:$1+[^ ]* [^ ]* [^ ]* \([0-9]*\) .*/\1/p" $KPRO
 
 modprobe kp_shared
 prober add deep kp_shared_deep ret
-check "points tells no missed hit at first" [ "$(missed kp_shared_deep)" = 0 ]
+check_new "points tells no missed hit at first" [ "$(missed kp_shared_deep)" = 0 ]
 check "a function calls itself deeply" put 100 /sys/module/kp_shared/parameters/deep
 followed=$(hits_of deep)
 check "not all of these calls are followed" [ "$followed" -lt 100 ]
-check "points tells the calls that are not" [ "$(missed kp_shared_deep)" = $((100 - followed)) ]
-check "points tells why" \
+check_new "points tells the calls that are not" \
+	[ "$(missed kp_shared_deep)" = $((100 - followed)) ]
+check_new "points tells why" \
 	grep -q "kp_shared_deep.* (not followed: $((100 - followed)), instances: [1-9][0-9]*)\$" \
 		$KPROBES/points
 prober del deep

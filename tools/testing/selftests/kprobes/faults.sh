@@ -3,6 +3,8 @@
 # Without fault handlers the kernel must have no trace of them; with them, KUnit tests them.
 . "$(dirname "$0")/lib.sh"
 
+need_new "the option of fault handlers"
+
 ! grep -q ' kprobe_ask_fault_handlers$' /proc/kallsyms ||
 	skip_all "no function of fault handlers: this kernel has them"
 

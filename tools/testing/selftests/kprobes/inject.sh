@@ -26,7 +26,10 @@ stop()		{ echo "!$1" >$FAIL/inject; }
 # FUNCTION RESULT: do three calls return RESULT, and the probes count them?
 yields()	{ counted 3 calls 3 && returns "$1" "$2"; }
 
-for name in traced plain; do
+# The probe of fail_function has a post_handler.
+choose_post
+names="${POST:+traced} plain"
+for name in $names; do
 	function=kp_shared_$name
 	calls 1
 	right=$(result $name)
@@ -80,7 +83,7 @@ overrides()	# FUNCTION
 		: >$EVENTS
 }
 
-for name in traced plain; do
+for name in $names; do
 	function=kp_shared_$name
 	calls 1
 	right=$(result $name)

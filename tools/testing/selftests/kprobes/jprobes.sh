@@ -3,6 +3,8 @@
 # Modules with jprobes. Without jprobes the kernel must have no trace of them.
 . "$(dirname "$0")/lib.sh"
 
+need_new "an interface of jprobes"
+
 if ! has_module jprobe_example; then
 	check "no function of jprobes is in this kernel" not grep -i jprobe /proc/kallsyms
 	check "a module with a jprobe is told so" fails_with "not supported" \

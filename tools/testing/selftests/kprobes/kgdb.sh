@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Breakpoints of the kernel debugger, which use the same instruction as probes.
 . "$(dirname "$0")/lib.sh"
+need_safe "breakpoints beside probes"
 has_module kp_kgdb || skip_all "debugger: this kernel has none"
 . "$(dirname "$0")/shared.sh"
 need_module kp_kgdb
@@ -84,7 +85,7 @@ inside_jump()
 }
 
 prober add pre kp_shared_plain pre
-check "kp_shared_plain: breakpoint in a jump is refused" inside_jump
+check_new "kp_shared_plain: breakpoint in a jump is refused" inside_jump
 prober del pre
 
 # The breakpoint hides an instruction from the search for branches, also far behind the probe.
@@ -98,7 +99,7 @@ undecoded()
 if [ "$(uname -m)" = x86_64 ]; then
 	deep=$(symbol kp_shared_deep)
 	near=$(accepted $deep 9 24 | sed -n 1p) far=$(accepted $deep 28 43 | sed -n 1p)
-	check "kp_shared_deep: no jump before a breakpoint" undecoded "$far" "$near"
+	check_new "kp_shared_deep: no jump before a breakpoint" undecoded "$far" "$near"
 	prober del pre
 	check "kp_shared_deep: breakpoint goes again" clear_break
 fi

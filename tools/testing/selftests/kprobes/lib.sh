@@ -51,7 +51,23 @@ finish()	# at the exit: only then is the number of tests known
 trap finish EXIT
 
 need()		{ [ -e "$1" ] || skip_all "no $1: $2"; }	# FILE OPTION
-need_new()	{ need "$KPROBES/$1" "only other kprobes have this file"; }	# NAME
+
+# These scripts run on kernels with their own kprobes as well, which lack some of what is tested.
+is_new()	{ [ -e $KPROBES/points ]; }
+need_new()	{ is_new || skip_all "$1: only other kprobes have this"; }	# WHAT
+
+# Some of it crashes those kernels. Only with KPROBES_MAY_CRASH=1 is it tried there.
+CRASHES="with their own kprobes kernels may crash, or ftrace may fail"
+is_safe()	{ is_new || [ "$KPROBES_MAY_CRASH" ]; }
+need_safe()	{ is_safe || skip_all "$1: $CRASHES"; }	# WHAT
+
+# Sets POST to "post", or to nothing if there must be no such probe beside others.
+choose_post()
+{
+	POST=post
+	is_safe || { POST= && skip "post_handlers beside other probes: $CRASHES"; }
+}
+
 has_module()	{ grep -qs "/$1\.ko" "/lib/modules/$(uname -r)/modules.dep"; }	# NAME
 
 # NAME [PARAMETER...]: loads it, or ends the script.
@@ -78,6 +94,9 @@ check()		# NAME COMMAND...: ok if the command succeeds
 	fi
 }
 
+# NAME COMMAND...: of a file or rule that only these kprobes have
+check_new()	{ if is_new; then check "$@"; else skip "$1: only other kprobes have this"; fi; }
+
 fails_with()	# TEXT COMMAND...
 {
 	local text="$1" ECHO=/bin/echo		# tells the error, unlike that of some shells
@@ -100,7 +119,7 @@ points()	{ sed 's/ (missed: .*//; s/ (not followed: .*//' $KPROBES/points; }
 
 # Is each point what it is going to be? Opening the file prepares the jumps of all that may have
 # one.
-settled()	{ ! grep -qE ' optimizing |not tried yet' $KPROBES/points; }
+settled()	{ ! grep -qsE ' optimizing |not tried yet' $KPROBES/points; }
 
 # WORD: the number that follows it in the output of a module
 number()	{ sed -n "s/.*\<$1 \([0-9]*\).*/\1/p" $TMP/told; }

@@ -5,6 +5,7 @@
 # optimize_no_memory is for preparing jumps, which mostly happens in a worker.)
 . "$(dirname "$0")/lib.sh"
 
+need_safe "failing allocations"
 FAIL=/sys/kernel/debug/fail
 LEAKS=/sys/kernel/debug/kmemleak
 

@@ -3,7 +3,7 @@
 # . "$(dirname "$0")/racing.sh"
 . "$(dirname "$0")/lib.sh"
 
-need_new points
+need_new "the file points"
 TORTURE=/sys/module/kprobes_torture/parameters
 
 begin()		# PARAMETERS [SECONDS [SEED]]

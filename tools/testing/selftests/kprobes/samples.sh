@@ -3,6 +3,8 @@
 # Loads the sample modules, makes system calls, and checks that the probes have seen them.
 . "$(dirname "$0")/lib.sh"
 
+need_new "the output of these samples"
+
 symbol=kernel_clone
 
 # The output of a module between two marks, because other commands of this shell fork, too.

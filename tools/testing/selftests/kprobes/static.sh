@@ -30,18 +30,18 @@ right()		{ both_ways called; }
 # Probes at the entries and, one after the other, at all other possible addresses.
 set_both 0
 check "alone they are right" right
+choose_post
+kinds="pre $POST ret"
 for on in 0 1; do
 	set_both $on
 	before=$(text)
 	for function in kp_shared_key kp_shared_call; do
-		prober add pre_$function $function
-		check "$function: right with a probe that came while it was $on" right
-		prober add post_$function $function post
-		check "$function: right with a post_handler that came while it was $on" right
-		prober add ret_$function $function ret
-		check "$function: right with a return probe that came while it was $on" right
+		for kind in $kinds; do
+			prober add ${kind}_$function $function $kind
+			check "$function: right with a $kind probe that came while it was $on" right
+		done
 	done
-	for kind in pre post ret; do
+	for kind in $kinds; do
 		del_probes ${kind}_kp_shared_key ${kind}_kp_shared_call
 		check "right after a $kind probe left while it was $on" right
 	done
@@ -65,7 +65,7 @@ set_both 0
 before=$(text)
 check "probes on all else of the functions" inside
 check "right with them" both_ways called_often
-check "those that can get jumps have them" soon settled
+check_new "those that can get jumps have them" soon settled
 check "right with them after a while" both_ways called_often
 rmmod kp_prober
 check "right without them" both_ways called_often

@@ -12,7 +12,7 @@
 # ever.
 . "$(dirname "$0")/lib.sh"
 
-need_new points
+need_new "the file points"
 SEED=${1:-1}
 SOON=3000	# The optimizer has thousands of probes.
 SWEEP=/sys/module/kp_sweep/parameters

@@ -9,7 +9,7 @@ DOCUMENT=$HERE/kprobes.rst
 [ -e "$DOCUMENT" ] || DOCUMENT=$HERE/../../../../Documentation/trace/kprobes.rst
 
 need $EVENTS CONFIG_KPROBE_EVENTS
-need_new try
+need_new "the file try"
 need $KNOB CONFIG_OPTPROBES
 
 : >$EVENTS

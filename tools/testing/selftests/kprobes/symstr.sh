@@ -3,6 +3,7 @@
 # The symbol text of an address in events must be complete, and nothing must be written
 # behind it: the kernel crashed by a write in the next page.
 . "$(dirname "$0")/lib.sh"
+need_safe "symbol text of an address"
 
 need $EVENTS CONFIG_KPROBE_EVENTS
 WHOLE=') a="\(0x[0-9a-f]*\)" b="\1"$'

@@ -135,6 +135,7 @@ done
 modprobe kp_prober
 knob 0
 for name in function function_graph; do
+	is_safe || { skip "probes on the tracer: $CRASHES"; break; }
 	for f in function_trace_call trace_function ftrace_graph_func prepare_ftrace_return \
 		function_graph_enter function_graph_enter_regs ftrace_return_to_handler \
 		trace_graph_entry trace_graph_return; do
@@ -172,7 +173,9 @@ probe_what_events_call()
 	[ $nr -ge 5 ]
 }
 
-if [ -e $WATCHING ]; then
+if ! is_safe; then
+	skip "event of a breakpoint: $CRASHES"
+elif [ -e $WATCHING ]; then
 	modprobe kp_prober
 	knob 0
 	echo 1 >$WATCHING
@@ -188,6 +191,8 @@ fi
 ENABLED=/proc/sys/kernel/ftrace_enabled
 if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms; then
 	skip "ftrace is off: it calls no probes here"
+elif ! is_safe; then
+	skip "ftrace is off: $CRASHES"
 elif ! put 0 $ENABLED && dmesg | grep -q "no longer disables ftrace"; then
 	skip "ftrace is off: Linux 7.3 cannot turn it off"
 else
@@ -197,7 +202,7 @@ else
 	check "ftrace is off: none can be armed" \
 		fails_with busy put 1 $TRACE/events/kp/p_vfs_read/enable
 	echo 1 >$ENABLED
-	: >$EVENTS
+	drop_events
 	add_probes
 	check "ftrace stays on while there are some" fails_with busy put 0 $ENABLED
 	check "ftrace stays on, probes go on" probed

@@ -3,7 +3,7 @@
 # The file "try": verdicts about places, without a probe.
 . "$(dirname "$0")/lib.sh"
 
-need_new try
+need_new "the file try"
 TRY=$KPROBES/try
 need_module kp_prober
 

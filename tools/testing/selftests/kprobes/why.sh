@@ -3,7 +3,7 @@
 # With dynamic debug the kernel logs why it refuses a probe.
 . "$(dirname "$0")/lib.sh"
 
-need_new refused
+need_new "the file refused"
 load_victim
 
 # The file "refused", which needs no dynamic debug. Its last line is the newest.
