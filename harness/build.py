@@ -126,6 +126,14 @@ class Build:
                 f"CC={' '.join(self.compiler) or 'gcc'}", "USERLDFLAGS=-static", *words],
                log_file(f"{self.label}-kselftest-pack"), step)
 
+    def tests(self, step):
+        """Builds the modules of the selftests out of tree, as for any kernel with its own kprobes."""
+        copy = self.folder / "kp-tests"
+        shutil.copytree(TESTS, copy, dirs_exist_ok=True)
+        for target in ("modules", "modules_install"):
+            self.make(f"tests-{target}", f"M={copy}", "CONFIG_TEST_KPROBES_MODULES=m", target,
+                      f"INSTALL_MOD_PATH={self.folder / 'kp-root'}", "INSTALL_MOD_STRIP=1", step=step)
+
     def external(self, folders, step):
         """Builds all folders of modules in one go, in copies, because kbuild writes beside the source."""
         objects = "".join(f"obj-m += {goal(folder)}\n" for folder in folders)

@@ -41,6 +41,8 @@ def jobs(made, seconds, seed):
         yield f"every instruction, seed {seed}", lambda own: guesttest.sweep_every(made, own, seed)
     if config.daily:
         yield "kselftest", lambda own: guesttest.kselftest(made, own)
+    if config.label == "x86_64:none":
+        yield "the kernel's own kprobes", lambda own: guesttest.kselftest_theirs(made, own)
     if config.label in BOOTED:
         yield f"{BOOTS} boots", lambda own: boots(made, own)
     if "beside" in config.parts:
