@@ -12,6 +12,7 @@ IGNORED = [
     "FILE_PATH_CHANGES",        # our MAINTAINERS entry is spliced in: checkpatch does not see it
     "NEW_TYPEDEFS",             # kprobe_opcode_t and the handler types are the interface
     "DIFF_IN_COMMIT_MSG",       # patches/ have a message but no "diff --git" lines
+    "BAD_COMMIT_SEPARATOR",     # the same, for newer kernels
 ]
 # Rules that cannot be kept in one file, with the reasons.
 EXCEPTIONS = {
