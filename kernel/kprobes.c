@@ -57,14 +57,11 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/jump_label.h>
 #include <linux/kdebug.h>
 #include <linux/memory.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 

@@ -12,13 +12,8 @@
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/maple_tree.h>
-#include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
-#include <linux/string.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
 

@@ -7,18 +7,12 @@
 
 #include <linux/bug.h>
 #include <linux/cfi.h>
-#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/overflow.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
 #include <asm/sections.h>
 
 #include "internal.h"

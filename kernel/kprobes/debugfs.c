@@ -4,10 +4,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/init.h>
-#include <linux/module.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sort.h>

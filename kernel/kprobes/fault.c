@@ -8,9 +8,6 @@
  * that.
  */
 #include <linux/extable.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/rculist.h>

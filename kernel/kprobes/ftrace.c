@@ -17,10 +17,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"

@@ -8,21 +8,14 @@
  * kprobe_function_forget(), whenever text comes or goes.
  */
 #include <linux/err.h>
-#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/limits.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/module_symbol.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
 #include <linux/stringhash.h>
 
 #include "internal.h"

@@ -10,11 +10,7 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cleanup.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 

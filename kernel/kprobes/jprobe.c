@@ -14,11 +14,7 @@
 #include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/ptrace.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "internal.h"

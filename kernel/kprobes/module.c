@@ -4,12 +4,8 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/limits.h>
-#include <linux/module.h>
 #include <linux/notifier.h>
-#include <linux/sched.h>
 #include <linux/xarray.h>
 #include <asm/sections.h>
 

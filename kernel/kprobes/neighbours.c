@@ -10,9 +10,6 @@
  *
  * A point that cannot share a jump needs its own text, so no jump may cover it.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
 
 #include "internal.h"

@@ -10,16 +10,12 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/atomic.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <linux/rculist.h>
 #include <linux/stacktrace.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

@@ -13,16 +13,11 @@
 
 #include <linux/array_size.h>
 #include <linux/build_bug.h>
-#include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/memory.h>
-#include <linux/rcupdate.h>
 #include <linux/sprintf.h>
 #include <linux/sysctl.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

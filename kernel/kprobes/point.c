@@ -10,13 +10,10 @@
 #include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/init.h>
-#include <linux/kprobes.h>
 #include <linux/list_sort.h>
 #include <linux/rculist.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

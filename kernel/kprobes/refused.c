@@ -8,8 +8,6 @@
 
 #include <linux/err.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>

@@ -11,13 +11,8 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/build_bug.h>
-#include <linux/cpumask.h>
 #include <linux/export.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
-#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/sort.h>
 

@@ -3,8 +3,6 @@
  * Entry of a function with a return probe: takes an instance and diverts the return. Runs
  * in a hit, like hit.c.
  */
-#include <linux/kprobes.h>
-
 #include "internal.h"
 
 static noinline int return_count_miss(struct kretprobe *rp)

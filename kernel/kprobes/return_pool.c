@@ -25,15 +25,10 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
-#include <linux/kmsan-checks.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_base.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

@@ -3,9 +3,6 @@
  * Implements the functions of return_pool.c and return_trampoline.c for ports that can
  * divert a return only through rethook, whose nodes are the instances.
  */
-#include <linux/kprobes.h>
-#include <linux/rethook.h>
-
 #include "internal.h"
 
 static void return_rethook_handler(struct rethook_node *node, void *data,

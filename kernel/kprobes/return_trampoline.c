@@ -13,13 +13,7 @@
 #include <linux/bug.h>
 #include <linux/ftrace.h>
 #include <linux/kmsan.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/llist.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
-#include <linux/rethook.h>
-#include <linux/sched.h>
 #include <asm/sections.h>
 
 #include "internal.h"

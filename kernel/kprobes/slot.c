@@ -13,18 +13,10 @@
 #include <linux/execmem.h>
 #include <linux/hashtable.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/types.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

@@ -15,12 +15,9 @@
 #include <linux/build_bug.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/rculist.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "internal.h"

@@ -3,13 +3,7 @@
  * Makes the text follow members and switches: which steps lead from the text that a point has
  * to the one that it wants, and the writing of breakpoints and jumps, many in one round.
  */
-#include <linux/cpu.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/list.h>
 #include <linux/memory.h>
-#include <linux/sched.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

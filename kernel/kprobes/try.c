@@ -5,19 +5,14 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cleanup.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/memory.h>
-#include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "internal.h"

@@ -12,17 +12,14 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
-#include <asm/extable.h>
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
 #include "copy.h"
-#include "detour.h"
 #include "region.h"
 
 /* Inlined, because for each function thousands of targets are outside of it. */

@@ -26,13 +26,10 @@
  * jump of the same size. The call at the beginning of the detour is chosen at the same
  * time: it depends on whether there is a post_handler.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
 #include "copy.h"
-#include "detour.h"
 
 /* Address after the instructions that the jump covers, or that the detour has copies of. */
 static unsigned long end_of_copies(const struct optimized_kprobe *op)

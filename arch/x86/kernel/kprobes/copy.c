@@ -20,8 +20,6 @@
 #include <linux/hardirq.h>
 #include <linux/instrumentation.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
@@ -32,7 +30,6 @@
 #include <asm/msr.h>
 #include <asm/nospec-branch.h>
 
-#include "common.h"
 #include "copy.h"
 
 void *alloc_insn_page(void)

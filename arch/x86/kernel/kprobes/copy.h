@@ -4,13 +4,7 @@
 #define _X86_KPROBES_COPY_H
 
 #include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/linkage.h>
 #include <linux/percpu.h>
-#include <linux/types.h>
-#include <asm/insn.h>
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>

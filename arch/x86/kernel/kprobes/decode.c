@@ -8,16 +8,11 @@
 #include <linux/array_size.h>
 #include <linux/cfi.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/minmax.h>
-#include <linux/stddef.h>
 #include <linux/uaccess.h>
 #include <asm/insn-eval.h>
 
-#include "common.h"
 #include "copy.h"
-#include "detour.h"
 
 /* The prefix for per-CPU memory, and that for user space's segment. */
 #define PREFIX_PERCPU	(IS_ENABLED(CONFIG_X86_64) ? 0x65 : 0x64)

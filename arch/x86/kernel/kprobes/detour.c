@@ -4,17 +4,12 @@
  * stands for, the place in a detour that executes an instruction, and the bytes that a
  * jump has replaced.
  */
-#include <linux/build_bug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "common.h"
 #include "copy.h"
-#include "detour.h"
 
 /* Most bytes between the start of a jump and its probe. Never falls. */
 static unsigned int lead_max;

@@ -6,11 +6,10 @@
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/container_of.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
 #include <linux/ptrace.h>
 #include <linux/stddef.h>
-#include <linux/types.h>
+
+#include "common.h"
 
 /**
  * struct kprobe_where - what code in a copy or a detour stands for

@@ -12,12 +12,10 @@
  * with the address of a detour on its stack. A jump that begins before its probe leads to
  * copies of the instructions before the probe, which end in a jump to the call.
  */
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
 #include "copy.h"
-#include "detour.h"
 #include "region.h"
 
 #define PUSH_IMM8	0x6a

@@ -9,11 +9,9 @@
  * There is one function for each kind of instruction, with operands that decode.c
  * decoded into struct arch_specific_insn when the probe was prepared.
  */
-#include <linux/kprobes.h>
 #include <linux/uaccess.h>
 #include <asm/msr.h>
 
-#include "common.h"
 #include "copy.h"
 
 /* Flags that POPF changes at privilege level 0, except RF, which it clears. */

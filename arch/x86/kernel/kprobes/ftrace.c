@@ -5,12 +5,9 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kmsan.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/string.h>
 
 #include "copy.h"
-#include "detour.h"
 
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Calling a jprobe's handler on 64 bits, where indirect calls may be checked. */
 #include <linux/cfi.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 
 #include "common.h"
 

@@ -6,14 +6,10 @@
  * step before the next is made. While anything else changes there is a breakpoint at the
  * start of the jump.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 
-#include "common.h"
 #include "copy.h"
-#include "detour.h"
 #include "region.h"
 
 unsigned int arch_jump_lead(const struct optimized_kprobe *op)

@@ -5,8 +5,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/uaccess.h>

@@ -45,18 +45,14 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/bitmap.h>
-#include <linux/bits.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
-#include <asm/extable.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 

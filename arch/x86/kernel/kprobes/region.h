@@ -4,10 +4,9 @@
 #define _X86_KPROBES_REGION_H
 
 #include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/types.h>
 #include <asm/extable.h>
-#include <asm/insn.h>
+
+#include "common.h"
 
 /* From the linker; no header declares them. */
 extern struct exception_table_entry __start___ex_table[];

@@ -5,8 +5,6 @@
  * The main cost is mapping a page for writing, so writes are collected until one goes to
  * another page, or until they must be done.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
@@ -14,7 +12,6 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/text-patching.h>
 
 #include "copy.h"
 

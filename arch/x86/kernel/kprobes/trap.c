@@ -10,13 +10,10 @@
  * as a copy, where the CPU faults. No instruction is single-stepped.
  */
 #include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <asm/sections.h>
 
-#include "common.h"
 #include "copy.h"
-#include "detour.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);

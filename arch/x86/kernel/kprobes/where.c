@@ -21,14 +21,12 @@
  * until a page is there. If the instruction is retried, it hits the breakpoint again,
  * which is a new hit.
  */
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <asm/cpufeature.h>
 #include <asm/trapnr.h>
 
 #include "copy.h"
-#include "detour.h"
 
 static struct kprobe_where where_is(unsigned long ip)
 {
