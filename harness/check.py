@@ -23,8 +23,9 @@ EXCEPTIONS = {
     # A parameter list cannot be in parentheses; in assembly the macros are instructions.
     "include/linux/kprobes_base.h": "MACRO_ARG_PRECEDENCE",
     "arch/x86/include/asm/kprobes_base.h": "COMPLEX_MACRO",
-    # The files exist to list addresses; only root can read them, and they obey kptr_restrict.
-    "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX",
+    # The files exist to list addresses; only root can read them, and they obey kptr_restrict. The
+    # macro makes names from two strings.
+    "kernel/kprobes/blacklist.c": "VSPRINTF_SPECIFIER_PX,MACRO_ARG_REUSE",
     "kernel/kprobes/refused.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/try.c": "VSPRINTF_SPECIFIER_PX",
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",

@@ -44,27 +44,6 @@ static int blacklist_add_symbol(unsigned long entry, unsigned long limit)
 	return ret ?: size;
 }
 
-static int blacklist_add_area(unsigned long start, unsigned long end)
-{
-	unsigned long entry = start;
-	int size;
-
-	if (end < start)
-		return -EINVAL;
-
-	while (entry < end) {
-		size = blacklist_add_symbol(entry, end);
-		/* No symbol covers the rest of the area: add it as a single range. */
-		if (size == -EINVAL)
-			return blacklist_add_range(entry, end);
-		if (size < 0)
-			return size;
-		entry += size;
-	}
-
-	return 0;
-}
-
 /**
  * kprobe_add_ksym_blacklist() - keep probes out of a function
  * @entry: address of its first instruction
@@ -88,7 +67,23 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
-	return blacklist_add_area(start, end);
+	unsigned long entry = start;
+	int size;
+
+	if (end < start)
+		return -EINVAL;
+
+	while (entry < end) {
+		size = blacklist_add_symbol(entry, end);
+		/* No symbol covers the rest of the area: add it as a single range. */
+		if (size == -EINVAL)
+			return blacklist_add_range(entry, end);
+		if (size < 0)
+			return size;
+		entry += size;
+	}
+
+	return 0;
 }
 
 /**
@@ -107,8 +102,8 @@ int __init kprobe_add_areas_blacklist(const struct kprobe_area *areas, unsigned 
 	int ret = 0;
 
 	for (i = 0; i < nr && !ret; i++)
-		ret = blacklist_add_area((unsigned long)areas[i].start,
-					 (unsigned long)areas[i].end);
+		ret = kprobe_add_area_blacklist((unsigned long)areas[i].start,
+						(unsigned long)areas[i].end);
 
 	return ret;
 }
@@ -254,22 +249,15 @@ int __weak __init arch_populate_kprobe_blacklist(void)
 	return 0;
 }
 
-static int __init blacklist_add_kernel(void)
-{
-	int ret;
+static const struct kprobe_area blacklisted_areas[] __initconst = {
+	{ __kprobes_text_start, __kprobes_text_end },
+	{ __noinstr_text_start, __noinstr_text_end },
+};
 
-	ret = blacklist_add_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
-	if (ret)
-		return ret;
-
-	ret = blacklist_add_area((unsigned long)__kprobes_text_start,
-				 (unsigned long)__kprobes_text_end);
-	if (ret)
-		return ret;
-
-	return blacklist_add_area((unsigned long)__noinstr_text_start,
-				  (unsigned long)__noinstr_text_end);
-}
+/* The functions for each size of an access. A name that no function has does no harm. */
+#define EACH_SIZE(before, after)						\
+	before "1" after, before "2" after, before "4" after,			\
+	before "8" after, before "16" after, before "N" after
 
 /* Functions that cannot be probed on any architecture; a name needs no declaration. */
 static const char * const blacklisted_everywhere[] = {
@@ -334,41 +322,15 @@ static const char * const blacklisted_everywhere[] = {
 	"__asan_memset",
 	"__asan_memcpy",
 	"__asan_memmove",
-	"__asan_load1",
-	"__asan_load1_noabort",
-	"__asan_load2",
-	"__asan_load2_noabort",
-	"__asan_load4",
-	"__asan_load4_noabort",
-	"__asan_load8",
-	"__asan_load8_noabort",
-	"__asan_load16",
-	"__asan_load16_noabort",
-	"__asan_loadN",
-	"__asan_loadN_noabort",
-	"__asan_store1",
-	"__asan_store1_noabort",
-	"__asan_store2",
-	"__asan_store2_noabort",
-	"__asan_store4",
-	"__asan_store4_noabort",
-	"__asan_store8",
-	"__asan_store8_noabort",
-	"__asan_store16",
-	"__asan_store16_noabort",
-	"__asan_storeN",
-	"__asan_storeN_noabort",
+	EACH_SIZE("__asan_load", ""),
+	EACH_SIZE("__asan_load", "_noabort"),
+	EACH_SIZE("__asan_store", ""),
+	EACH_SIZE("__asan_store", "_noabort"),
 	"__sanitizer_cov_trace_pc",
 	"check_kcov_mode",
 	"canonicalize_ip",
-	"__sanitizer_cov_trace_cmp1",
-	"__sanitizer_cov_trace_cmp2",
-	"__sanitizer_cov_trace_cmp4",
-	"__sanitizer_cov_trace_cmp8",
-	"__sanitizer_cov_trace_const_cmp1",
-	"__sanitizer_cov_trace_const_cmp2",
-	"__sanitizer_cov_trace_const_cmp4",
-	"__sanitizer_cov_trace_const_cmp8",
+	EACH_SIZE("__sanitizer_cov_trace_cmp", ""),
+	EACH_SIZE("__sanitizer_cov_trace_const_cmp", ""),
 	"__sanitizer_cov_trace_switch",
 	"write_comp_data",
 	/* irqentry_nmi_enter() and instrumented code on the way to a handler call these. */
@@ -389,15 +351,9 @@ static const char * const blacklisted_everywhere[] = {
 	"get_shadow_origin_ptr",
 	"__msan_get_context_state",
 	"__msan_metadata_ptr_for_load_n",
-	"__msan_metadata_ptr_for_load_1",
-	"__msan_metadata_ptr_for_load_2",
-	"__msan_metadata_ptr_for_load_4",
-	"__msan_metadata_ptr_for_load_8",
+	EACH_SIZE("__msan_metadata_ptr_for_load_", ""),
 	"__msan_metadata_ptr_for_store_n",
-	"__msan_metadata_ptr_for_store_1",
-	"__msan_metadata_ptr_for_store_2",
-	"__msan_metadata_ptr_for_store_4",
-	"__msan_metadata_ptr_for_store_8",
+	EACH_SIZE("__msan_metadata_ptr_for_store_", ""),
 	"__msan_instrument_asm_store",
 	"__msan_memcpy",
 	"__msan_memmove",
@@ -410,8 +366,9 @@ static const char * const blacklisted_everywhere[] = {
 
 int __init kprobe_blacklist_init(void)
 {
-	int ret = blacklist_add_kernel();
+	int ret = blacklist_add_entries(__start_kprobe_blacklist, __stop_kprobe_blacklist);
 
+	ret = ret ?: kprobe_add_areas_blacklist(blacklisted_areas, ARRAY_SIZE(blacklisted_areas));
 	ret = ret ?: kprobe_add_names_blacklist(blacklisted_everywhere,
 						ARRAY_SIZE(blacklisted_everywhere));
 
@@ -419,26 +376,6 @@ int __init kprobe_blacklist_init(void)
 }
 
 #ifdef CONFIG_MODULES
-
-static int blacklist_add_module(struct module *mod)
-{
-	unsigned long start;
-	int ret;
-
-	ret = blacklist_add_entries(mod->kprobe_blacklist,
-				    mod->kprobe_blacklist + mod->num_kprobe_blacklist);
-	if (ret)
-		return ret;
-
-	start = (unsigned long)mod->kprobes_text_start;
-	ret = blacklist_add_area(start, start + mod->kprobes_text_size);
-	if (ret)
-		return ret;
-
-	start = (unsigned long)mod->noinstr_text_start;
-
-	return blacklist_add_area(start, start + mod->noinstr_text_size);
-}
 
 /* Without memory stale ranges stay: they only refuse too many probes. */
 void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
@@ -452,8 +389,16 @@ void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type)
 
 int kprobe_blacklist_add_module(struct module *mod)
 {
-	int ret = blacklist_add_module(mod);
+	unsigned long kprobes_text = (unsigned long)mod->kprobes_text_start;
+	unsigned long noinstr_text = (unsigned long)mod->noinstr_text_start;
+	int ret;
 
+	ret = blacklist_add_entries(mod->kprobe_blacklist,
+				    mod->kprobe_blacklist + mod->num_kprobe_blacklist);
+	ret = ret ?: kprobe_add_area_blacklist(kprobes_text,
+					       kprobes_text + mod->kprobes_text_size);
+	ret = ret ?: kprobe_add_area_blacklist(noinstr_text,
+					       noinstr_text + mod->noinstr_text_size);
 	if (ret) {
 		for_class_mod_mem_type(type, text)
 			kprobe_blacklist_forget_module(mod, type);
