@@ -90,42 +90,21 @@ struct point_list {
 	unsigned int max;
 };
 
-static int point_list_count(struct kprobe_point *point, void *data)
-{
-	unsigned int *nr = data;
-
-	(*nr)++;
-
-	return 0;
-}
-
 static int point_list_add(struct kprobe_point *point, void *data)
 {
 	struct point_list *list = data;
+	unsigned long *larger;
 
-	if (list->nr == list->max)
-		return -EAGAIN;
+	if (list->nr == list->max) {
+		list->max = max(2 * list->max, 64U);
+		larger = kvrealloc(list->addrs, array_size(list->max, sizeof(*larger)), GFP_KERNEL);
+		if (!larger)
+			return -ENOMEM;
+		list->addrs = larger;
+	}
 	list->addrs[list->nr++] = point_addr(point);
 
 	return 0;
-}
-
-/* Allocate without the mutex, which others want: there may be very many addresses. */
-static int point_list_fill(struct point_list *list)
-{
-	unsigned int max = 0;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_points_for_each(point_list_count, &max);
-	list->nr = 0;
-	list->max = max;
-	list->addrs = kvmalloc_array(max + 1, sizeof(*list->addrs), GFP_KERNEL);
-	if (!list->addrs)
-		return -ENOMEM;
-
-	guard(mutex)(&kprobe_mutex);
-
-	return kprobe_points_for_each(point_list_add, list);
 }
 
 static int point_list_cmp(const void *a, const void *b)
@@ -186,10 +165,8 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 	list = __seq_open_private(file, ops, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	do {
-		kvfree(list->addrs);
-		ret = point_list_fill(list);
-	} while (ret == -EAGAIN);
+	scoped_guard(mutex, &kprobe_mutex)
+		ret = kprobe_points_for_each(point_list_add, list);
 	if (ret) {
 		points_release(file_inode(file), file);
 		return ret;

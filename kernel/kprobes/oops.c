@@ -5,8 +5,8 @@
  * The task that ran the handler dies, so it never ends the hit. The hit is forgotten
  * here, or the next one on this CPU would count as nested. The probe would oops again at
  * its next hit, so it is disabled, which takes kprobe_mutex and thus a work item. Before
- * that runs, the probe may be unregistered and its memory freed: the work item looks it
- * up by its address, and does not read a probe that it does not find there.
+ * that runs, the probe may be unregistered and its memory freed: the work item looks for it
+ * among all members, and does not read a probe that it does not find there.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -19,57 +19,40 @@
 
 #include "internal.h"
 
-enum culprit_state {
-	CULPRIT_NONE,
-	CULPRIT_WRITTEN,	/* being written by the CPU that oopses */
-	CULPRIT_KNOWN,		/* for the work item to disable */
-};
-
-/**
- * struct culprit - a probe to be disabled
- * @state: an enum culprit_state
- * @kp: the probe, which may have been freed
- * @addr: where it was registered
- */
-struct culprit {
-	atomic_t state;
-	struct kprobe *kp;
-	kprobe_opcode_t *addr;
-};
-
 /*
- * An entry is in use from an oops until the work item runs. If none is free, the probe
- * stays enabled.
+ * Probes to be disabled, which may have been freed. An entry is in use from an oops until the
+ * work item runs. If none is free, the probe stays enabled.
  */
-static struct culprit culprits[8];
+static struct kprobe *culprits[8];
 
-static void culprit_disable(struct kprobe *kp, kprobe_opcode_t *addr)
+/* Disable @kp if it is a member of @point, and end the search for it. */
+static int culprit_disable(struct kprobe_point *point, void *kp)
 {
-	struct kprobe_point *point;
 	LIST_HEAD(work);
 
-	guard(mutex)(&kprobe_mutex);
-	point = kprobe_point_find((unsigned long)addr);
-	if (!point || !kprobe_point_has_member(point, kp) ||
-	    !kprobe_point_enable_member(point, kp, false))
-		return;
+	if (!kprobe_point_has_member(point, kp))
+		return 0;
 
-	point_queue(point, &work);
-	kprobe_points_reconcile(&work);
-	kprobe_points_finish(&work, NULL);
-	pr_warn("probe on %pS disabled: its handler has faulted\n", addr);
+	if (kprobe_point_enable_member(point, kp, false)) {
+		point_queue(point, &work);
+		kprobe_points_reconcile(&work);
+		kprobe_points_finish(&work, NULL);
+		pr_warn("probe on %pS disabled: its handler has faulted\n", point->op.kp.addr);
+	}
+
+	return 1;
 }
 
 static void culprits_disable(struct work_struct *unused)
 {
-	struct culprit *culprit;
+	struct kprobe *kp;
+	unsigned int i;
 
-	for (culprit = culprits; culprit < culprits + ARRAY_SIZE(culprits); culprit++) {
-		/* Pairs with the release in culprit_note(). */
-		if (atomic_read_acquire(&culprit->state) != CULPRIT_KNOWN)
-			continue;
-		culprit_disable(culprit->kp, culprit->addr);
-		atomic_set_release(&culprit->state, CULPRIT_NONE);
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < ARRAY_SIZE(culprits); i++) {
+		kp = xchg(&culprits[i], NULL);
+		if (kp)
+			kprobe_points_for_each(culprit_disable, kp);
 	}
 }
 
@@ -85,17 +68,13 @@ static DEFINE_IRQ_WORK(culprits_irq_work, culprits_schedule);
 
 static void culprit_note(struct kprobe *kp)
 {
-	struct culprit *culprit;
+	unsigned int i;
 
-	for (culprit = culprits; culprit < culprits + ARRAY_SIZE(culprits); culprit++) {
-		if (atomic_cmpxchg(&culprit->state, CULPRIT_NONE, CULPRIT_WRITTEN) != CULPRIT_NONE)
-			continue;
-		culprit->kp = kp;
-		culprit->addr = kp->addr;
-		/* Pairs with the acquire in culprits_disable(). */
-		atomic_set_release(&culprit->state, CULPRIT_KNOWN);
-		irq_work_queue(&culprits_irq_work);
-		return;
+	for (i = 0; i < ARRAY_SIZE(culprits); i++) {
+		if (!cmpxchg(&culprits[i], NULL, kp)) {
+			irq_work_queue(&culprits_irq_work);
+			return;
+		}
 	}
 }
 
