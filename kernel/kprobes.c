@@ -131,6 +131,21 @@ static int request_resolve(struct probe_request *req)
 	return 0;
 }
 
+/*
+ * Find the place of a return probe or jprobe that is to be set up. Refuse one that is registered:
+ * hits use its handlers, and its pool.
+ */
+int kprobe_request_place(struct probe_request *req)
+{
+	int ret;
+
+	if (kprobe_is_registered(req->kp))
+		return -EINVAL;
+	ret = kprobe_resolve_address(req);
+
+	return ret ?: kprobe_resolve_place(req);
+}
+
 static int request_cmp(const void *a, const void *b)
 {
 	const struct probe_request *left = a, *right = b;
@@ -182,7 +197,7 @@ static struct kprobe_point *request_find_point(struct probe_request *req)
 		return ERR_PTR(-EINVAL);
 	ret = kprobe_resolve_place(req);
 	/* Another module may have been loaded here since register_kretprobe() checked this. */
-	if (!ret && return_is_request(req->kp) && !req->on_entry)
+	if (!ret && kprobe_kind(req->kp->pre_handler) == 'r' && !req->on_entry)
 		ret = kprobe_refuse(-EINVAL, (void *)req->addr, "no entry of a function any more");
 	if (ret)
 		return ERR_PTR(ret);
@@ -265,7 +280,7 @@ static void batch_join(struct kprobe_batch *batch)
  */
 static bool member_misses_post(struct kprobe *kp, const struct kprobe_point *point)
 {
-	return kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
+	return IS_ENABLED(CONFIG_OPTPROBES) && kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
 	       !kprobe_disabled(kp) && !kprobe_detour_is_idle(point);
 }
 
@@ -278,7 +293,7 @@ static void batch_settle(struct kprobe_batch *batch)
 	for (req = batch->reqs; req < batch->reqs + batch->nr; req++) {
 		if (!batch->err && member_misses_post(req->kp, req->point))
 			batch->misses_post = true;
-		kprobe_module_release(req);
+		module_put(req->module);
 	}
 }
 
@@ -305,15 +320,13 @@ static void batch_record_refusal(const struct kprobe_batch *batch)
 {
 	unsigned int failed = batch->nr == 1 ? 0 : batch->failed, i;
 	const struct kprobe *kp = NULL;
-	char kind = '-';
 
 	for (i = 0; i < batch->nr; i++) {
 		if (batch->reqs[i].index == failed)
 			kp = batch->reqs[i].kp;
 	}
-	if (kp)
-		kind = return_is_request(kp) ? 'r' : jprobe_is_request(kp) ? 'j' : 'k';
-	kprobe_record_refusal(kp, kind, batch->err, failed < batch->nr ? failed + 1 : 0, batch->nr);
+	kprobe_record_refusal(kp, kp ? kprobe_kind(kp->pre_handler) : '-', batch->err,
+			      failed < batch->nr ? failed + 1 : 0, batch->nr);
 }
 
 static int requests_register(struct probe_request *reqs, unsigned int nr)
@@ -442,7 +455,8 @@ static int request_try(struct probe_request *req, struct kprobe_verdict *verdict
 	point = request_find_point(req);
 	ret = PTR_ERR_OR_ZERO(point);
 	if (!ret) {
-		verdict->return_probe = kprobe_return_is_possible(req);
+		verdict->return_probe = IS_ENABLED(CONFIG_KRETPROBES) &&
+					kprobe_return_is_possible(req);
 		verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
 		verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
 		verdict->members = list_count_nodes(&point->members);
@@ -477,7 +491,7 @@ void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict)
 	verdict->addr = req.addr;
 	if (verdict->err)
 		verdict->why = kprobe_refusal_noted(verdict->err);
-	kprobe_module_release(&req);
+	module_put(req.module);
 }
 
 /* Remove a probe from its point. Return false if it is not registered. */
@@ -674,7 +688,8 @@ static int __init kprobes_init(void)
 
 	ret = kprobe_points_init();
 	ret = ret ?: kprobe_blacklist_init();
-	ret = ret ?: kretprobe_pools_init();
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		ret = ret ?: kretprobe_pools_init();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
 	ret = ret ?: register_die_notifier(&kprobe_oops_nb);
 	ret = ret ?: kprobe_module_init();

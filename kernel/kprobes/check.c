@@ -22,7 +22,8 @@ static kprobe_opcode_t *resolve_lookup_sorted(const char *name, unsigned int off
 {
 	unsigned long addr = 0;
 
-	if (__is_defined(ARCH_KPROBES_NATIVE) && strchr(name, ':'))
+	if (__is_defined(ARCH_KPROBES_NATIVE) && IS_ENABLED(CONFIG_MODULES) &&
+	    strchr(name, ':'))
 		addr = kprobe_module_symbol(name);
 
 	return addr ? (kprobe_opcode_t *)addr : kprobe_lookup_name(name, offset);

@@ -11,14 +11,6 @@
 
 #include "internal.h"
 
-static char member_type(const struct kprobe *kp)
-{
-	if (return_is_probe(kp))
-		return 'r';
-
-	return jprobe_is_probe(kp) ? 'j' : 'k';
-}
-
 static void show_member(struct seq_file *m, const struct kprobe_point *point,
 			struct kprobe *kp)
 {
@@ -34,7 +26,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = NULL;
 
-	seq_printf(m, "%px  %c  ", addr, member_type(kp));
+	seq_printf(m, "%px  %c  ", addr, kprobe_kind(kp->hit_pre));
 	if (symbol)
 		seq_printf(m, "%s+0x%lx  %s ", symbol, offset, module ?: " ");
 	else
@@ -160,7 +152,8 @@ static int open_points(struct file *file, const struct seq_operations *ops)
 	int ret;
 
 	/* Decide now which points get a jump: the reader may have just registered one. */
-	kprobe_optimize_prepare_queued();
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_optimize_prepare_queued();
 
 	list = __seq_open_private(file, ops, sizeof(*list));
 	if (!list)

@@ -299,8 +299,6 @@ int kprobe_ftrace_change_reservations(struct list_head *kps)
 	struct kprobe *p;
 	int ret;
 
-	if (list_empty(kps))
-		return 0;
 	kprobe_points_pick(kps, point_is_reserved, &reserved);
 	points_unreserve(&reserved);
 	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps, &refused);

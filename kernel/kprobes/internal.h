@@ -2,6 +2,9 @@
 /*
  * What the files of kprobes share with each other, and with nobody else. The head of
  * kernel/kprobes.c says which may call which.
+ *
+ * Some files are not in every kernel. A caller of their functions tests IS_ENABLED() first, or
+ * something else that the compiler knows then.
  */
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
@@ -60,11 +63,10 @@ static inline void kprobe_wait_for_hits(void)
 
 unsigned int kprobe_slot_pages_in_use(void);
 
-#ifdef CONFIG_OPTPROBES
+/* Only with CONFIG_OPTPROBES. */
 extern bool kprobe_optinsn_slots_withheld;
 
 void kprobe_hide_optinsn_slot(kprobe_opcode_t *slot);
-#endif
 
 /* -- table.c: the points by address -- */
 
@@ -138,9 +140,7 @@ struct kprobe_point {
 	struct list_head members;
 	union {
 		struct {
-#ifdef CONFIG_KPROBES_ON_FTRACE
 			struct ftrace_ops *ftrace_ops;
-#endif
 			unsigned int enabled;
 			unsigned int post;
 		};
@@ -214,16 +214,6 @@ static inline bool point_detour_calls_post(struct kprobe_point *point)
 	return arch_detour_calls_post(&point->op);
 }
 
-/*
- * Must the planned jump lead to code that calls post_handlers? Where arch_chain_detour()
- * does not tell the detour whether there are any, it always looks for them.
- */
-static inline bool point_jump_is_to_call_post(struct kprobe_point *point)
-{
-	return point_detour_calls_post(point) &&
-	       (point->post || !__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST));
-}
-
 /* Keep look-ups by address from finding the detour, which no task is in. */
 static inline void point_hide_detour(struct kprobe_point *point)
 {
@@ -240,7 +230,6 @@ static inline void point_remove_detour(struct kprobe_point *point)
 static inline void point_init_detour(struct kprobe_point *point) { }
 static inline bool point_has_detour(struct kprobe_point *point) { return false; }
 static inline bool point_detour_calls_post(struct kprobe_point *point) { return false; }
-static inline bool point_jump_is_to_call_post(struct kprobe_point *point) { return false; }
 static inline void point_hide_detour(struct kprobe_point *point) { }
 static inline void point_remove_detour(struct kprobe_point *point) { }
 #endif
@@ -267,9 +256,8 @@ bool kprobe_points_all_off(void);
 void kprobe_want_all_off(bool off);
 void kprobe_want_jumps(bool may);
 
-/* -- neighbours.c: points whose jumps cover one another's instructions -- */
+/* -- neighbours.c, with CONFIG_OPTPROBES: points whose jumps cover one another's instructions -- */
 
-#ifdef CONFIG_OPTPROBES
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point);
 bool kprobe_point_is_blocked(struct kprobe_point *point);
 bool kprobe_point_can_take_over(struct kprobe_point *point);
@@ -280,42 +268,17 @@ struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
 					    struct kprobe_point *point);
 bool kprobe_points_add_outer(struct list_head *work);
 bool kprobe_points_cover(unsigned long addr);
-#else
-static inline bool kprobe_point_is_blocked(struct kprobe_point *point) { return false; }
-static inline bool kprobe_point_can_take_over(struct kprobe_point *point) { return false; }
-static inline bool kprobe_point_is_taken_over(struct kprobe_point *point) { return false; }
 
-static inline struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
-							  struct kprobe_point *point)
-{
-	return NULL;
-}
+/* -- ftrace.c, with CONFIG_KPROBES_ON_FTRACE: many points at once on ftrace sites -- */
 
-static inline bool kprobe_points_add_outer(struct list_head *work) { return false; }
-static inline bool kprobe_points_cover(unsigned long addr) { return false; }
-#endif
-
-/* -- ftrace.c: arming and disarming many points at once on ftrace sites -- */
-
-#ifdef CONFIG_KPROBES_ON_FTRACE
 int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused);
 void kprobe_ftrace_disarm_points(struct list_head *kps);
 int kprobe_ftrace_change_reservations(struct list_head *kps);
 bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point);
-#else
-static inline int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
-{
-	return 0;
-}
-
-static inline void kprobe_ftrace_disarm_points(struct list_head *kps) { }
-static inline int kprobe_ftrace_change_reservations(struct list_head *kps) { return 0; }
-static inline bool kprobe_ftrace_reservation_is_wrong(struct kprobe_point *point) { return false; }
-#endif
 
 /* -- text.c: makes the text follow members and switches -- */
 
-#ifdef CONFIG_OPTPROBES
+/* Only with CONFIG_OPTPROBES. */
 extern struct delayed_work kprobe_optimizer;
 
 struct kprobe_point *kprobe_jump_candidate(void);
@@ -324,10 +287,8 @@ bool kprobe_jumps_begin(void);
 void kprobe_jumps_end(void);
 bool kprobe_jumps_idle(void);
 bool kprobe_detour_is_idle(const struct kprobe_point *point);
-#else
-static inline bool kprobe_detour_is_idle(const struct kprobe_point *point) { return true; }
-#endif
 
+/* In all kernels. */
 int kprobe_points_reconcile(struct list_head *work);
 int kprobe_points_reconcile_all(void);
 void kprobe_points_finish(struct list_head *work, struct list_head *dead);
@@ -364,16 +325,14 @@ struct kprobe_verdict {
 };
 
 void kprobe_optimize_set_knob(bool on);
+void kprobe_optimize_prepare_queued(void);
 
 #ifdef CONFIG_OPTPROBES
 extern int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig);
 
-void kprobe_optimize_prepare_queued(void);
 bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
 void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict);
 #else
-static inline void kprobe_optimize_prepare_queued(void) { }
-
 static inline bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
 	strscpy(buf, "no jumps in this kernel", size);
@@ -472,21 +431,14 @@ extern struct static_call_site __stop_static_call_sites[];
 
 void kprobe_function_forget(void);
 
-#ifdef CONFIG_MODULES
+/* Only with CONFIG_MODULES. */
 unsigned long kprobe_module_symbol(const char *name);
-#else
-static inline unsigned long kprobe_module_symbol(const char *name) { return 0; }
-#endif
 
 /* -- check.c: where does a probe go, and may it be there? -- */
 
 int kprobe_resolve_address(struct probe_request *req);
 int kprobe_resolve_place(struct probe_request *req);
-#ifdef CONFIG_KRETPROBES
 bool kprobe_return_is_possible(const struct probe_request *req);
-#else
-static inline bool kprobe_return_is_possible(const struct probe_request *req) { return false; }
-#endif
 void kprobe_check_no_init_text(void);
 int kprobe_check(struct probe_request *req);
 int kprobe_check_refused(struct probe_request *req, int err);
@@ -500,23 +452,19 @@ int kprobe_blacklist_init(void);
 bool kprobe_blacklist_holds(unsigned long addr);
 bool kprobe_blacklist_holds_origin(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, bool show_addr);
-#ifdef CONFIG_MODULES
-int kprobe_blacklist_add_module(struct module *mod);
-void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type);
-#endif
 
 /* -- module.c: text that appears and disappears -- */
 
 #ifdef CONFIG_MODULES
+int kprobe_blacklist_add_module(struct module *mod);
+void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type);
 int kprobe_module_init(void);
 int kprobe_module_hold(struct probe_request *req);
-void kprobe_module_release(struct probe_request *req);
 bool kprobe_module_is_settled(unsigned long addr, struct module **owner);
 bool kprobe_module_is_going(struct module *mod);
 #else
 static inline int kprobe_module_init(void) { return 0; }
 static inline int kprobe_module_hold(struct probe_request *req) { return 0; }
-static inline void kprobe_module_release(struct probe_request *req) { }
 
 static inline bool kprobe_module_is_settled(unsigned long addr, struct module **owner)
 {
@@ -533,18 +481,12 @@ static inline bool kprobe_module_is_going(struct module *mod) { return false; }
  * diverted; on some ports return_rethook.c instead --
  */
 
-#ifdef CONFIG_KRETPROBES
 int kretprobe_pools_init(void);
 int kretprobe_pool_create(struct kretprobe *rp, int nr);
 void kretprobe_pool_retire(struct kretprobe *rp);
 void kretprobe_pool_destroy(struct kretprobe *rp);
 int kretprobe_pool_size(const struct kretprobe *rp);
-#else
-static inline int kretprobe_pools_init(void) { return 0; }
-static inline int kretprobe_pool_size(const struct kretprobe *rp) { return 0; }
-static inline void kretprobe_pool_retire(struct kretprobe *rp) { }
-static inline void kretprobe_entry_oopsed(void) { }
-#endif
+void kretprobe_entry_oopsed(void);
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 struct kretprobe_instance *kretprobe_pool_get(struct kretprobe *rp);
@@ -565,11 +507,6 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 						     struct pt_regs *regs)
 {
 	return handler(ri, regs);
-}
-
-/* rethook has no list of nodes that are taken, but not hooked: the instance is lost. */
-static inline void kretprobe_entry_oopsed(void)
-{
 }
 
 void kretprobe_pool_keep(struct kretprobe_instance *ri);
@@ -595,7 +532,6 @@ struct return_chunk {
 void kretprobe_pools_settle(void);
 struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp);
 void kretprobe_pool_put(struct kretprobe_instance *ri);
-void kretprobe_entry_oopsed(void);
 
 static __always_inline struct return_chunk *return_chunk_of(struct kretprobe_holder *holder)
 {
@@ -666,7 +602,6 @@ static __always_inline void kretprobe_divert(struct kretprobe_instance *ri, stru
 
 /* -- return.c: return probes, as the rest of kprobes sees them -- */
 
-#ifdef CONFIG_KRETPROBES
 int kretprobe_entry_handler(struct kprobe *p, struct pt_regs *regs);
 
 /* Upper bound of what objpool needs for a CPU: each ring can hold all @nr instances. */
@@ -678,40 +613,27 @@ static inline size_t return_each_cpu(int nr, size_t data_size)
 			size_mul(nr, 2 * sizeof(void *)));
 }
 
-/* Before @kp joins a point its hit_pre is not set. */
-static inline bool return_is_request(const struct kprobe *kp)
-{
-	return kp->pre_handler == kretprobe_entry_handler;
-}
-
 static inline bool return_is_probe(const struct kprobe *kp)
 {
-	return kp->hit_pre == kretprobe_entry_handler;
+	return IS_ENABLED(CONFIG_KRETPROBES) && kp->hit_pre == kretprobe_entry_handler;
 }
-#else
-static inline bool return_is_request(const struct kprobe *kp) { return false; }
-static inline bool return_is_probe(const struct kprobe *kp) { return false; }
-#endif
 
-/* -- jprobe.c: tells jprobes from other probes -- */
+/* -- jprobe.c, and the kinds of probes -- */
 
-#ifdef CONFIG_JPROBES
 int jprobe_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
-/* Before @kp joins a point its hit_pre is not set. */
-static inline bool jprobe_is_request(const struct kprobe *kp)
+/*
+ * Tell return probes and jprobes from other probes by the pre_handler that their registration
+ * sets, in the words of debugfs "list". The hit_pre of a member does not change when its owner
+ * changes the pre_handler, but is not set before.
+ */
+static inline char kprobe_kind(kprobe_pre_handler_t handler)
 {
-	return kp->pre_handler == jprobe_pre_handler;
-}
+	if (IS_ENABLED(CONFIG_KRETPROBES) && handler == kretprobe_entry_handler)
+		return 'r';
 
-static inline bool jprobe_is_probe(const struct kprobe *kp)
-{
-	return kp->hit_pre == jprobe_pre_handler;
+	return IS_ENABLED(CONFIG_JPROBES) && handler == jprobe_pre_handler ? 'j' : 'k';
 }
-#else
-static inline bool jprobe_is_request(const struct kprobe *kp) { return false; }
-static inline bool jprobe_is_probe(const struct kprobe *kp) { return false; }
-#endif
 
 /* -- oops.c: disables a probe whose handler has oopsed -- */
 
@@ -726,10 +648,11 @@ const char *kprobe_refusal_noted(int err);
 void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
 			   unsigned int of);
 
-/* -- kprobes.c for try.c: what would become of a probe -- */
+/* -- kprobes.c for return.c and jprobe.c; and for try.c: what would become of a probe -- */
 
 extern const struct file_operations kprobe_try_fops;
 
+int kprobe_request_place(struct probe_request *req);
 void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict);
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

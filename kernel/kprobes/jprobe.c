@@ -61,12 +61,8 @@ static int jprobe_check(struct jprobe *jp)
 		return kprobe_refuse(-EINVAL, NULL, "no jprobe, or its entry is not in text");
 
 	guard(mutex)(&kprobe_mutex);
-	/* Do not change the handler of a registered probe. */
-	if (kprobe_is_registered(&jp->kp))
-		return -EINVAL;
 	req.kp = &jp->kp;
-	ret = kprobe_resolve_address(&req);
-	ret = ret ?: kprobe_resolve_place(&req);
+	ret = kprobe_request_place(&req);
 	if (ret)
 		return ret;
 	if (!req.on_entry)

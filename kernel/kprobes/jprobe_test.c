@@ -663,9 +663,9 @@ static void jprobe_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_jprobe(&jp), -EINVAL);
 	ASK(take14, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
 	EXPECT_SEEN(test, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-	KUNIT_EXPECT_TRUE(test, jprobe_is_probe(&jp.kp));
+	KUNIT_EXPECT_EQ(test, kprobe_kind(jp.kp.hit_pre), 'j');
 	unregister_jprobe(&jp);
-	KUNIT_EXPECT_FALSE(test, jprobe_is_probe(&jp.kp));
+	KUNIT_EXPECT_NE(test, kprobe_kind(jp.kp.hit_pre), 'j');
 }
 
 static struct kunit_case jprobe_cases[] = {

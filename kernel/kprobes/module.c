@@ -155,12 +155,6 @@ int kprobe_module_hold(struct probe_request *req)
 	return 0;
 }
 
-void kprobe_module_release(struct probe_request *req)
-{
-	module_put(req->module);
-	req->module = NULL;
-}
-
 /*
  * As long as a module that is LIVE has init text, trim_init_extable() may be about to cut
  * the entries for it from the exception table, without a lock.

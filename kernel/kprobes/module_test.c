@@ -24,7 +24,7 @@ static void hold_and_release(struct work_struct *work)
 	struct attempt *a = container_of(work, struct attempt, work);
 
 	a->err = kprobe_module_hold(&a->req);
-	kprobe_module_release(&a->req);
+	module_put(a->req.module);
 }
 
 static int err_at(unsigned long addr)
@@ -60,13 +60,9 @@ static void lifetime_holds(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, last.module, mod);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 2);
 
-	kprobe_module_release(&first);
-	KUNIT_EXPECT_NULL(test, first.module);
+	module_put(first.module);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 1);
-	/* A second time it has nothing to release. */
-	kprobe_module_release(&first);
-	KUNIT_EXPECT_EQ(test, module_refcount(mod), 1);
-	kprobe_module_release(&last);
+	module_put(last.module);
 	KUNIT_EXPECT_EQ(test, module_refcount(mod), 0);
 }
 
@@ -85,7 +81,6 @@ static void lifetime_without_module(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, kprobe_module_hold(&req), 0);
 		KUNIT_EXPECT_NULL(test, req.module);
-		kprobe_module_release(&req);
 		guard(mutex)(&kprobe_mutex);
 		KUNIT_EXPECT_TRUE(test, kprobe_module_is_settled(addrs[i], &owner));
 		KUNIT_EXPECT_NULL(test, owner);

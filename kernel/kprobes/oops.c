@@ -125,7 +125,7 @@ static bool oops_is_of(const struct oops_trace *trace, struct kprobe *kp)
 	if (return_is_probe(kp))
 		return oops_trace_has(trace, container_of(kp, struct kretprobe, kp)->entry_handler);
 	/* All jprobes share a pre_handler. */
-	if (jprobe_is_probe(kp))
+	if (kprobe_kind(kp->hit_pre) == 'j')
 		return oops_trace_has(trace, container_of(kp, struct jprobe, kp)->entry);
 
 	return oops_trace_has(trace, kp->hit_pre) || oops_trace_has(trace, kp->post_handler);
@@ -180,7 +180,9 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 
 	if (kp->addr)
 		pr_emerg("in a handler of the probe on %pS\n", kp->addr);
-	kretprobe_entry_oopsed();
+	/* rethook has no list of nodes that are taken, but not hooked: the instance is lost. */
+	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+		kretprobe_entry_oopsed();
 	kprobe_hits_forget();
 	fault_unwatch(NULL);
 

@@ -346,8 +346,6 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 		return;
 
 	point->state = state;
-	if (state == POINT_OPTIMIZING)
-		point->calls_post = point_jump_is_to_call_post(point);
 	/* Without a jump, a point neither owns nor uses a shared one. */
 	if (!point_in_jump_state(point)) {
 		point->owner = NULL;

@@ -143,14 +143,16 @@ static void point_post_handlers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 1);
 	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler, &kprobe_dispatch_post);
-	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_reservation_is_wrong(point));
+	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+			   kprobe_ftrace_reservation_is_wrong(point));
 	expect_hits(test, t, 2);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b), 0);
 	KUNIT_EXPECT_EQ(test, point->post, 0);
 	KUNIT_EXPECT_PTR_EQ(test, point->op.kp.post_handler,
 			    POST_HANDLER_STAYS ? &kprobe_dispatch_post : NULL);
-	KUNIT_EXPECT_FALSE(test, kprobe_ftrace_reservation_is_wrong(point));
+	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+			   kprobe_ftrace_reservation_is_wrong(point));
 	expect_hits(test, t, 1);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b), 0);

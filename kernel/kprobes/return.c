@@ -35,12 +35,8 @@ static int return_check(struct kretprobe *rp)
 		return kprobe_refuse(-EINVAL, NULL, "a probe is NULL");
 
 	guard(mutex)(&kprobe_mutex);
-	/* Do not set up a registered probe again: hits use its pool. */
-	if (kprobe_is_registered(&rp->kp))
-		return -EINVAL;
 	req.kp = &rp->kp;
-	ret = kprobe_resolve_address(&req);
-	ret = ret ?: kprobe_resolve_place(&req);
+	ret = kprobe_request_place(&req);
 	if (ret)
 		return ret;
 	if (!kprobe_return_is_possible(&req))

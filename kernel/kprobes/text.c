@@ -110,7 +110,8 @@ static int points_arm(struct list_head *kps, struct list_head *refused)
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
-	ret = kprobe_ftrace_arm_points(&on_ftrace, refused);
+	ret = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) ?
+	      kprobe_ftrace_arm_points(&on_ftrace, refused) : 0;
 	text_write_chunks(kps, arch_arm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 
@@ -394,7 +395,6 @@ bool kprobe_jumps_idle(void)
 	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced);
 }
 #else
-static void kprobe_jump_queue(struct kprobe_point *point) { }
 static void jump_forget(struct kprobe_point *point) { }
 static void jumps_cancel(struct list_head *kps) { }
 #endif /* CONFIG_OPTPROBES */
@@ -431,7 +431,8 @@ static enum text_step point_next_step(struct kprobe_point *point)
 	if (point_in_jump_state(point))
 		return !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
 		       STEP_DROP_JUMP : STEP_NONE;
-	if (wants_text && kprobe_ftrace_reservation_is_wrong(point))
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && wants_text &&
+	    kprobe_ftrace_reservation_is_wrong(point))
 		return STEP_RESERVATION;
 	if (point->state == POINT_ARMED && !wants_text)
 		return STEP_DISARM;
@@ -455,7 +456,8 @@ static void points_disarm(struct list_head *kps)
 	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
-	kprobe_ftrace_disarm_points(&on_ftrace);
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kprobe_ftrace_disarm_points(&on_ftrace);
 	text_write_chunks(kps, arch_disarm_kprobes);
 	list_splice_tail(&on_ftrace, kps);
 	points_set_state(kps, POINT_DISARMED);
@@ -466,11 +468,17 @@ static void point_reconsider(struct kprobe_point *point)
 {
 	struct kprobe_point *other = point;
 
-	if (point->state != POINT_ARMED)
+	if (!IS_ENABLED(CONFIG_OPTPROBES) || point->state != POINT_ARMED)
 		return;
 	if (point_gets_jump(point)) {
-		/* The points that the jump covers become OPTIMIZING with it. */
+		/*
+		 * The points that the jump covers become OPTIMIZING with it. Where
+		 * arch_chain_detour() does not tell a detour whether there are post_handlers, the
+		 * detour always looks for them.
+		 */
 		do {
+			other->calls_post = point_detour_calls_post(other) &&
+				(other->post || !__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST));
 			kprobe_point_set_state(other, POINT_OPTIMIZING);
 			kprobe_jump_queue(other);
 			other = kprobe_jump_add_sharer(point, other);
@@ -512,7 +520,7 @@ static void points_collect(struct list_head *todo, struct list_head *work)
  */
 int kprobe_points_reconcile(struct list_head *work)
 {
-	bool again = kprobe_points_add_outer(work);
+	bool again = IS_ENABLED(CONFIG_OPTPROBES) && kprobe_points_add_outer(work);
 	struct list_head todo[NR_STEPS];
 	enum text_step step;
 	LIST_HEAD(refused);
@@ -525,7 +533,7 @@ int kprobe_points_reconcile(struct list_head *work)
 		INIT_LIST_HEAD(&todo[step]);
 	points_deal(work, todo);
 
-	if (!list_empty(&todo[STEP_RESERVATION]))
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && !list_empty(&todo[STEP_RESERVATION]))
 		ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
 	/* Remove a jump before a breakpoint is written into its region. */
 	if (!list_empty(&todo[STEP_DROP_JUMP])) {
@@ -635,7 +643,8 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
  */
 bool kprobe_keeps_text(unsigned long addr)
 {
-	return get_kprobe((void *)addr) || kprobe_points_cover(addr);
+	return get_kprobe((void *)addr) ||
+	       (IS_ENABLED(CONFIG_OPTPROBES) && kprobe_points_cover(addr));
 }
 
 static int queue_point(struct kprobe_point *point, void *work)
