@@ -20,49 +20,28 @@
 
 #define PUSH_IMM8	0x6a
 #define PUSH_IMM32	0x68
-#define JCC32_INSN_SIZE	6
-#define LOOP_OVER_SIZE	(JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 /* The CPU may speculate past a jump or a return that it has not decoded yet. */
 #define STOP_SIZE	IS_ENABLED(CONFIG_MITIGATION_SLS)
 
 /**
  * struct emitter - a detour under construction
- * @image: future contents of the slot
+ * @image: future contents of the slot, with room for a detour that proves too long for one
  * @slot: the slot
  * @pos: offset of the next byte
+ * @after_probed: where the copy of the probed instruction ends
  * @addr: the original of the instruction that is being copied
  */
 struct emitter {
-	u8 image[MAX_OPTINSN_SIZE];
+	u8 image[2 * MAX_OPTINSN_SIZE];
 	u8 *slot;
 	unsigned int pos;
+	unsigned int after_probed;
 	unsigned long addr;
 };
 
-static unsigned int copied_size(const struct region_insn *ri)
-{
-	switch (ri->kind) {
-	case REGION_JCC:
-		return JCC32_INSN_SIZE;
-	case REGION_JMP:
-	case REGION_END_THUNK:
-		return JMP32_INSN_SIZE + STOP_SIZE;
-	case REGION_LOOP:
-		return ri->len + LOOP_OVER_SIZE;
-	case REGION_CALL:
-		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE;
-	case REGION_CALL_THUNK:
-		return PUSH_IMM32_SIZE + JMP32_INSN_SIZE + STOP_SIZE;
-	case REGION_CALL_INDIRECT:
-		return PUSH_IMM32_SIZE + ri->len + STOP_SIZE;
-	case REGION_END:
-		return ri->len + STOP_SIZE;
-	case REGION_PADDING:
-		return 0;
-	default:
-		return ri->len;
-	}
-}
+/* A copy is at most nine bytes longer than its original, and the last may begin at %MAX_LEAD. */
+static_assert(DETOUR_COPIES + REGION_REACH - 1 + MAX_INSN_SIZE + 9 * REGION_REACH +
+	      JMP32_INSN_SIZE + JMP8_INSN_SIZE <= 2 * MAX_OPTINSN_SIZE);
 
 /*
  * Return the offset of the post way, which ends at the end of the slot, or 0. For an
@@ -80,53 +59,6 @@ static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, uns
 	}
 
 	return end + size <= DETOUR_POST_RETURN ? DETOUR_POST_RETURN - size : 0;
-}
-
-/* Place copies of the instructions in [@ri, @end) from @pos on. Return where they end. */
-static unsigned int lay_out_copies(struct arch_optimized_insn *optinsn, unsigned int pos,
-				   const struct region_insn *ri, const struct region_insn *end)
-{
-	for (; ri < end; ri++) {
-		if (ri->kind != REGION_PADDING)
-			optinsn->copy_at[ri->at] = pos;
-		pos += copied_size(ri);
-	}
-
-	return pos;
-}
-
-/* Decide where each copy will be. Return false if they need too much room. */
-bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region)
-{
-	struct arch_optimized_insn *optinsn = &op->optinsn;
-	const struct region_insn *probed = region->insns + region->probed;
-	unsigned int pos;
-
-	memset(optinsn->copy_at, 0, sizeof(optinsn->copy_at));
-	pos = lay_out_copies(optinsn, DETOUR_COPIES, probed, region->insns + region->nr);
-	optinsn->back = pos;
-	pos += JMP32_INSN_SIZE;
-
-	optinsn->enter = 0;
-	if (region->lead) {
-		pos = lay_out_copies(optinsn, pos, region->insns, probed);
-		optinsn->enter = pos;
-		pos += JMP8_INSN_SIZE;
-	}
-
-	optinsn->post = post_way(&op->kp, probed, pos);
-	optinsn->lead = region->lead;
-	optinsn->len = region->len;
-	optinsn->fixed_up = region->fixed_up;
-	optinsn->calls = region->calls;
-	optinsn->from = 0;
-	optinsn->to = JMP32_INSN_SIZE;
-	optinsn->linked = false;
-	optinsn->calls_post = false;
-	optinsn->why = DETOUR_POSSIBLE;
-	optinsn->why_at = 0;
-
-	return pos <= MAX_OPTINSN_SIZE;
 }
 
 static void emit_byte(struct emitter *e, u8 byte)
@@ -274,21 +206,42 @@ static void emit_jmp8(struct emitter *e, unsigned int pos)
 	emit_byte(e, pos - (e->pos + 1));
 }
 
-/* Emit copies from the probed instruction on, and then of the instructions before it. */
-static int emit_region(struct emitter *e, const struct region *region)
+/* Emit copies of the instructions in [@ri, @end), and note where each is. */
+static int emit_copies(struct emitter *e, u8 *copy_at, const struct region *region,
+		       const struct region_insn *ri, const struct region_insn *end)
 {
-	const struct region_insn *ri, *probed = region->insns + region->probed;
 	int ret = 0;
 
-	for (ri = probed; !ret && ri < region->insns + region->nr; ri++)
+	for (; !ret && ri < end; ri++) {
+		if (ri->kind != REGION_PADDING)
+			copy_at[ri->at] = e->pos;
 		ret = emit_original(e, region, ri);
-	ret = ret ?: emit_jmp(e, region->addr + region->len);
-	if (!region->lead)
-		return ret;
+	}
 
-	for (ri = region->insns; !ret && ri < probed; ri++)
-		ret = emit_original(e, region, ri);
-	emit_jmp8(e, offsetof(struct detour, code));
+	return ret;
+}
+
+/* Emit copies from the probed instruction on, and then of the instructions before it. */
+static int emit_region(struct emitter *e, struct arch_optimized_insn *optinsn,
+		       const struct region *region)
+{
+	const struct region_insn *probed = region->insns + region->probed;
+	u8 *copy_at = optinsn->copy_at;
+	int ret;
+
+	memset(copy_at, 0, sizeof(optinsn->copy_at));
+	ret = emit_copies(e, copy_at, region, probed, probed + 1);
+	e->after_probed = e->pos;
+	ret = ret ?: emit_copies(e, copy_at, region, probed + 1, region->insns + region->nr);
+	optinsn->back = e->pos;
+	ret = ret ?: emit_jmp(e, region->addr + region->len);
+
+	optinsn->enter = 0;
+	if (region->lead) {
+		ret = ret ?: emit_copies(e, copy_at, region, region->insns, probed);
+		optinsn->enter = e->pos;
+		emit_jmp8(e, offsetof(struct detour, code));
+	}
 
 	return ret;
 }
@@ -366,15 +319,17 @@ static int emit_post_way(struct emitter *e, const struct region *region, unsigne
 	if (post != DETOUR_POST_RETURN)
 		ret = emit_post(e, region, probed);
 	emit_unframe(e);
-	emit_jmp8(e, DETOUR_COPIES + copied_size(probed));
+	emit_jmp8(e, e->after_probed);
 	emit_byte(e, post == DETOUR_POST_RETURN ? -1 : post - DETOUR_RETURN);
 
 	return ret;
 }
 
-int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region)
+/* Fill the slot of @op, and note where each copy is. */
+enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const struct region *region)
 {
-	struct emitter e = { .slot = op->optinsn.insn };
+	struct arch_optimized_insn *optinsn = &op->optinsn;
+	struct emitter e = { .slot = optinsn->insn };
 	int ret;
 
 	memset(e.image, INT3_INSN_OPCODE, sizeof(e.image));
@@ -382,13 +337,27 @@ int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region
 	e.pos = offsetof(struct detour, code);
 
 	ret = emit_entry(&e, region->addr + region->lead);
-	ret = ret ?: emit_region(&e, region);
-	ret = ret ?: emit_post_way(&e, region, op->optinsn.post);
+	ret = ret ?: emit_region(&e, optinsn, region);
+	if (e.pos > MAX_OPTINSN_SIZE)
+		return DETOUR_TOO_LONG;
+	optinsn->post = post_way(&op->kp, region->insns + region->probed, e.pos);
+	ret = ret ?: emit_post_way(&e, region, optinsn->post);
 	if (ret)
-		return ret;
+		return DETOUR_NOT_RELOCATABLE;
 
-	kprobe_poke_text(e.slot, e.image, sizeof(e.image));
-	perf_event_text_poke(e.slot, NULL, 0, e.image, sizeof(e.image));
+	optinsn->lead = region->lead;
+	optinsn->len = region->len;
+	optinsn->fixed_up = region->fixed_up;
+	optinsn->calls = region->calls;
+	optinsn->from = 0;
+	optinsn->to = JMP32_INSN_SIZE;
+	optinsn->linked = false;
+	optinsn->calls_post = false;
+	optinsn->why = DETOUR_POSSIBLE;
+	optinsn->why_at = 0;
 
-	return 0;
+	kprobe_poke_text(e.slot, e.image, MAX_OPTINSN_SIZE);
+	perf_event_text_poke(e.slot, NULL, 0, e.image, MAX_OPTINSN_SIZE);
+
+	return DETOUR_POSSIBLE;
 }

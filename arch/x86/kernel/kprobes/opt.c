@@ -45,15 +45,14 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (obstacle)
 		return obstruct(op, obstacle, region.why_at);
 
-	if (!kprobe_detour_lay_out(op, &region))
-		return obstruct(op, DETOUR_TOO_LONG, 0);
 	memcpy(optinsn->original, region.text, sizeof(optinsn->original));
 	optinsn->insn = get_optinsn_slot();
 	if (!optinsn->insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
-	if (kprobe_detour_write(op, &region)) {
+	obstacle = kprobe_detour_write(op, &region);
+	if (obstacle) {
 		free_optinsn_slot(optinsn->insn, 0);
-		return obstruct(op, DETOUR_NOT_RELOCATABLE, 0);
+		return obstruct(op, obstacle, 0);
 	}
 
 	kprobe_detour_note_lead(optinsn);

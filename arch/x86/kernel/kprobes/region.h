@@ -113,7 +113,6 @@ struct region {
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
 
 /* emit.c */
-bool kprobe_detour_lay_out(struct optimized_kprobe *op, const struct region *region);
-int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
+enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
 #endif /* _X86_KPROBES_REGION_H */
