@@ -32,38 +32,26 @@ static __always_inline void note_target(struct function_map *map, unsigned long 
 /* Is @insn, at @addr, a direct branch? Set @target to where it leads. */
 static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *target)
 {
-	u8 opcode = insn->opcode.bytes[0];
-	bool branch;
+	*target = addr + insn->length + insn->immediate.value;
 
-	if (insn_is_avx_or_xop(insn))
-		return false;
-
-	switch (opcode) {
+	switch (kprobe_opcode(insn)) {
 	case 0x70 ... 0x7f:
 	case 0xe0 ... 0xe3:
 	case 0xe8:
 	case 0xe9:
 	case 0xeb:
-		branch = true;
-		break;
+	case 0x0f80 ... 0x0f8f:
+		return true;
 	case 0xc7:
-		branch = insn->modrm.bytes[0] == 0xf8;	/* xbegin */
-		break;
-	case 0x0f:
-		branch = insn->opcode.nbytes == 2 && (insn->opcode.bytes[1] & 0xf0) == 0x80;
-		break;
+		return insn->modrm.bytes[0] == 0xf8;	/* xbegin */
 	default:
 		return false;
 	}
-	*target = addr + insn->length + insn->immediate.value;
-
-	return branch;
 }
 
 static bool is_indirect_jmp(struct insn *insn)
 {
-	return !insn_is_avx_or_xop(insn) && insn->opcode.bytes[0] == 0xff &&
-	       X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
+	return kprobe_opcode(insn) == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
 }
 
 static bool is_return_thunk(unsigned long addr)
@@ -113,23 +101,18 @@ static bool may_be_jump_table(const struct function_map *map, struct insn *insn,
 	       (target && insn->opcode.bytes[0] != CALL_INSN_OPCODE && may_be_thunk(target));
 }
 
-/* Only a 32-bit kernel calls a BIOS. */
-static bool is_far_call(struct insn *insn)
-{
-	u8 opcode = insn->opcode.bytes[0];
-
-	return IS_ENABLED(CONFIG_X86_32) &&
-	       (opcode == 0x9a ||
-		(opcode == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 3));
-}
-
 /*
- * After STD the direction flag may be set, and when a BIOS returns. Handlers must not run
- * with it.
+ * After STD the direction flag may be set, and after a far call, because only a 32-bit kernel
+ * has one, to a BIOS. Handlers must not run with it.
  */
 static bool sets_direction(struct insn *insn)
 {
-	return !insn_is_avx_or_xop(insn) && (insn->opcode.bytes[0] == 0xfd || is_far_call(insn));
+	unsigned int opcode = kprobe_opcode(insn);
+
+	return opcode == 0xfd ||
+	       (IS_ENABLED(CONFIG_X86_32) &&
+		(opcode == 0x9a ||
+		 (opcode == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 3)));
 }
 
 static int find_branches(struct function_map *map, unsigned long start, unsigned long end);

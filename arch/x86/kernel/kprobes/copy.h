@@ -17,6 +17,19 @@ static inline bool kprobe_may_have_written(unsigned long addr)
 	return kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + arch_jump_lead_max());
 }
 
+/*
+ * The opcode of @insn; one of two bytes has 0x0f00 added. 0 for vector instructions, whose bytes
+ * mean something else, and for opcodes of three bytes.
+ */
+static inline unsigned int kprobe_opcode(struct insn *insn)
+{
+	if (insn_is_avx_or_xop(insn) || insn->opcode.nbytes > 2)
+		return 0;
+
+	return insn->opcode.nbytes == 2 ? insn->opcode.bytes[0] << 8 | insn->opcode.bytes[1] :
+					  insn->opcode.bytes[0];
+}
+
 /* decode.c */
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);

@@ -113,8 +113,8 @@ bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 /* -- refused -- */
 
 /*
- * Instructions that cannot be executed elsewhere. Two-byte opcodes have 0x0f00 added; an
- * entry is for those whose ModRM byte has @value under @mask.
+ * Instructions that cannot be executed elsewhere, by what kprobe_opcode() returns; an entry is for
+ * those whose ModRM byte has @value under @mask.
  */
 struct refusal {
 	u16 opcode;
@@ -160,41 +160,26 @@ static const struct refusal refusals[] = {
 	{ 0x0fff, 0, 0, refused_trap },			/* ud0 */
 };
 
-static bool refusal_matches(const struct refusal *r, struct insn *insn)
-{
-	/* On 32 bits %gs is user space's, and each trap loads %fs. */
-	if (IS_ENABLED(CONFIG_X86_32) && r->why == refused_gs)
-		return false;
-
-	return (insn->modrm.bytes[0] & r->mask) == r->value;
-}
-
-/* ERETU and ERETS, which without their prefix would be CLAC. */
-static bool insn_is_fred_return(struct insn *insn)
-{
-	return insn->opcode.value == 0x010f && insn->modrm.bytes[0] == 0xca &&
-	       (kprobe_insn_has_prefix(insn, 0xf2) || kprobe_insn_has_prefix(insn, 0xf3));
-}
-
 /* Return why @insn must not be probed, or NULL. */
 const char *kprobe_refusal_reason(struct insn *insn)
 {
-	u16 opcode = insn->opcode.bytes[0];
+	unsigned int opcode = kprobe_opcode(insn);
 	const struct refusal *r;
 
 	if (insn_has_emulate_prefix(insn))
 		return "marked for the hypervisor";
 	if (insn_is_rex2(insn))
 		return "struct pt_regs lacks its registers";
-	if (insn_is_avx_or_xop(insn) || insn->opcode.nbytes > 2)
-		return NULL;
-	if (insn_is_fred_return(insn))
+	/* ERETU and ERETS, which without their prefix would be CLAC. */
+	if (opcode == 0x0f01 && insn->modrm.bytes[0] == 0xca &&
+	    (kprobe_insn_has_prefix(insn, 0xf2) || kprobe_insn_has_prefix(insn, 0xf3)))
 		return refused_switch;
 
-	if (insn->opcode.nbytes == 2)
-		opcode = opcode << 8 | insn->opcode.bytes[1];
 	for (r = refusals; r < refusals + ARRAY_SIZE(refusals) && r->opcode <= opcode; r++) {
-		if (r->opcode == opcode && refusal_matches(r, insn))
+		/* On 32 bits %gs is user space's, and each trap loads %fs. */
+		if (IS_ENABLED(CONFIG_X86_32) && r->why == refused_gs)
+			continue;
+		if (r->opcode == opcode && (insn->modrm.bytes[0] & r->mask) == r->value)
 			return r->why;
 	}
 
@@ -202,11 +187,6 @@ const char *kprobe_refusal_reason(struct insn *insn)
 }
 
 /* -- emulated -- */
-
-static int decode_refuse(struct kprobe *p, const char *why)
-{
-	return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
-}
 
 /* For the prepare_*() below: the instruction will be emulated. */
 static int emulate_with(struct kprobe *p, emulation_t *emulate)
@@ -225,7 +205,8 @@ bool kprobe_branch_is_portable(struct insn *insn)
 static int prepare_branch(struct kprobe *p, struct insn *insn, emulation_t *emulate)
 {
 	if (!kprobe_branch_is_portable(insn))
-		return decode_refuse(p, "a branch whose prefixes CPUs do not agree about");
+		return kprobe_refuse(-EOPNOTSUPP, p->addr,
+				     "a branch whose prefixes CPUs do not agree about");
 
 	p->ainsn.disp = insn->immediate.value;
 
@@ -264,16 +245,6 @@ static const struct {
 
 static_assert(ARRAY_SIZE(conditions) == 8);
 
-static int prepare_jcc(struct kprobe *p, struct insn *insn, u8 condition)
-{
-	p->ainsn.mask = conditions[condition >> 1].mask;
-	p->ainsn.arg = conditions[condition >> 1].arg;
-	if (condition & 1)
-		p->ainsn.arg |= COND_NOT;
-
-	return prepare_branch(p, insn, kprobe_emulate_jcc);
-}
-
 /* 0xe0 LOOPNE, 0xe1 LOOPE, 0xe2 LOOP, 0xe3 JRCXZ */
 static int prepare_loop(struct kprobe *p, struct insn *insn, u8 opcode)
 {
@@ -291,6 +262,13 @@ static u8 prepare_reg(unsigned int nr)
 	return pt_regs_offset(NULL, nr);
 }
 
+/* The register that the ModRM byte names. */
+static u8 prepare_rm(struct insn *insn)
+{
+	return prepare_reg(X86_MODRM_RM(insn->modrm.bytes[0]) |
+			   (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0));
+}
+
 static void prepare_sib(struct kprobe *p, struct insn *insn)
 {
 	u8 sib = insn->sib.bytes[0], rex = insn->rex_prefix.bytes[0];
@@ -305,7 +283,7 @@ static void prepare_sib(struct kprobe *p, struct insn *insn)
 
 static void prepare_mem(struct kprobe *p, struct insn *insn)
 {
-	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
+	u8 modrm = insn->modrm.bytes[0];
 
 	p->ainsn.disp = insn->displacement.value;
 	p->ainsn.base = NO_REG;
@@ -316,49 +294,35 @@ static void prepare_mem(struct kprobe *p, struct insn *insn)
 	else if (insn->sib.nbytes)
 		prepare_sib(p, insn);
 	else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5)
-		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
+		p->ainsn.base = prepare_rm(insn);
 
 	if (kprobe_insn_has_prefix(insn, PREFIX_PERCPU))
 		p->ainsn.arg |= MEM_PERCPU;
 }
 
-static bool mem_is_plain(struct insn *insn)
-{
-	return insn->addr_bytes == sizeof(long) && !kprobe_insn_has_prefix(insn, PREFIX_USER);
-}
-
 /* CALL and JMP through a register or memory, with the REX bits decoded. */
 static int prepare_indirect(struct kprobe *p, struct insn *insn)
 {
-	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
+	u8 modrm = insn->modrm.bytes[0];
 	bool call = X86_MODRM_REG(modrm) == 2;
-
-	if (!kprobe_branch_is_portable(insn))
-		return decode_refuse(p, "a branch whose prefixes CPUs do not agree about");
+	int ret;
 
 	if (X86_MODRM_MOD(modrm) == 3) {
-		p->ainsn.base = prepare_reg(X86_MODRM_RM(modrm) | (X86_REX_B(rex) ? 8 : 0));
-		return emulate_with(p, call ? kprobe_emulate_call_reg : kprobe_emulate_jmp_reg);
+		p->ainsn.base = prepare_rm(insn);
+		return prepare_branch(p, insn,
+				      call ? kprobe_emulate_call_reg : kprobe_emulate_jmp_reg);
 	}
-	if (!mem_is_plain(insn))
-		return decode_refuse(p,
+
+	ret = prepare_branch(p, insn, call ? kprobe_emulate_call_mem : kprobe_emulate_jmp_mem);
+	if (ret)
+		return ret;
+	if (insn->addr_bytes != sizeof(long) || kprobe_insn_has_prefix(insn, PREFIX_USER))
+		return kprobe_refuse(-EOPNOTSUPP, p->addr,
 				     "an indirect branch through another segment or half an address");
 
 	prepare_mem(p, insn);
 
-	return emulate_with(p, call ? kprobe_emulate_call_mem : kprobe_emulate_jmp_mem);
-}
-
-/* INC, DEC and PUSH share the opcode of indirect branches. */
-static int prepare_group5(struct kprobe *p, struct insn *insn)
-{
-	switch (X86_MODRM_REG(insn->modrm.bytes[0])) {
-	case 2:
-	case 4:
-		return prepare_indirect(p, insn);
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 static int prepare_flags(struct kprobe *p, struct insn *insn, emulation_t *emulate)
@@ -378,14 +342,10 @@ static int prepare_flags(struct kprobe *p, struct insn *insn, emulation_t *emula
  */
 bool kprobe_insn_waits(struct insn *insn)
 {
-	const u8 *opcode = insn->opcode.bytes;
+	unsigned int opcode = kprobe_opcode(insn);
 	u8 modrm = insn->modrm.bytes[0];
 
-	if (insn_is_avx_or_xop(insn))
-		return false;
-
-	return opcode[0] == 0xf4 || (opcode[0] == 0x0f && opcode[1] == 0x01 &&
-				     (modrm == 0xc9 || modrm == 0xfb));
+	return opcode == 0xf4 || (opcode == 0x0f01 && (modrm == 0xc9 || modrm == 0xfb));
 }
 
 /* Note the length of the next instruction if it waits. The longest that does has three bytes. */
@@ -401,45 +361,27 @@ static int prepare_sti(struct kprobe *p, struct insn *insn)
 	return emulate_with(p, kprobe_emulate_sti);
 }
 
-/* 0x90 is XCHG with %rax, which does nothing except with %r8. */
-static int prepare_xchg(struct kprobe *p, struct insn *insn)
+/*
+ * Choose how @insn is emulated, if it is. Return 0 either way, -EOPNOTSUPP for an
+ * instruction that must be emulated but cannot be.
+ */
+int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 {
-	return X86_REX_B(insn->rex_prefix.bytes[0]) ? 0 : emulate_with(p, kprobe_emulate_nop);
-}
+	unsigned int opcode = kprobe_opcode(insn), pair = (opcode & 0xf) >> 1;
+	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
 
-static int prepare_endbr(struct kprobe *p, struct insn *insn)
-{
-	u8 modrm = insn->modrm.bytes[0];
-	bool endbr = kprobe_insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb);
-
-	return endbr ? emulate_with(p, kprobe_emulate_endbr) : 0;
-}
-
-static int prepare_two_byte(struct kprobe *p, struct insn *insn)
-{
-	u8 opcode = insn->opcode.bytes[1];
-
-	switch (opcode) {
-	case 0x1e:
-		return prepare_endbr(p, insn);
-	case 0x1f:
+	if (kprobe_insn_waits(insn))
 		return emulate_with(p, kprobe_emulate_nop);
-	case 0x80 ... 0x8f:
-		return prepare_jcc(p, insn, opcode & 0xf);
-	default:
-		return 0;
-	}
-}
-
-static int prepare_one_byte(struct kprobe *p, struct insn *insn)
-{
-	u8 opcode = insn->opcode.bytes[0];
 
 	switch (opcode) {
 	case 0x70 ... 0x7f:
-		return prepare_jcc(p, insn, opcode & 0xf);
+	case 0x0f80 ... 0x0f8f:
+		p->ainsn.mask = conditions[pair].mask;
+		p->ainsn.arg = conditions[pair].arg | (opcode & 1 ? COND_NOT : 0);
+		return prepare_branch(p, insn, kprobe_emulate_jcc);
 	case 0x90:
-		return prepare_xchg(p, insn);
+		/* XCHG with %rax, which does nothing except with %r8. */
+		return X86_REX_B(rex) ? 0 : emulate_with(p, kprobe_emulate_nop);
 	case 0x9c:
 		return prepare_flags(p, insn, kprobe_emulate_pushf);
 	case 0x9d:
@@ -459,29 +401,16 @@ static int prepare_one_byte(struct kprobe *p, struct insn *insn)
 	case 0xfb:
 		return prepare_sti(p, insn);
 	case 0xff:
-		return prepare_group5(p, insn);
-	default:
+		/* INC, DEC and PUSH share the opcode of indirect branches. */
+		if (X86_MODRM_REG(modrm) == 2 || X86_MODRM_REG(modrm) == 4)
+			return prepare_indirect(p, insn);
 		return 0;
-	}
-}
-
-/*
- * Choose how @insn is emulated, if it is. Return 0 either way, -EOPNOTSUPP for an
- * instruction that must be emulated but cannot be.
- */
-int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
-{
-	/* The opcode maps of vector instructions give the bytes other meanings. */
-	if (insn_is_avx_or_xop(insn))
+	case 0x0f1e:
+		if (kprobe_insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb))
+			return emulate_with(p, kprobe_emulate_endbr);
 		return 0;
-	if (kprobe_insn_waits(insn))
+	case 0x0f1f:
 		return emulate_with(p, kprobe_emulate_nop);
-
-	switch (insn->opcode.nbytes) {
-	case 1:
-		return prepare_one_byte(p, insn);
-	case 2:
-		return prepare_two_byte(p, insn);
 	default:
 		return 0;
 	}

@@ -68,10 +68,7 @@ static bool is_rewritten(unsigned long start, unsigned long end)
 /* STI and loading SS hold off interrupts for one more instruction, which must be the next. */
 static bool shadows_next(struct insn *insn)
 {
-	u8 opcode = insn->opcode.bytes[0];
-
-	if (insn_is_avx_or_xop(insn))
-		return false;
+	unsigned int opcode = kprobe_opcode(insn);
 
 	return opcode == 0xfb || opcode == 0x17 ||
 	       (opcode == 0x8e && X86_MODRM_REG(insn->modrm.bytes[0]) == 2);
@@ -90,24 +87,11 @@ static bool operand_uses_sp(struct insn *insn)
 	return X86_SIB_BASE(insn->sib.bytes[0]) == 4 && !X86_REX_B(rex);
 }
 
-static int classify_group5(struct insn *insn)
-{
-	switch (X86_MODRM_REG(insn->modrm.bytes[0])) {
-	case 2:
-		return operand_uses_sp(insn) ? -EOPNOTSUPP : REGION_CALL_INDIRECT;
-	case 4:
-		return REGION_END;
-	default:
-		return REGION_PLAIN;
-	}
-}
-
 static int classify_opcode(struct insn *insn)
 {
-	u8 opcode = insn->opcode.bytes[0];
-
-	switch (opcode) {
+	switch (kprobe_opcode(insn)) {
 	case 0x70 ... 0x7f:
+	case 0x0f80 ... 0x0f8f:
 		return REGION_JCC;
 	case 0xc2:
 	case 0xc3:
@@ -120,13 +104,13 @@ static int classify_opcode(struct insn *insn)
 	case 0xeb:
 		return REGION_JMP;
 	case 0xff:
-		return classify_group5(insn);
-	case 0x0f:
-		if (insn->opcode.nbytes == 2 && (insn->opcode.bytes[1] & 0xf0) == 0x80)
-			return REGION_JCC;
-		return REGION_PLAIN;
+		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 2)
+			return operand_uses_sp(insn) ? -EOPNOTSUPP : REGION_CALL_INDIRECT;
+		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 4)
+			return REGION_END;
+		fallthrough;
 	default:
-		return REGION_PLAIN;
+		return insn_rip_relative(insn) ? REGION_REBASED : REGION_PLAIN;
 	}
 }
 
@@ -147,21 +131,6 @@ static bool is_landing_pad(struct insn *insn)
 	return __is_endbr(code);
 }
 
-static int region_copied_kind(struct insn *insn)
-{
-	return insn_rip_relative(insn) ? REGION_REBASED : REGION_PLAIN;
-}
-
-static int through_thunk(struct insn *insn, int kind)
-{
-	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !kprobe_copy_wants_thunk(insn))
-		return kind;
-	if (!kprobe_copy_thunk(insn))
-		return -EOPNOTSUPP;
-
-	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
-}
-
 /* Return an enum region_kind, or -EOPNOTSUPP if a detour cannot execute the instruction. */
 static int region_classify_insn(struct insn *insn, unsigned long addr)
 {
@@ -172,19 +141,22 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 		return -EOPNOTSUPP;
 	if (IS_ENABLED(CONFIG_KPROBES_CFI) && (kprobe_in_cfi_check(addr) || is_cfi_trap(addr)))
 		return -EOPNOTSUPP;
-	if (insn_is_avx_or_xop(insn))
-		return region_copied_kind(insn);
 
 	kind = classify_opcode(insn);
-	if (kind == REGION_PLAIN)
-		return region_copied_kind(insn);
+	if (kind == REGION_PLAIN || kind == REGION_REBASED)
+		return kind;
 	if (!kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
 	/* See the thunks of copy.c. */
 	if (is_call(kind) && cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		return -EOPNOTSUPP;
 
-	return through_thunk(insn, kind);
+	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !kprobe_copy_wants_thunk(insn))
+		return kind;
+	if (!kprobe_copy_thunk(insn))
+		return -EOPNOTSUPP;
+
+	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
 }
 
 static bool ends_flow(enum region_kind kind)
@@ -215,14 +187,9 @@ static bool is_type_hash(const struct region *region, struct insn *insn)
  */
 static bool is_nop(struct insn *insn)
 {
-	const u8 *opcode = insn->opcode.bytes;
+	unsigned int opcode = kprobe_opcode(insn);
 
-	if (insn_is_avx_or_xop(insn))
-		return false;
-	if (opcode[0] == 0x0f)
-		return opcode[1] == 0x1f;
-
-	return opcode[0] == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]);
+	return opcode == 0x0f1f || (opcode == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]));
 }
 
 /* Add an instruction, and note where it and what comes before it let others enter. */
