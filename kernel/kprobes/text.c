@@ -27,12 +27,13 @@ void __weak arch_finish_prepare_kprobes(void)
 {
 }
 
+#ifndef ARCH_KPROBES_NATIVE
 /**
  * arch_arm_kprobes() - write the breakpoints of several probes
  * @kps: struct kprobe, linked by their list
  *
  * An architecture that can synchronise its CPUs once for all of them overrides
- * this.
+ * this. One that is written for this core has to.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
@@ -57,6 +58,7 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 	list_for_each_entry(p, kps, list)
 		arch_disarm_kprobe(p);
 }
+#endif
 
 /*
  * Maximum number of points whose text is written in one round. Each round synchronises all

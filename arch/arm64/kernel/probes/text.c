@@ -138,25 +138,6 @@ static void write_round(struct list_head *kps, bool arm)
 		tell_perf(p, arm);
 }
 
-static void write_one(struct kprobe *p, bool arm)
-{
-	LIST_HEAD(one);
-
-	list_add(&p->list, &one);
-	write_round(&one, arm);
-	list_del_init(&p->list);
-}
-
-void arch_arm_kprobe(struct kprobe *p)
-{
-	write_one(p, true);
-}
-
-void arch_disarm_kprobe(struct kprobe *p)
-{
-	write_one(p, false);
-}
-
 void arch_arm_kprobes(struct list_head *kps)
 {
 	write_round(kps, true);

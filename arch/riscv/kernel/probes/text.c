@@ -114,22 +114,3 @@ void arch_disarm_kprobes(struct list_head *kps)
 {
 	kprobe_write_text(write_originals, kps);
 }
-
-static void write_one(struct kprobe *p, void (*write)(struct list_head *list))
-{
-	LIST_HEAD(kps);
-
-	list_add(&p->list, &kps);
-	kprobe_write_text(write, &kps);
-	list_del_init(&p->list);
-}
-
-void arch_arm_kprobe(struct kprobe *p)
-{
-	write_one(p, write_breakpoints);
-}
-
-void arch_disarm_kprobe(struct kprobe *p)
-{
-	write_one(p, write_originals);
-}

@@ -121,18 +121,6 @@ static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
 	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
 }
 
-void arch_arm_kprobe(struct kprobe *p)
-{
-	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
-	kprobe_poke_sync();
-}
-
-void arch_disarm_kprobe(struct kprobe *p)
-{
-	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
-	kprobe_poke_sync();
-}
-
 void arch_arm_kprobes(struct list_head *kps)
 {
 	struct kprobe *p;
