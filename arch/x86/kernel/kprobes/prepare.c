@@ -47,36 +47,11 @@ static int decode_probed(struct insn *insn, u8 *buf, unsigned long addr)
 	return ret;
 }
 
-/*
- * A lock prefix is patched in and out with the second CPU; 0x3e, which has no effect,
- * replaces it.
- */
-static bool may_lock(struct insn *insn)
-{
-	return kprobe_insn_has_prefix(insn, 0xf0) || kprobe_insn_has_prefix(insn, 0x3e);
-}
-
-static int check_insn(struct kprobe *p, struct insn *insn)
-{
-	const char *why;
-
-	if (IS_ENABLED(CONFIG_KPROBES_CFI) && kprobe_in_cfi_check((unsigned long)p->addr))
-		return kprobe_refuse(-EINVAL, p->addr, "part of a type check");
-
-	if (may_lock(insn) && alternatives_text_reserved(p->addr, p->addr + 1))
-		return kprobe_refuse(-EINVAL, p->addr, "rewritten for one CPU or several");
-
-	why = kprobe_refusal_reason(insn);
-	if (why)
-		return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
-
-	return 0;
-}
-
 int arch_prepare_kprobe(struct kprobe *p)
 {
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
+	const char *why;
 	int ret;
 
 	lockdep_assert_held(&text_mutex);
@@ -85,30 +60,26 @@ int arch_prepare_kprobe(struct kprobe *p)
 	if (ret)
 		return ret;
 
-	ret = check_insn(p, &insn);
-	if (ret)
-		return ret;
+	if (IS_ENABLED(CONFIG_KPROBES_CFI) && kprobe_in_cfi_check((unsigned long)p->addr))
+		return kprobe_refuse(-EINVAL, p->addr, "part of a type check");
+	/*
+	 * A lock prefix is patched in and out with the second CPU; 0x3e, which has no effect,
+	 * replaces it.
+	 */
+	if ((kprobe_insn_has_prefix(&insn, 0xf0) || kprobe_insn_has_prefix(&insn, 0x3e)) &&
+	    alternatives_text_reserved(p->addr, p->addr + 1))
+		return kprobe_refuse(-EINVAL, p->addr, "rewritten for one CPU or several");
+	why = kprobe_refusal_reason(&insn);
+	if (why)
+		return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 
 	p->opcode = buf[0];
 	memset(&p->ainsn, 0, sizeof(p->ainsn));
 	p->ainsn.size = insn.length;
 
 	ret = kprobe_prepare_emulation(p, &insn);
-	if (ret)
-		return ret;
 
-	return kprobe_prepare_copy(p, &insn);
-}
-
-static bool starts_with_endbr(unsigned long func)
-{
-	u32 insn;
-
-	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
-		return false;
-
-	/* The user supplied the address, so it may be invalid. */
-	return !get_kernel_nofault(insn, (u32 *)func) && __is_endbr(insn);
+	return ret ?: kprobe_prepare_copy(p, &insn);
 }
 
 /*
@@ -119,7 +90,11 @@ static bool starts_with_endbr(unsigned long func)
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
 					 bool *on_func_entry)
 {
-	if ((offset == 0 || offset == ENDBR_INSN_SIZE) && starts_with_endbr(addr)) {
+	u32 insn;
+
+	/* The user supplied the address, so it may be invalid. */
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT) && (offset == 0 || offset == ENDBR_INSN_SIZE) &&
+	    !get_kernel_nofault(insn, (u32 *)addr) && __is_endbr(insn)) {
 		*on_func_entry = true;
 		return (kprobe_opcode_t *)(addr + ENDBR_INSN_SIZE);
 	}

@@ -59,12 +59,6 @@
 #include "copy.h"
 #include "region.h"
 
-static bool is_rewritten(unsigned long start, unsigned long end)
-{
-	return kprobe_has_jump_labels(start, end) || kprobe_has_static_calls(start, end) ||
-	       alternatives_text_reserved((void *)start, (void *)end);
-}
-
 /* STI and loading SS hold off interrupts for one more instruction, which must be the next. */
 static bool shadows_next(struct insn *insn)
 {
@@ -258,7 +252,9 @@ static enum detour_obstacle fill_region(struct region *region)
 static bool others_rewrite(const struct function_map *map, unsigned long start, unsigned long end)
 {
 	return ftrace_text_reserved((void *)start, (void *)end - 1) ||
-	       (map->rewritten && is_rewritten(start, end));
+	       (map->rewritten &&
+		(kprobe_has_jump_labels(start, end) || kprobe_has_static_calls(start, end) ||
+		 alternatives_text_reserved((void *)start, (void *)end)));
 }
 
 /* Do others rewrite text that would be copied, except at the probe? Note where. */
