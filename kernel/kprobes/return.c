@@ -26,7 +26,7 @@ static int return_maxactive(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
 }
 
-static int return_check(struct kretprobe *rp)
+static int return_set_up(struct kretprobe *rp)
 {
 	struct probe_request req;
 	int ret;
@@ -34,31 +34,20 @@ static int return_check(struct kretprobe *rp)
 	if (!rp)
 		return kprobe_refuse(-EINVAL, NULL, "a probe is NULL");
 
-	guard(mutex)(&kprobe_mutex);
 	req.kp = &rp->kp;
-	ret = kprobe_request_place(&req);
+	scoped_guard(mutex, &kprobe_mutex) {
+		ret = kprobe_request_place(&req);
+		if (!ret && !kprobe_return_is_possible(&req))
+			ret = kprobe_refuse(-EINVAL, (void *)req.addr,
+					    "no entry of a function whose return can be diverted");
+	}
 	if (ret)
 		return ret;
-	if (!kprobe_return_is_possible(&req))
-		return kprobe_refuse(-EINVAL, (void *)req.addr,
-				     "no entry of a function whose return can be diverted");
 
 	if (return_maxactive(rp) > OBJPOOL_NR_OBJECT_MAX)
 		return kprobe_refuse(-EINVAL, (void *)req.addr, "too many instances");
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return kprobe_refuse(-E2BIG, (void *)req.addr, "too many bytes of data");
-
-	return 0;
-}
-
-static int return_set_up(struct kretprobe *rp)
-{
-	int ret;
-
-	ret = return_check(rp);
-	if (ret)
-		return ret;
-
 	/* objpool computes sizes in an int. */
 	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
 		return kprobe_refuse(-ENOMEM, NULL, "maxactive is too large");

@@ -5,15 +5,6 @@
  */
 #include "internal.h"
 
-static noinline int return_count_miss(struct kretprobe *rp)
-{
-	count_missed(&rp->nmissed, 1);
-
-	return 0;
-}
-
-NOKPROBE_SYMBOL(return_count_miss);
-
 /* Called if this CPU has no spare instance, or if there is an entry_handler. */
 static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_instance *ri,
 				      struct pt_regs *regs)
@@ -24,8 +15,10 @@ static noinline int return_entry_slow(struct kretprobe *rp, struct kretprobe_ins
 	if (!ri && return_is_retired(rp))
 		return 0;
 	ri = ri ?: kretprobe_pool_pop(rp);
-	if (!ri)
-		return return_count_miss(rp);
+	if (unlikely(!ri)) {
+		count_missed(&rp->nmissed, 1);
+		return 0;
+	}
 
 	if (handler && return_call_entry_handler(rp, handler, ri, regs))
 		kretprobe_pool_keep(ri);

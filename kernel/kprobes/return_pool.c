@@ -117,13 +117,21 @@ static int chunk_release(struct objpool_head *objects, void *context)
 static DEFINE_PER_CPU(bool, pool_pushing);
 
 /*
+ * Return @ri to its chunk, unless its return probe is retired. Preemption is disabled, which keeps
+ * the pool from being destroyed.
+ *
  * A push must not nest in another on the same CPU: it would publish the entry that the outer
  * one has reserved but not written. Only an NMI could nest, or a hit in the pool's own code.
+ * Then return false as well.
  */
-static bool pool_push_instance(struct kretprobe_instance *ri, struct return_chunk *chunk)
+static bool pool_return_instance(struct kretprobe_instance *ri)
 {
+	struct return_chunk *chunk = return_chunk_of(ri->rph);
 	unsigned long flags;
 	bool nested;
+
+	if (!rcu_access_pointer(chunk->holder.rp))
+		return false;
 
 	raw_local_irq_save(flags);
 	nested = __this_cpu_read(pool_pushing);
@@ -137,19 +145,6 @@ static bool pool_push_instance(struct kretprobe_instance *ri, struct return_chun
 	raw_local_irq_restore(flags);
 
 	return !nested;
-}
-
-NOKPROBE_SYMBOL(pool_push_instance);
-
-/*
- * Return @ri to its chunk, unless its return probe is retired or a push is under way on this
- * CPU. Preemption is disabled, which keeps the pool from being destroyed.
- */
-static bool pool_return_instance(struct kretprobe_instance *ri)
-{
-	struct return_chunk *chunk = return_chunk_of(ri->rph);
-
-	return rcu_access_pointer(chunk->holder.rp) && pool_push_instance(ri, chunk);
 }
 
 NOKPROBE_SYMBOL(pool_return_instance);
@@ -178,7 +173,7 @@ static void pools_reclaim_late(struct work_struct *work)
 
 static DECLARE_WORK(pools_late_work, pools_reclaim_late);
 
-static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
+static int chunk_fill(struct return_chunk *chunk, int nr, gfp_t gfp)
 {
 	size_t size = sizeof(struct kretprobe_instance) + chunk->pool->data_size;
 
@@ -186,44 +181,29 @@ static int chunk_fill_from(struct return_chunk *chunk, int nr, gfp_t gfp)
 			    chunk_init_instance, chunk_release);
 }
 
-/*
- * With GFP_KERNEL objpool allocates whole pages, which wastes memory in a small chunk.
- * With GFP_ATOMIC it does not, but fails while memory has to be reclaimed first.
- */
-static int chunk_fill(struct return_chunk *chunk, int nr, gfp_t gfp)
-{
-	if (return_each_cpu(nr, chunk->pool->data_size) <= SLAB_MAX &&
-	    !chunk_fill_from(chunk, nr, GFP_ATOMIC))
-		return 0;
-
-	return chunk_fill_from(chunk, nr, gfp);
-}
-
-static struct return_chunk *chunk_create(struct return_pool *pool, int nr, gfp_t gfp)
-{
-	struct return_chunk *chunk;
-
-	chunk = kzalloc(sizeof(*chunk), gfp);
-	if (!chunk)
-		return NULL;
-
-	chunk->pool = pool;
-	chunk->spare = pool->spare;
-	if (chunk_fill(chunk, nr, gfp)) {
-		kfree(chunk);
-		return NULL;
-	}
-
-	return chunk;
-}
-
 /* Add @nr instances to @pool; @rp is their return probe, if this is the first chunk. */
 static int pool_grow(struct return_pool *pool, struct kretprobe *rp, int nr, gfp_t gfp)
 {
-	struct return_chunk *chunk = chunk_create(pool, nr, gfp);
+	struct return_chunk *chunk = kzalloc(sizeof(*chunk), gfp);
+	int ret = -ENOMEM;
 
 	if (!chunk)
+		return ret;
+
+	chunk->pool = pool;
+	chunk->spare = pool->spare;
+	/*
+	 * With GFP_KERNEL objpool allocates whole pages, which wastes memory in a small chunk.
+	 * With GFP_ATOMIC it does not, but fails while memory has to be reclaimed first.
+	 */
+	if (return_each_cpu(nr, pool->data_size) <= SLAB_MAX)
+		ret = chunk_fill(chunk, nr, GFP_ATOMIC);
+	if (ret)
+		ret = chunk_fill(chunk, nr, gfp);
+	if (ret) {
+		kfree(chunk);
 		return -ENOMEM;
+	}
 
 	guard(mutex)(&chunks_mutex);
 	chunk->older = pool->chunks;
@@ -353,25 +333,6 @@ void kretprobe_pools_settle(void)
 	flush_work(&pools_grow_work);
 }
 
-static struct spare_block *spare_block_create(void)
-{
-	struct spare_block *block = kzalloc(sizeof(*block), GFP_KERNEL);
-
-	if (!block)
-		return NULL;
-
-	block->free = GENMASK(SPARES_TOGETHER - 1, 0);
-	block->places = __alloc_percpu(SPARES_TOGETHER * sizeof(*block->places),
-				       sizeof(*block->places));
-	if (!block->places) {
-		kfree(block);
-		return NULL;
-	}
-	list_add(&block->link, &roomy_spare_blocks);
-
-	return block;
-}
-
 /*
  * Share blocks: the cost of allocating percpu memory grows with what others have
  * allocated there, and is high for a single pointer.
@@ -383,10 +344,19 @@ static int pool_get_place(struct return_pool *pool)
 
 	guard(mutex)(&spares_mutex);
 	block = list_first_entry_or_null(&roomy_spare_blocks, struct spare_block, link);
-	if (!block)
-		block = spare_block_create();
-	if (!block)
-		return -ENOMEM;
+	if (!block) {
+		block = kzalloc(sizeof(*block), GFP_KERNEL);
+		if (!block)
+			return -ENOMEM;
+		block->free = GENMASK(SPARES_TOGETHER - 1, 0);
+		block->places = __alloc_percpu(SPARES_TOGETHER * sizeof(*block->places),
+					       sizeof(*block->places));
+		if (!block->places) {
+			kfree(block);
+			return -ENOMEM;
+		}
+		list_add(&block->link, &roomy_spare_blocks);
+	}
 
 	place = __ffs(block->free);
 	block->free &= ~BIT(place);
@@ -529,12 +499,18 @@ static struct kretprobe_instance *pool_take_from_chunks(struct return_pool *pool
 
 NOKPROBE_SYMBOL(pool_take_from_chunks);
 
-static struct kretprobe_instance *pool_take_from_others(struct return_pool *pool)
+/* This CPU has no spare: look in the chunks, then at other CPUs. */
+struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
 {
-	unsigned int limit = READ_ONCE(pool->nr) < SPARES_TRIED ? nr_cpu_ids : SPARES_TRIED;
-	unsigned int cpu, tries = 0, self = raw_smp_processor_id();
-	struct kretprobe_instance *ri = NULL;
+	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
+	struct kretprobe_instance *ri = pool_take_from_chunks(pool);
+	unsigned int cpu, self, limit, tries = 0;
 
+	if (ri)
+		return ri;
+
+	self = raw_smp_processor_id();
+	limit = READ_ONCE(pool->nr) < SPARES_TRIED ? nr_cpu_ids : SPARES_TRIED;
 	for_each_cpu_wrap(cpu, cpu_possible_mask, self + 1) {
 		ri = pool_take_spare(pool, cpu);
 		if (ri || ++tries == limit)
@@ -544,43 +520,26 @@ static struct kretprobe_instance *pool_take_from_others(struct return_pool *pool
 	return ri;
 }
 
-NOKPROBE_SYMBOL(pool_take_from_others);
-
-/* This CPU has no spare: look in the chunks, then at other CPUs. */
-struct kretprobe_instance *kretprobe_pool_pop(struct kretprobe *rp)
-{
-	struct return_pool *pool = return_chunk_of(rp->rph)->pool;
-
-	return pool_take_from_chunks(pool) ?: pool_take_from_others(pool);
-}
-
 NOKPROBE_SYMBOL(kretprobe_pool_pop);
 
-/*
- * Block handlers in pools_wake_workers(): the return of a call in it that is followed could
- * lead here again, without end.
- */
-static void pools_add_late(struct kretprobe_instance *ri)
+/* Called with preemption disabled. */
+void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
-	bool busy = !kprobe_running();
+	bool busy;
 
-	if (!llist_add(&ri->llist, &pools_late_instances))
+	if (pool_return_instance(ri) || !llist_add(&ri->llist, &pools_late_instances))
 		return;
 
+	/*
+	 * Block handlers in pools_wake_workers(): the return of a call in it that is followed could
+	 * lead here again, without end.
+	 */
+	busy = !kprobe_running();
 	if (busy)
 		kprobe_busy_begin();
 	pools_wake_workers();
 	if (busy)
 		kprobe_busy_end();
-}
-
-NOKPROBE_SYMBOL(pools_add_late);
-
-/* Called with preemption disabled. */
-void kretprobe_pool_put(struct kretprobe_instance *ri)
-{
-	if (!pool_return_instance(ri))
-		pools_add_late(ri);
 }
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
