@@ -267,6 +267,7 @@ bool kprobe_keeps_text(unsigned long addr);
 /* Implemented by the architecture: text patching and copies of instructions. */
 int arch_init_kprobes(void);
 int arch_prepare_kprobe(struct kprobe *p);
+int arch_prepare_kprobe_ftrace(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
@@ -327,7 +328,6 @@ void free_optinsn_page(void *page);
 extern bool kprobe_ftrace_disabled;
 void kprobe_ftrace_kill(void);
 
-int arch_prepare_kprobe_ftrace(struct kprobe *p);
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 #endif

@@ -281,7 +281,8 @@ static int kprobes_enabled_set(bool on)
 	if (!changes && !on)
 		return 0;
 
-	ret = kprobe_points_set_all_off(!on);
+	kprobe_want_all_off(!on);
+	ret = kprobe_points_reconcile_all();
 	if (ret) {
 		kprobe_record_refusal(NULL, '-', ret, 0, 0);
 		pr_warn("not every probe could be armed: %d\n", ret);

@@ -157,19 +157,20 @@ static void points_set_ops(struct list_head *kps, struct ftrace_ops *ops)
 		WRITE_ONCE(point_of(p)->ftrace_ops, ops);
 }
 
-static int ftrace_user_take_all(struct ftrace_user *user, struct list_head *kps)
+/* Return an array of the sites of @kps, to be freed, or NULL. Set @nr to their number. */
+static unsigned long *points_sites(struct list_head *kps, unsigned int *nr)
 {
-	unsigned long *sites __free(kvfree) = NULL;
-	unsigned int nr = 0, max = list_count_nodes(kps);
+	unsigned long *sites;
 	struct kprobe *p;
 
-	sites = kvmalloc_array(max, sizeof(*sites), GFP_KERNEL);
-	if (!sites)
-		return -ENOMEM;
-	list_for_each_entry(p, kps, list)
-		sites[nr++] = (unsigned long)p->addr;
+	*nr = 0;
+	sites = kvmalloc_array(list_count_nodes(kps), sizeof(*sites), GFP_KERNEL);
+	if (sites) {
+		list_for_each_entry(p, kps, list)
+			sites[(*nr)++] = (unsigned long)p->addr;
+	}
 
-	return ftrace_user_add(user, sites, nr);
+	return sites;
 }
 
 /*
@@ -180,10 +181,14 @@ static int ftrace_user_take_all(struct ftrace_user *user, struct list_head *kps)
 static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *kps,
 				   struct list_head *refused)
 {
+	unsigned long *sites __free(kvfree) = NULL;
 	struct kprobe *p, *next;
 	int error, ret = 0;
+	unsigned int nr;
 
-	if (list_empty(kps) || (!list_is_singular(kps) && !ftrace_user_take_all(user, kps)))
+	if (!list_empty(kps) && !list_is_singular(kps))
+		sites = points_sites(kps, &nr);
+	if (sites && !ftrace_user_add(user, sites, nr))
 		return 0;
 
 	list_for_each_entry_safe(p, next, kps, list) {
@@ -203,21 +208,19 @@ static int ftrace_user_take_points(struct ftrace_user *user, struct list_head *k
 static void ftrace_user_forget_points(struct ftrace_user *user, struct list_head *kps)
 {
 	unsigned long *sites __free(kvfree) = NULL;
-	unsigned int nr = 0, max = list_count_nodes(kps);
 	struct kprobe *p;
+	unsigned int nr;
 
-	if (!max)
+	if (list_empty(kps))
 		return;
 
-	sites = kvmalloc_array(max, sizeof(*sites), GFP_KERNEL);
-	list_for_each_entry(p, kps, list) {
-		if (sites)
-			sites[nr++] = (unsigned long)p->addr;
-		else
-			ftrace_user_del(user, (unsigned long *)&p->addr, 1);
-	}
-	if (sites)
+	sites = points_sites(kps, &nr);
+	if (sites) {
 		ftrace_user_del(user, sites, nr);
+		return;
+	}
+	list_for_each_entry(p, kps, list)
+		ftrace_user_del(user, (unsigned long *)&p->addr, 1);
 }
 
 static bool point_is_to_modify(struct kprobe_point *point)

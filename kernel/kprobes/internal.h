@@ -294,7 +294,6 @@ int kprobe_points_reconcile_all(void);
 void kprobe_points_finish(struct list_head *work, struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);
-int kprobe_points_set_all_off(bool off);
 
 /* -- optimize.c: the worker that plans jumps, and its switches -- */
 

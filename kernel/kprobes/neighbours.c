@@ -85,10 +85,12 @@ static bool has_one_point(unsigned long first, unsigned long last)
 	return kprobes_near(first, last) <= 1;
 }
 
-/* Find the next point after @point that the jump of @owner covers and @is_one accepts. */
+/*
+ * Find the next point after @point that the jump of @owner covers, and that shares it, or is only
+ * armed.
+ */
 static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kprobe_point *point,
-					 bool (*is_one)(const struct kprobe_point *other,
-							const struct kprobe_point *owner))
+					 bool shares)
 {
 	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
 	struct kprobe_point *other;
@@ -98,36 +100,25 @@ static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kpro
 
 	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
 		other = kprobe_point_find(addr);
-		if (other && is_one(other, owner))
+		if (other && (shares ? other->owner == owner : other->state == POINT_ARMED))
 			return other;
 	}
 
 	return NULL;
 }
 
-static bool neighbour_shares_jump(const struct kprobe_point *point,
-				  const struct kprobe_point *owner)
-{
-	return point->owner == owner;
-}
-
 /* Find the next point after @point that shares the jump of @owner. */
 struct kprobe_point *kprobe_jump_next_sharer(struct kprobe_point *owner,
 					     struct kprobe_point *point)
 {
-	return owner->shared ? next_covered(owner, point, neighbour_shares_jump) : NULL;
-}
-
-static bool neighbour_is_armed(const struct kprobe_point *point, const struct kprobe_point *owner)
-{
-	return point->state == POINT_ARMED;
+	return owner->shared ? next_covered(owner, point, true) : NULL;
 }
 
 /* Make the next armed point after @point, if @owner's jump covers it, share that jump. */
 struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
 					    struct kprobe_point *point)
 {
-	struct kprobe_point *other = next_covered(owner, point, neighbour_is_armed);
+	struct kprobe_point *other = next_covered(owner, point, false);
 
 	if (other) {
 		other->owner = owner;

@@ -451,8 +451,9 @@ static void optimize_knob_turned(struct kunit *test)
 static int set_all_off(bool off)
 {
 	guard(mutex)(&kprobe_mutex);
+	kprobe_want_all_off(off);
 
-	return kprobe_points_set_all_off(off);
+	return kprobe_points_reconcile_all();
 }
 
 static void all_on(void *unused)

@@ -286,7 +286,7 @@ bool kprobe_points_all_off(void)
 	return READ_ONCE(all_off);
 }
 
-/* The caller must reconcile all points. */
+/* Disarm every point regardless of its members, or end that. The caller must reconcile all. */
 void kprobe_want_all_off(bool off)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -360,15 +360,6 @@ void kprobe_point_set_state(struct kprobe_point *point, enum point_state state)
 	}
 }
 
-static int point_prepare(struct kprobe *p)
-{
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	if (kprobe_ftrace(p))
-		return arch_prepare_kprobe_ftrace(p);
-#endif
-	return arch_prepare_kprobe(p);
-}
-
 /*
  * Allocate a point and prepare its instruction. The caller holds cpus_read_lock() and
  * text_mutex, so that the architecture can read the text.
@@ -394,7 +385,10 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 			     (on_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 			     (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 
-	ret = point_prepare(&point->op.kp);
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && on_ftrace)
+		ret = arch_prepare_kprobe_ftrace(&point->op.kp);
+	else
+		ret = arch_prepare_kprobe(&point->op.kp);
 	if (ret) {
 		kmem_cache_free(point_cache, point);
 		return ERR_PTR(ret);

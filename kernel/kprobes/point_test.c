@@ -162,6 +162,14 @@ static void point_post_handlers(struct kunit *test)
 	expect_hits(test, t, 0);
 }
 
+static int set_all_off(bool off)
+{
+	guard(mutex)(&kprobe_mutex);
+	kprobe_want_all_off(off);
+
+	return kprobe_points_reconcile_all();
+}
+
 /* Failure M2: a probe that is enabled while all are off is armed afterwards. */
 static void point_all_off(struct kunit *test)
 {
@@ -171,14 +179,12 @@ static void point_all_off(struct kunit *test)
 	kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(true), 0);
+	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
 	expect_state(test, &kp, POINT_DISARMED);
 	expect_hits(test, t, 0);
 
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), 0);
+	KUNIT_EXPECT_EQ(test, set_all_off(false), 0);
 	expect_state(test, &kp, POINT_ARMED);
 	expect_hits(test, t, 1);
 	unregister_kprobe(&kp);
@@ -309,23 +315,20 @@ static void point_ftrace_refused(struct kunit *test)
 
 	need_ftrace_site(test);
 	kp.post_handler = ignore_post;
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(true), 0);
+	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&fellow), 0);
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&other, site, 0, 0), 0);
 	KUNIT_ASSERT_EQ(test, register_ftrace_function(&other), 0);
 
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), -EBUSY);
+	KUNIT_EXPECT_EQ(test, set_all_off(false), -EBUSY);
 	expect_state(test, &kp, POINT_DISARMED);
 	expect_hits(test, &targets[1], 1);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), -EBUSY);
 	KUNIT_EXPECT_FALSE(test, kp.flags & KPROBE_FLAG_DISABLED);
 
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&other), 0);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, kprobe_points_set_all_off(false), 0);
+	KUNIT_EXPECT_EQ(test, set_all_off(false), 0);
 	expect_hits(test, &targets[0], 1);
 	unregister_kprobe(&kp);
 	unregister_kprobe(&fellow);

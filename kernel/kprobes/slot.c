@@ -36,7 +36,6 @@ enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED };
  * @low: no page lies below
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 before the first request
- * @nr_pages: pages in @pages
  */
 struct slot_kind {
 	const char *name;
@@ -47,7 +46,6 @@ struct slot_kind {
 	unsigned long low;
 	unsigned long high;
 	size_t size;
-	unsigned int nr_pages;
 };
 
 /**
@@ -113,7 +111,6 @@ static struct slot_page *slot_page_add(struct slot_kind *kind)
 	WRITE_ONCE(kind->high, max(kind->high, start + PAGE_SIZE));
 	list_add_rcu(&page->link, &kind->pages);
 	hash_add_rcu(slot_pages, &page->node, start >> PAGE_SHIFT);
-	kind->nr_pages++;
 	slot_page_announce(kind, page, false);
 
 	return page;
@@ -134,7 +131,6 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	list_del_rcu(&page->link);
 	list_del(&page->roomy);
 	hash_del_rcu(&page->node);
-	kind->nr_pages--;
 
 	INIT_RCU_WORK(&page->release, slot_page_release);
 	queue_rcu_work(system_percpu_wq, &page->release);
@@ -238,7 +234,7 @@ static void slot_put(struct slot_kind *kind, void *slot)
 	if (page->nr_free == 1)
 		list_add(&page->roomy, &kind->roomy);
 	/* Free a page without slots in use, but keep one for the next probe. */
-	if (page->nr_free == page->nr && kind->nr_pages > 1)
+	if (page->nr_free == page->nr && !list_is_singular(&kind->pages))
 		slot_page_remove(kind, page);
 }
 
@@ -445,9 +441,9 @@ unsigned int kprobe_slot_pages_in_use(void)
 	guard(mutex)(&slot_mutex);
 
 #ifdef CONFIG_OPTPROBES
-	return insn_slots.nr_pages + optinsn_slots.nr_pages;
+	return list_count_nodes(&insn_slots.pages) + list_count_nodes(&optinsn_slots.pages);
 #else
-	return insn_slots.nr_pages;
+	return list_count_nodes(&insn_slots.pages);
 #endif
 }
 

@@ -265,7 +265,7 @@ bool kprobe_detour_is_idle(const struct kprobe_point *point)
  * Replace jumps by breakpoints, and cancel pending jumps. A point that shares a jump has
  * none of its own to replace: hits reach its detour until the owner's jump is gone.
  */
-static void jumps_cancel(struct list_head *kps)
+static void points_drop_jumps(struct list_head *kps)
 {
 	struct kprobe *p;
 	LIST_HEAD(jumps);
@@ -288,6 +288,7 @@ static void jumps_cancel(struct list_head *kps)
 	}
 	text_write_chunks(&jumps, jumps_remove);
 	text_write_chunks(&plans, jumps_unfence);
+	points_set_state(kps, POINT_ARMED);
 }
 
 /* Replace the breakpoints of @ops by jumps. The architecture empties that list: link the points. */
@@ -398,7 +399,7 @@ bool kprobe_jumps_idle(void)
 }
 #else
 static void jump_forget(struct kprobe_point *point) { }
-static void jumps_cancel(struct list_head *kps) { }
+static void points_drop_jumps(struct list_head *kps) { }
 #endif /* CONFIG_OPTPROBES */
 
 /* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
@@ -442,13 +443,6 @@ static enum text_step point_next_step(struct kprobe_point *point)
 		return STEP_ARM;
 
 	return STEP_NONE;
-}
-
-/* Replace the jumps of @kps, written or pending, by breakpoints. */
-static void points_drop_jumps(struct list_head *kps)
-{
-	jumps_cancel(kps);
-	points_set_state(kps, POINT_ARMED);
 }
 
 static void points_disarm(struct list_head *kps)
@@ -668,12 +662,4 @@ int kprobe_points_reconcile_all(void)
 	kprobe_points_finish(&work, NULL);
 
 	return ret;
-}
-
-/* Disarm every point regardless of its members, or end that. */
-int kprobe_points_set_all_off(bool off)
-{
-	kprobe_want_all_off(off);
-
-	return kprobe_points_reconcile_all();
 }
