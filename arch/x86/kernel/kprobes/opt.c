@@ -93,16 +93,26 @@ static void poke_first(struct optimized_kprobe *op, u8 byte)
 	kprobe_poke_text((u8 *)jump_addr(&op->kp), &byte, sizeof(byte));
 }
 
-/* Does @op need a breakpoint at the start of its jump, where its probe has none? */
-static bool has_fence(const struct optimized_kprobe *op)
+/* Write or remove the breakpoints at the start of those jumps whose probe has none there. */
+static void poke_fences(struct list_head *oplist, bool fence)
 {
-	return op->optinsn.lead && !op->optinsn.chained;
-}
+	struct optimized_kprobe *op;
+	bool any = false;
 
-static void poke_fence(struct optimized_kprobe *op, u8 old, u8 new)
-{
-	poke_first(op, new);
-	perf_event_text_poke((void *)jump_addr(&op->kp), &old, sizeof(old), &new, sizeof(new));
+	list_for_each_entry(op, oplist, list) {
+		u8 old = INT3_INSN_OPCODE, new = op->optinsn.original[0];
+
+		if (!op->optinsn.fenced || !op->optinsn.lead || op->optinsn.chained)
+			continue;
+		if (fence)
+			swap(old, new);
+		poke_first(op, new);
+		perf_event_text_poke((void *)jump_addr(&op->kp), &old, sizeof(old), &new,
+				     sizeof(new));
+		any = true;
+	}
+	if (any)
+		kprobe_poke_sync();
 }
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
@@ -114,36 +124,21 @@ static void fill_jump(struct optimized_kprobe *op, u8 *jump)
 void arch_fence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
-	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
 		/* The slot is written now, and no CPU has been in it. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.fenced, true);
-		if (!has_fence(op))
-			continue;
-		poke_fence(op, op->optinsn.original[0], INT3_INSN_OPCODE);
-		any = true;
 	}
-	if (any)
-		kprobe_poke_sync();
+	poke_fences(oplist, true);
 }
 
 /* Restore the text that the jumps would cover, except the probes' breakpoints. */
 void arch_unfence_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op;
-	bool any = false;
 
-	list_for_each_entry(op, oplist, list) {
-		if (!op->optinsn.fenced || !has_fence(op))
-			continue;
-		poke_fence(op, INT3_INSN_OPCODE, op->optinsn.original[0]);
-		any = true;
-	}
-	if (any)
-		kprobe_poke_sync();
-
+	poke_fences(oplist, false);
 	list_for_each_entry(op, oplist, list)
 		WRITE_ONCE(op->optinsn.fenced, false);
 }
