@@ -107,24 +107,6 @@ static bool is_linked_so(const struct arch_optimized_insn *optinsn, const struct
 				 !memcmp(link_place(optinsn), link->code, sizeof(link->code)));
 }
 
-static void remove_link(struct arch_optimized_insn *optinsn)
-{
-	if (!optinsn->linked)
-		return;
-
-	poke_slot(link_place(optinsn), optinsn->unlinked);
-	/* The next link may overlap this one, and has to save the bytes that it replaces. */
-	kprobe_poke_flush();
-	optinsn->linked = false;
-}
-
-static void write_link(struct arch_optimized_insn *optinsn, const struct link *link)
-{
-	memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
-	poke_slot(link_place(optinsn), link->code);
-	optinsn->linked = true;
-}
-
 /* The call with which a detour begins decides whether a hit continues in the post way. */
 static void write_entry(struct arch_optimized_insn *optinsn, bool post)
 {
@@ -149,11 +131,17 @@ bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *own
 
 	if (optinsn->calls_post != post)
 		write_entry(optinsn, post);
-	if (changes)
-		remove_link(optinsn);
+	if (changes && optinsn->linked) {
+		poke_slot(link_place(optinsn), optinsn->unlinked);
+		/* The new link may overlap this one, and has to save the bytes that it replaces. */
+		kprobe_poke_flush();
+	}
 	optinsn->to = link.to;
-	if (changes && link.linked)
-		write_link(optinsn, &link);
+	optinsn->linked = link.linked;
+	if (changes && link.linked) {
+		memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
+		poke_slot(link_place(optinsn), link.code);
+	}
 
 	optinsn->sharing = 0;
 	optinsn->chained = op != owner;

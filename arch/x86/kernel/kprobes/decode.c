@@ -20,16 +20,6 @@
 
 /* -- reading -- */
 
-static notrace void undo_breakpoint(u8 *buf, unsigned long addr)
-{
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)addr);
-
-	if (p && !kprobe_ftrace(p))
-		buf[0] = p->opcode;
-}
-
-NOKPROBE_SYMBOL(undo_breakpoint);
-
 /**
  * arch_kprobe_read_insn() - read an instruction without the changes of probes
  * @buf: buffer for the bytes
@@ -42,6 +32,7 @@ NOKPROBE_SYMBOL(undo_breakpoint);
 notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 {
 	unsigned long flags;
+	struct kprobe *p;
 	int ret;
 
 	/* A jump that is written or removed meanwhile waits for this CPU between its steps. */
@@ -49,8 +40,11 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
 	if (!ret)
 		kprobe_detour_undo(buf, addr, len);
-	if (!ret && buf[0] == INT3_INSN_OPCODE)
-		undo_breakpoint(buf, addr);
+	if (!ret && buf[0] == INT3_INSN_OPCODE) {
+		p = get_kprobe((kprobe_opcode_t *)addr);
+		if (p && !kprobe_ftrace(p))
+			buf[0] = p->opcode;
+	}
 	raw_local_irq_restore(flags);
 
 	return ret;
@@ -58,22 +52,17 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 
 NOKPROBE_SYMBOL(arch_kprobe_read_insn);
 
-/* A debugger's breakpoint hides the instruction, and so the start of the next one. */
-static bool is_debuggers_breakpoint(u8 opcode, unsigned long addr)
-{
-	return opcode == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr);
-}
-
 /*
  * Decode the instruction at @addr, which must not reach beyond @end, from original text.
  * @insn keeps pointers into @buf. The breakpoints that pad functions are instructions of
- * one byte.
+ * one byte. A debugger's breakpoint hides the instruction, and so the start of the next one.
  */
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
 	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
 
-	if (arch_kprobe_read_insn(buf, addr, len) || is_debuggers_breakpoint(buf[0], addr) ||
+	if (arch_kprobe_read_insn(buf, addr, len) ||
+	    (buf[0] == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr)) ||
 	    insn_decode(insn, buf, len, INSN_MODE_KERN))
 		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
 

@@ -62,11 +62,6 @@ static __always_inline bool has_byte(u64 bytes, u8 byte)
 	return (differs - ones) & ~differs & (ones << 7);
 }
 
-static __always_inline bool may_begin_jump(u8 byte)
-{
-	return byte == JMP32_INSN_OPCODE || byte == INT3_INSN_OPCODE;
-}
-
 /* Bytes before an instruction that are searched for a jump: a few more than needed. */
 #define TEXT_BEFORE	(sizeof(u64) - 1)
 static_assert(sizeof(u64) >= JMP32_INSN_SIZE);
@@ -80,11 +75,13 @@ static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 	unsigned int at;
+	u8 first;
 
 	if (!covering_probe((unsigned long)p->addr, addr))
 		return;
 	at = addr - jump_addr(p);
-	if (may_begin_jump(text[TEXT_BEFORE - at]))
+	first = text[TEXT_BEFORE - at];
+	if (first == JMP32_INSN_OPCODE || first == INT3_INSN_OPCODE)
 		memcpy(buf, optinsn->original + at, min_t(size_t, len, JMP32_INSN_SIZE - at));
 }
 
@@ -530,52 +527,41 @@ __visible void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_hit);
 
-/* Begin a hit, nested or not; return as kprobe_detour_nested_pre(). */
-static int begin_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	if (unlikely(kprobe_running()))
-		return kprobe_detour_nested_pre(p, regs);
-
-	kprobe_hit_begin(p);
-
-	return call_pre_handler(p, regs);
-}
-
-NOKPROBE_SYMBOL(begin_pre);
-
-/* As kprobe_enter_post_copy(): the probe stays current, and the task on its CPU. */
-static unsigned long enter_post_way(struct kprobe *p, struct pt_regs *regs)
-{
-	clear_if(regs);
-	raw_local_irq_disable();
-	preempt_enable_no_resched_notrace();
-
-	return (unsigned long)optinsn_of(p)->insn + optinsn_of(p)->post;
-}
-
-NOKPROBE_SYMBOL(enter_post_way);
-
 /*
  * All that kprobe_detour_pre_entry() does itself on 64 bits. Return where in the slot to
  * continue, 0 to continue as @regs say.
  */
 __visible unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long ret = (unsigned long)optinsn_of(p)->insn + DETOUR_RETURN;
+	const struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned long ret = (unsigned long)optinsn->insn + DETOUR_RETURN;
+	int way;
 
 	preempt_disable_notrace();
-	switch (begin_pre(p, regs)) {
-	case 0:
+	if (unlikely(kprobe_running())) {
+		way = kprobe_detour_nested_pre(p, regs);
+	} else {
+		kprobe_hit_begin(p);
+		way = call_pre_handler(p, regs);
+	}
+
+	if (!way) {
 		preempt_enable_notrace();
 		return ret;
-	case 1:
+	}
+	if (way == 1) {
 		kprobe_detour_elsewhere(regs);
 		return 0;
-	default:
-		if (optinsn_of(p)->post == DETOUR_POST_RETURN)
-			return kprobe_detour_emulate(regs, ret);
-		return enter_post_way(p, regs);
 	}
+	if (optinsn->post == DETOUR_POST_RETURN)
+		return kprobe_detour_emulate(regs, ret);
+
+	/* As kprobe_enter_post_copy(): the probe stays current, and the task on its CPU. */
+	clear_if(regs);
+	raw_local_irq_disable();
+	preempt_enable_no_resched_notrace();
+
+	return (unsigned long)optinsn->insn + optinsn->post;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_hit_pre);

@@ -77,6 +77,13 @@ static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
 }
 
+/* Does a jump cover the text after @p, or is one planned to? */
+static __always_inline bool detour_is_fenced(struct kprobe *p)
+{
+	/* Either answer is right while this changes: a grace period waits for this hit. */
+	return data_race(optinsn_of(p)->fenced);
+}
+
 /*
  * Return the copy that runs for the instruction at offset @at of the region, 0 when the
  * original may run. From the moment that a jump is planned until the original bytes are
@@ -93,17 +100,10 @@ static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int 
 	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
 }
 
-/* The same for the probed instruction. */
+/* The same for the probed instruction. Mostly there is no jump, so test for that first. */
 static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 {
-	return detour_copy(p, optinsn_of(p)->lead);
-}
-
-/* Does a jump cover the text after @p, or is one planned to? */
-static __always_inline bool detour_is_fenced(struct kprobe *p)
-{
-	/* Either answer is right while this changes: a grace period waits for this hit. */
-	return data_race(optinsn_of(p)->fenced);
+	return detour_is_fenced(p) ? detour_copy(p, optinsn_of(p)->lead) : 0;
 }
 
 /* detour.c */

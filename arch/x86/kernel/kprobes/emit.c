@@ -106,11 +106,6 @@ static int emit_copy(struct emitter *e, struct insn *insn)
 	return ret;
 }
 
-static u8 condition_of(struct insn *insn)
-{
-	return insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
-}
-
 /* Emit a breakpoint after an instruction that does not continue with the next. */
 static int emit_stop(struct emitter *e)
 {
@@ -161,7 +156,7 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 	switch (ri->kind) {
 	case REGION_JCC:
 		emit_byte(e, 0x0f);
-		emit_byte(e, 0x80 | condition_of(insn));
+		emit_byte(e, 0x80 | (insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf));
 		return emit_rel32(e, target);
 	case REGION_JMP:
 		return emit_jmp(e, target) ?: emit_stop(e);

@@ -34,13 +34,9 @@ static __always_inline void arch_hit_redirected(struct pt_regs *regs)
  */
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long copy;
+	unsigned long copy = detour_copy_probed(p);
 
-	if (likely(!detour_is_fenced(p)))
-		return false;
-	/* The fence may have been removed meanwhile. */
-	copy = detour_copy_probed(p);
-	if (!copy)
+	if (likely(!copy))
 		return false;
 	regs->ip = copy;
 
