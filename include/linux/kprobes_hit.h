@@ -38,10 +38,11 @@ static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *
 #endif
 
 /* Called with @p current. @nested: this hit has interrupted another one. */
-static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, bool nested)
+static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs,
+				       struct kprobe_hit_place here, bool nested)
 {
 	if (kprobe_call_pre_handler(p, regs)) {
-		kprobe_hit_end(nested);
+		kprobe_hit_end_here(here, nested);
 		arch_hit_redirected(regs);
 		return;
 	}
@@ -52,7 +53,7 @@ static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, b
 		return;
 	}
 
-	kprobe_hit_end(nested);
+	kprobe_hit_end_here(here, nested);
 	hit_do_insn(p, regs);
 }
 
@@ -60,7 +61,7 @@ static __always_inline void hit_handle(struct kprobe *p, struct pt_regs *regs, b
 static void hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	if (kprobe_hit_nested(p, KPROBE_TRAP_COUNT))
-		hit_handle(p, regs, true);
+		hit_handle(p, regs, (struct kprobe_hit_place){}, true);
 	else
 		hit_do_insn(p, regs);
 }
@@ -81,8 +82,7 @@ static __always_inline void hit_breakpoint(struct kprobe *p, struct pt_regs *reg
 		return;
 	}
 
-	kprobe_hit_begin(p);
-	hit_handle(p, regs, false);
+	hit_handle(p, regs, kprobe_hit_begin(p), false);
 }
 
 #endif /* _LINUX_KPROBES_HIT_H */

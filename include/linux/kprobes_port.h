@@ -39,17 +39,42 @@ void kprobe_hit_pop(void);
 DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
 #ifdef ARCH_KPROBES_NATIVE
+/**
+ * struct kprobe_hit_place - where this CPU notes the hit that it handles
+ * @running: its current_kprobe
+ * @context: its kprobe_ctlblk.context
+ *
+ * Kept from the beginning of a hit to its end, since most architectures take several instructions
+ * to find per-CPU variables. One that needs none defines kprobe_hit_note() by the variable.
+ */
+struct kprobe_hit_place {
+	struct kprobe **running;
+	unsigned int *context;
+};
+
+#ifndef kprobe_hit_note
+#define kprobe_hit_note(place, variable, value)	\
+	do { (void)sizeof(variable); *(place) = (value); } while (0)
+#endif
+
 /* Begin a hit of @p, in the context that preempt_count() describes. */
-static __always_inline void kprobe_hit_begin(struct kprobe *p)
+static __always_inline struct kprobe_hit_place kprobe_hit_begin(struct kprobe *p)
 {
-	__this_cpu_write(current_kprobe, p);
+	struct kprobe_hit_place here = {
+		.running = raw_cpu_ptr(&current_kprobe),
+		.context = raw_cpu_ptr(&kprobe_ctlblk.context),
+	};
+
+	kprobe_hit_note(here.running, current_kprobe, p);
 	/*
 	 * A hit that interrupts in between finds this one current, with the context of the hit that
 	 * this one interrupts, or with none, and leaves both as they are. The other way round it
 	 * would clear the context.
 	 */
 	barrier();
-	__this_cpu_write(kprobe_ctlblk.context, arch_hit_context());
+	kprobe_hit_note(here.context, kprobe_ctlblk.context, arch_hit_context());
+
+	return here;
 }
 #else
 static __always_inline void kprobe_hit_begin(struct kprobe *p)
@@ -68,6 +93,20 @@ static __always_inline void kprobe_hit_end(bool nested)
 	else
 		reset_current_kprobe();
 }
+
+#ifdef ARCH_KPROBES_NATIVE
+/* As kprobe_hit_end(), on the CPU on which the hit began. @here is only used without @nested. */
+static __always_inline void kprobe_hit_end_here(struct kprobe_hit_place here, bool nested)
+{
+	if (nested) {
+		kprobe_hit_end(true);
+		return;
+	}
+
+	kprobe_hit_note(here.running, current_kprobe, NULL);
+	kprobe_hit_note(here.context, kprobe_ctlblk.context, 0);
+}
+#endif
 
 /* Forget the hits of this CPU: the task that would end them dies. */
 static inline void kprobe_hits_forget(void)

@@ -109,14 +109,15 @@ static noinline unsigned long do_insn_and_call(struct detour *d, struct pt_regs 
 
 NOKPROBE_SYMBOL(do_insn_and_call);
 
-/* Handle a hit whose probe is current already; compare hit_handle(). */
-static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs, bool nested)
+/* Handle a hit whose probe is current already, as hit_handle() does. */
+static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs *regs,
+					       struct kprobe_hit_place here, bool nested)
 {
 	unsigned long pstate = regs->pstate;
 	struct kprobe *p = &d->op->kp;
 
 	if (kprobe_call_pre_handler(p, regs)) {
-		kprobe_hit_end(nested);
+		kprobe_hit_end_here(here, nested);
 		return 0;
 	}
 
@@ -124,7 +125,7 @@ static __always_inline unsigned long do_detour(struct detour *d, struct pt_regs 
 	if (unlikely(READ_ONCE(p->post_handler)))
 		return do_insn_and_call(d, regs, pstate);
 
-	kprobe_hit_end(nested);
+	kprobe_hit_end_here(here, nested);
 
 	return detour_go_on(d->copy, regs, pstate);
 }
@@ -135,7 +136,7 @@ static noinline unsigned long nested_detour(struct detour *d, struct pt_regs *re
 	struct kprobe *p = &d->op->kp;
 
 	if (kprobe_hit_nested(p, 0))
-		return do_detour(d, regs, true);
+		return do_detour(d, regs, (struct kprobe_hit_place){}, true);
 
 	return (unsigned long)d->copy;
 }
@@ -147,9 +148,7 @@ static __always_inline unsigned long any_detour(struct detour *d, struct pt_regs
 	if (unlikely(kprobe_running()))
 		return nested_detour(d, regs);
 
-	kprobe_hit_begin(&d->op->kp);
-
-	return do_detour(d, regs, false);
+	return do_detour(d, regs, kprobe_hit_begin(&d->op->kp), false);
 }
 
 /* RCU does not watch this CPU: a detour runs without the entry code of an exception. */

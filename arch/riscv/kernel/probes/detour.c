@@ -294,11 +294,12 @@ static noinline int detour_do_insn_and_call(struct kprobe *p, struct pt_regs *re
 
 NOKPROBE_SYMBOL(detour_do_insn_and_call);
 
-/* Handle a hit whose probe is current already; compare hit_handle(). */
-static __always_inline int do_detour_hit(struct kprobe *p, struct pt_regs *regs, bool nested)
+/* Handle a hit whose probe is current already, as hit_handle() does. */
+static __always_inline int do_detour_hit(struct kprobe *p, struct pt_regs *regs,
+					 struct kprobe_hit_place here, bool nested)
 {
 	if (kprobe_call_pre_handler(p, regs)) {
-		kprobe_hit_end(nested);
+		kprobe_hit_end_here(here, nested);
 		return WAY_TRAP;
 	}
 
@@ -306,7 +307,7 @@ static __always_inline int do_detour_hit(struct kprobe *p, struct pt_regs *regs,
 	if (unlikely(READ_ONCE(p->post_handler)))
 		return detour_do_insn_and_call(p, regs);
 
-	kprobe_hit_end(nested);
+	kprobe_hit_end_here(here, nested);
 
 	return WAY_COPIES;
 }
@@ -314,7 +315,10 @@ static __always_inline int do_detour_hit(struct kprobe *p, struct pt_regs *regs,
 /* Handle a hit that interrupts another on this CPU; compare hit_nested(). */
 static noinline int nested_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
-	return kprobe_hit_nested(p, 0) ? do_detour_hit(p, regs, true) : WAY_COPIES;
+	if (kprobe_hit_nested(p, 0))
+		return do_detour_hit(p, regs, (struct kprobe_hit_place){}, true);
+
+	return WAY_COPIES;
 }
 
 NOKPROBE_SYMBOL(nested_detour_hit);
@@ -324,9 +328,7 @@ static __always_inline int any_detour_hit(struct kprobe *p, struct pt_regs *regs
 	if (unlikely(kprobe_running()))
 		return nested_detour_hit(p, regs);
 
-	kprobe_hit_begin(p);
-
-	return do_detour_hit(p, regs, false);
+	return do_detour_hit(p, regs, kprobe_hit_begin(p), false);
 }
 
 /* RCU does not watch this CPU: a detour runs without the entry code of a trap. */

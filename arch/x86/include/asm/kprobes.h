@@ -80,6 +80,8 @@ typedef u8 kprobe_opcode_t;
 
 /* preempt_count(); only its context bits are used. */
 #define arch_hit_context()	raw_cpu_read_4(KPROBE_PREEMPT_COUNT)
+#define kprobe_hit_note(place, variable, value)	\
+	do { (void)(place); __this_cpu_write(variable, value); } while (0)
 
 /* The exception of a breakpoint adds this to preempt_count(). */
 #define KPROBE_TRAP_COUNT	KPROBE_NMI_COUNT
