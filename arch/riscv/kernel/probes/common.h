@@ -155,9 +155,9 @@ probes_handler_t *kprobe_find_kernel_emulation(u32 expanded);
  * The instruction to emulate, as kprobe_expand_insn() returns it. It is in a field that struct
  * arch_probe_insn has for an address, which nobody uses.
  */
-static __always_inline unsigned long *emulated_insn(struct kprobe *p)
+static __always_inline u32 *emulated_insn(struct kprobe *p)
 {
-	return &p->ainsn.api.restore;
+	return (u32 *)&p->ainsn.api.restore;
 }
 
 /* -- text.c -- */

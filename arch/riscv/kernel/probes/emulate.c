@@ -22,10 +22,10 @@ static __always_inline unsigned long get_reg(struct pt_regs *regs, unsigned int 
 	return nr ? ((unsigned long *)regs)[nr] : 0;
 }
 
+/* Where x0 would be is epc, to which every emulation writes after this. */
 static __always_inline void set_reg(struct pt_regs *regs, unsigned int nr, unsigned long value)
 {
-	if (nr)
-		((unsigned long *)regs)[nr] = value;
+	((unsigned long *)regs)[nr] = value;
 }
 
 static __always_inline bool go_on(u32 insn, unsigned long addr, struct pt_regs *regs)

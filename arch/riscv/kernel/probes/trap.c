@@ -32,7 +32,11 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
 {
 	probes_handler_t *handler = p->ainsn.api.handler;
 
-	return handler && handler(READ_ONCE(*emulated_insn(p)), (unsigned long)p->addr, regs);
+	if (!handler)
+		return false;
+	handler(READ_ONCE(*emulated_insn(p)), (unsigned long)p->addr, regs);
+
+	return true;
 }
 
 static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
@@ -46,12 +50,36 @@ static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *
 #define arch_hit_and_call arch_hit_and_call
 #include <linux/kprobes_hit.h>
 
-/**
- * kprobe_breakpoint_handler() - handle a breakpoint that may be a probe's
- * @regs: registers at the trap, epc at the breakpoint
+/*
+ * Handle a breakpoint that is not at a probe; return false if it has nothing to do with one.
  *
  * Text changes only while all CPUs are stopped, but an emulator may have kept its
  * translation of a breakpoint that was removed. Then flush, and execute the text.
+ */
+static noinline bool breakpoint_elsewhere(struct pt_regs *regs)
+{
+	if (kprobe_end_of_copy(regs))
+		return true;
+	if (kprobe_detour_elsewhere(regs)) {
+		/* In code that uses vector registers the hit begins only now. */
+		if (kprobe_vectors_in_use() && get_kprobe((kprobe_opcode_t *)regs->epc))
+			kprobe_breakpoint_handler(regs);
+		return true;
+	}
+	if (kprobe_detour_enter(regs))
+		return true;
+	if (kprobe_text_is_ebreak(regs->epc))
+		return false;
+	local_flush_icache_all();
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(breakpoint_elsewhere);
+
+/**
+ * kprobe_breakpoint_handler() - handle a breakpoint that may be a probe's
+ * @regs: registers at the trap, epc at the breakpoint
  *
  * Context: The breakpoint exception in the kernel, as in an NMI.
  * Return: true when the trap has been handled, false when it belongs to no probe.
@@ -60,22 +88,8 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs)
 {
 	struct kprobe *p = get_kprobe((kprobe_opcode_t *)regs->epc);
 
-	if (unlikely(!p)) {
-		if (kprobe_end_of_copy(regs))
-			return true;
-		if (!kprobe_detour_elsewhere(regs)) {
-			if (kprobe_detour_enter(regs))
-				return true;
-			if (kprobe_text_is_ebreak(regs->epc))
-				return false;
-			local_flush_icache_all();
-			return true;
-		}
-		/* In code that uses vector registers the hit begins only now. */
-		p = kprobe_vectors_in_use() ? get_kprobe((kprobe_opcode_t *)regs->epc) : NULL;
-		if (!p)
-			return true;
-	}
+	if (unlikely(!p))
+		return breakpoint_elsewhere(regs);
 
 	/* The breakpoint may fence a jump that is to begin here, at a disabled probe. */
 	if (IS_ENABLED(CONFIG_PREEMPTION) && unlikely(kprobe_disabled(p)) &&
