@@ -90,6 +90,27 @@ static __always_inline long imm_u(u32 insn)
 	return (s32)(insn & GENMASK(31, 12));
 }
 
+/* I-type; also R-type, with rs2 for @imm */
+static __always_inline u32 insn_i(u32 base, unsigned int rd, unsigned int rs1, u32 imm)
+{
+	return base | rd << 7 | rs1 << 15 | imm << 20;
+}
+
+static __always_inline u32 insn_s(u32 base, unsigned int rs1, unsigned int rs2, u32 imm)
+{
+	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | imm >> 5 << 25;
+}
+
+/* JAL */
+static __always_inline u32 insn_j(unsigned int rd, s32 distance)
+{
+	u32 insn = 0x0000006f | rd << 7;
+
+	riscv_insn_insert_jtype_imm(&insn, distance);
+
+	return insn;
+}
+
 static __always_inline bool insn_is_csr(u32 insn)
 {
 	return riscv_insn_is_system(insn) && (insn_field(insn, 12, 3) & 3);

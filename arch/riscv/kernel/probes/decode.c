@@ -34,36 +34,10 @@
 #define INSN_BEQ	0x00000063
 #define INSN_BNE	0x00001063
 #define INSN_JALR	0x00000067
-#define INSN_JAL	0x0000006f
 #define INSN_FSD	0x00003027
 
 #define SP	2
 #define RV64	IS_ENABLED(CONFIG_64BIT)
-
-static u32 insn_r(u32 base, unsigned int rd, unsigned int rs1, unsigned int rs2)
-{
-	return base | rd << 7 | rs1 << 15 | rs2 << 20;
-}
-
-NOKPROBE_SYMBOL(insn_r);
-
-static u32 insn_s(u32 base, unsigned int rs1, unsigned int rs2, u32 imm)
-{
-	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | imm >> 5 << 25;
-}
-
-NOKPROBE_SYMBOL(insn_s);
-
-static u32 insn_j(unsigned int rd, s32 offset)
-{
-	u32 insn = INSN_JAL | rd << 7;
-
-	riscv_insn_insert_jtype_imm(&insn, offset);
-
-	return insn;
-}
-
-NOKPROBE_SYMBOL(insn_j);
 
 static u32 insn_b(u32 base, unsigned int rs1, s32 offset)
 {
@@ -85,13 +59,13 @@ static u32 expand_c0(u32 insn)
 
 	switch (insn_field(insn, 13, 3)) {
 	case 0:
-		return above_sp ? insn_r(INSN_ADDI, reg, SP, above_sp) : 0;
+		return above_sp ? insn_i(INSN_ADDI, reg, SP, above_sp) : 0;
 	case 1:
-		return insn_r(INSN_FLD, reg, base, dword);
+		return insn_i(INSN_FLD, reg, base, dword);
 	case 2:
-		return insn_r(INSN_LW, reg, base, word);
+		return insn_i(INSN_LW, reg, base, word);
 	case 3:
-		return RV64 ? insn_r(INSN_LD, reg, base, dword) : insn_r(INSN_FLW, reg, base, word);
+		return RV64 ? insn_i(INSN_LD, reg, base, dword) : insn_i(INSN_FLW, reg, base, word);
 	case 5:
 		return insn_s(INSN_FSD, base, reg, dword);
 	case 6:
@@ -117,13 +91,13 @@ static u32 expand_c_arithmetic(u32 insn, s32 imm)
 
 	switch (insn_field(insn, 10, 2)) {
 	case 0:
-		return insn_r(INSN_SRLI, reg, reg, imm & 0x3f);
+		return insn_i(INSN_SRLI, reg, reg, imm & 0x3f);
 	case 1:
-		return insn_r(INSN_SRAI, reg, reg, imm & 0x3f);
+		return insn_i(INSN_SRAI, reg, reg, imm & 0x3f);
 	case 2:
-		return insn_r(INSN_ANDI, reg, reg, imm);
+		return insn_i(INSN_ANDI, reg, reg, imm);
 	default:
-		return op < (RV64 ? 6 : 4) ? insn_r(ops[op], reg, reg, from) : 0;
+		return op < (RV64 ? 6 : 4) ? insn_i(ops[op], reg, reg, from) : 0;
 	}
 }
 
@@ -139,18 +113,18 @@ static u32 expand_c1(u32 insn)
 
 	switch (insn_field(insn, 13, 3)) {
 	case 0:
-		return insn_r(INSN_ADDI, reg, reg, imm);
+		return insn_i(INSN_ADDI, reg, reg, imm);
 	case 1:
 		if (!RV64)
 			return insn_j(1, RVC_EXTRACT_JTYPE_IMM((s32)insn));
-		return reg ? insn_r(INSN_ADDIW, reg, reg, imm) : 0;
+		return reg ? insn_i(INSN_ADDIW, reg, reg, imm) : 0;
 	case 2:
-		return insn_r(INSN_ADDI, reg, 0, imm);
+		return insn_i(INSN_ADDI, reg, 0, imm);
 	case 3:
 		if (!imm)
 			return 0;
 		if (reg == SP)
-			return insn_r(INSN_ADDI, SP, SP, sp_imm);
+			return insn_i(INSN_ADDI, SP, SP, sp_imm);
 		return INSN_LUI | reg << 7 | imm << 12;
 	case 4:
 		return expand_c_arithmetic(insn, imm);
@@ -172,9 +146,9 @@ static u32 expand_c_move(u32 insn)
 	bool bit12 = insn_field(insn, 12, 1);
 
 	if (!from)
-		return reg ? insn_r(INSN_JALR, bit12, reg, 0) : 0;
+		return reg ? insn_i(INSN_JALR, bit12, reg, 0) : 0;
 
-	return bit12 ? insn_r(INSN_ADD, reg, reg, from) : insn_r(INSN_ADDI, reg, from, 0);
+	return bit12 ? insn_i(INSN_ADD, reg, reg, from) : insn_i(INSN_ADDI, reg, from, 0);
 }
 
 NOKPROBE_SYMBOL(expand_c_move);
@@ -191,15 +165,15 @@ static u32 expand_c2(u32 insn)
 
 	switch (insn_field(insn, 13, 3)) {
 	case 0:
-		return insn_r(INSN_SLLI, reg, reg, insn_field(insn, 12, 1) << 5 | from);
+		return insn_i(INSN_SLLI, reg, reg, insn_field(insn, 12, 1) << 5 | from);
 	case 1:
-		return insn_r(INSN_FLD, reg, SP, dword);
+		return insn_i(INSN_FLD, reg, SP, dword);
 	case 2:
-		return reg ? insn_r(INSN_LW, reg, SP, word) : 0;
+		return reg ? insn_i(INSN_LW, reg, SP, word) : 0;
 	case 3:
 		if (!RV64)
-			return insn_r(INSN_FLW, reg, SP, word);
-		return reg ? insn_r(INSN_LD, reg, SP, dword) : 0;
+			return insn_i(INSN_FLW, reg, SP, word);
+		return reg ? insn_i(INSN_LD, reg, SP, dword) : 0;
 	case 4:
 		return expand_c_move(insn);
 	case 6:

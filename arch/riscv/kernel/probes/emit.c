@@ -42,11 +42,6 @@
 #define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
 			 ALIGN(sizeof(struct stackframe), STACK_ALIGN))
 
-static u32 insn_i(u32 base, unsigned int rd, unsigned int rs1, u32 imm)
-{
-	return base | rd << 7 | rs1 << 15 | imm << 20;
-}
-
 static u32 insn_addi(unsigned int rd, unsigned int rs1, u32 imm)
 {
 	return insn_i(0x00000013, rd, rs1, imm);
@@ -64,15 +59,7 @@ static u32 insn_load(unsigned int rd, unsigned int rs1, u32 imm)
 
 static u32 insn_store(unsigned int rs2, unsigned int rs1, u32 imm)
 {
-	u32 base = IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023;
-
-	return base | (imm & 0x1f) << 7 | rs1 << 15 | rs2 << 20 | (imm >> 5) << 25;
-}
-
-static u32 insn_jal(unsigned int rd, u32 distance)
-{
-	return 0x0000006f | rd << 7 | (distance & GENMASK(19, 12)) | (distance & BIT(11)) << 9 |
-	       (distance & GENMASK(10, 1)) << 20 | (distance & BIT(20)) << 11;
+	return insn_s(IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023, rs1, rs2, imm);
 }
 
 static u32 insn_auipc(unsigned int rd, u32 upper)
@@ -300,7 +287,7 @@ static void emit_post(struct emitter *e, const struct region *region, unsigned i
 		emit_code(e, INSN_NOP);
 	emit_call(e, kprobe_detour_post_entry);
 	emit_release(e);
-	emit_code(e, insn_jal(0, next - e->pos));
+	emit_code(e, insn_j(0, next - e->pos));
 }
 
 static void emit_copies(struct emitter *e, u8 *copy_at, const struct region *region,
@@ -331,7 +318,7 @@ static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct reg
 static void emit_lead(struct emitter *e, u8 *copy_at, const struct region *region)
 {
 	emit_copies(e, copy_at, region, region->insns, probed_insn(region));
-	emit_code(e, insn_jal(0, -e->pos));
+	emit_code(e, insn_j(0, -e->pos));
 }
 
 /**
