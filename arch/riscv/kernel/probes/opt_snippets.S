@@ -192,6 +192,71 @@ PROBE jump_table
 	addi	a0, a0, 2
 	jr	a5
 
+/* A switch whose table, at a4, leads to 3 and 4, and where to put a probe in it, if anywhere */
+.macro SWITCH base, jump, target
+	slli	a5, a5, 2
+	add	a5, a5, a4
+	lw	a5, 0(a5)
+	add	a5, a5, \base
+.ifnb \jump
+PROBE \jump
+.endif
+	jr	a5
+.ifnb \target
+PROBE \target
+.endif
+3:	addi	a0, a0, 3
+4:	addi	a0, a0, 4
+	ret
+	.pushsection .rodata, "a"
+	.balign	4
+5:	.long	3b - 5b, 4b - 5b, opt_callee - 5b
+	.popsection
+.endm
+
+RULE table_before, "-"
+1:	auipc	a4, %pcrel_hi(5f)
+	addi	a4, a4, %pcrel_lo(1b)
+PROBE table_before
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	SWITCH	a4
+
+RULE table_jump, "-"
+1:	auipc	a4, %pcrel_hi(5f)
+	addi	a4, a4, %pcrel_lo(1b)
+	SWITCH	a4, table_jump
+
+RULE table_target, "jump into the region at +4"
+1:	auipc	a4, %pcrel_hi(5f)
+	addi	a4, a4, %pcrel_lo(1b)
+	SWITCH	a4, , table_target
+
+/* The sum of an entry and an address in the function is not followed. */
+RULE table_of_labels, "indirect jump at +4"
+PROBE table_of_labels
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+1:	auipc	a3, %pcrel_hi(3f)
+	addi	a3, a3, %pcrel_lo(1b)
+	SWITCH	a3
+
+/* Its address is nowhere in the function. */
+RULE table_of_caller, "indirect jump at +4"
+PROBE table_of_caller
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	SWITCH	a4
+
+RULE table_by_parts, "indirect jump at +4"
+PROBE table_by_parts
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+1:	auipc	a4, %pcrel_hi(5f)
+	beqz	a0, 2f
+	addi	a4, a4, %pcrel_lo(1b)
+2:	SWITCH	a4
+
 RULE jump_by_two, "-"
 PROBE jump_by_two
 	addi	a0, a0, 1
@@ -377,6 +442,24 @@ SYM_FUNC_START_LOCAL(opt_free_at_fixup)
 	ret
 	_asm_extable 1b, 2b
 SYM_FUNC_END(opt_free_at_fixup)
+
+/* A jump by a table may also lead to another function, with all arguments. */
+SYM_FUNC_START_LOCAL(opt_free_at_table)
+1:	auipc	a4, %pcrel_hi(5f)
+	addi	a4, a4, %pcrel_lo(1b)
+	slli	a5, a5, 2
+	add	a5, a5, a4
+	lw	a5, 0(a5)
+	add	a5, a5, a4
+	FREE	T & ~(1 << 6)
+	jr	a5
+3:	add	a0, a0, t1
+	ret
+	.pushsection .rodata, "a"
+	.balign	4
+5:	.long	3b - 5b, opt_callee - 5b
+	.popsection
+SYM_FUNC_END(opt_free_at_table)
 
 #ifdef CONFIG_JUMP_LABEL
 /* The branch is there because the key is on. With the key off, execution continues behind. */

@@ -62,12 +62,14 @@
  * @listed: the parcel that a fixup or a static key may lead to from there: its number plus
  *	1, or %ELSEWHERE, or 0
  * @target: it is a branch target
+ * @tabled: a jump table may lead there
  */
 struct map_insn {
 	struct insn_facts facts;
 	u32 live;
 	u32 listed;
 	bool target;
+	bool tabled;
 };
 
 /* A target outside the function, where all registers may be read. */
@@ -80,6 +82,9 @@ struct map_insn {
  * @room: number of parcels that @insns has room for
  * @insns: its parcels
  * @indirect: a branch may lead anywhere
+ * @has_tables: it jumps to addresses in registers, by jump tables unless @indirect
+ * @live_in_tables: the registers that are not free where these jumps lead, which may also be the
+ *	start of another function
  * @err: why the map could not be made, or 0
  */
 struct function_map {
@@ -88,6 +93,8 @@ struct function_map {
 	unsigned long room;
 	struct map_insn *insns;
 	bool indirect;
+	bool has_tables;
+	u32 live_in_tables;
 	int err;
 };
 
@@ -246,8 +253,9 @@ static int read_function(struct function_map *map)
 		map_insn_at(map, addr)->facts = facts;
 		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP)
 			note_target(map, addr + facts.disp);
-		if ((facts.flow == FLOW_JUMP_REGISTER && !is_return(&facts)) ||
-		    calls_inside(map, &facts, addr))
+		if (facts.flow == FLOW_JUMP_REGISTER && !is_return(&facts))
+			map->has_tables = true;
+		if (calls_inside(map, &facts, addr))
 			map->indirect = true;
 	}
 
@@ -426,12 +434,150 @@ static int find_branches_nearby(struct function_map *map)
 	return 0;
 }
 
+/*
+ * Jump tables. For a switch, AUIPC and ADDI compute the address of a table, LW loads an entry,
+ * ADD adds the two, and a jump leads to the sum: an entry is the distance from its table to a
+ * target. Which table a jump uses is not followed. All addresses that the function computes by
+ * AUIPC and ADDI are taken for tables, which end where an entry leads out of the function; in
+ * other data this finds targets that are none, which does no harm.
+ *
+ * A jump may lead anywhere if LW and ADD do not precede it, if the use of an AUIPC does not follow
+ * it in straight code, or if the function computes an address of its own code, or of no table.
+ */
+
+#define IS_ADDI(insn)	(((insn) & 0x707f) == 0x0013)
+#define IS_LW(insn)	(((insn) & 0x707f) == 0x2003)
+#define IS_ADD(insn)	(((insn) & 0xfe00707f) == 0x0033)
+
+/* Loads and stores, also of float and vector registers. */
+#define IS_ACCESS(insn)	(((insn) & 0x5b) == 0x03)
+
+/**
+ * struct table_scan - what registers hold in straight code
+ * @upper: registers that hold what AUIPC has computed
+ * @unused: those that nothing has used yet
+ * @entries: registers that hold what LW has loaded
+ * @sums: registers that hold the sum of that and another
+ * @addr: by the number of the register, what AUIPC has computed
+ * @found: there is a table
+ */
+struct table_scan {
+	u32 upper;
+	u32 unused;
+	u32 entries;
+	u32 sums;
+	unsigned long addr[32];
+	bool found;
+};
+
+static int part_holds(void *target, unsigned long addr)
+{
+	struct kprobe_function fn;
+
+	return find_symbol(addr, &fn) && *(unsigned long *)target - fn.start <= fn.end - fn.start;
+}
+
+/* The end of a function may be the target of an entry that is never used. */
+static bool note_table(struct table_scan *scan, struct function_map *map, const char *name,
+		       unsigned long table)
+{
+	const s32 *entry = (s32 *)table;
+	unsigned long target;
+	s32 distance;
+	int ret;
+
+	if (map_holds(map, table))
+		return false;
+
+	for (; !(table % sizeof(s32)) && !get_kernel_nofault(distance, entry); entry++) {
+		target = table + distance;
+		if (map_holds(map, target)) {
+			map_insn_at(map, target)->target = true;
+			map_insn_at(map, target)->tabled = true;
+			scan->found = true;
+		} else if (target != map->end) {
+			ret = kprobe_each_other_part(map->start, name, part_holds, &target);
+			if (ret <= 0)
+				return !ret;
+			map->live_in_tables = ALL_REGS;
+		}
+	}
+
+	return true;
+}
+
+/* Note where the tables that @insn may use lead; return false if it may jump anywhere. */
+static bool scan_for_tables(struct table_scan *scan, struct function_map *map, const char *name,
+			    unsigned long addr, u32 insn)
+{
+	const struct insn_facts *facts = &map_insn_at(map, addr)->facts;
+	u32 base = BIT(rs1(insn)) & ~1U, used = facts->reads & scan->unused;
+	bool loads = IS_LW(insn), adds = IS_ADD(insn) && facts->reads & scan->entries;
+
+	if (facts->flow == FLOW_JUMP_REGISTER && !is_return(facts) &&
+	    (!(scan->sums & BIT(facts->base)) || facts->disp))
+		return false;
+	if (IS_ADDI(insn) && base & scan->upper &&
+	    !note_table(scan, map, name, scan->addr[rs1(insn)] + imm_i(insn)))
+		return false;
+	/* The lower part is in an ADDI, in a load or store, or in a jump or call. */
+	if (used & ~base ||
+	    (used && !IS_ADDI(insn) && !IS_ACCESS(insn) && facts->flow <= FLOW_BRANCH))
+		return false;
+
+	scan->unused &= ~used;
+	if (scan->unused && (facts->writes & scan->unused || facts->flow > FLOW_ADDRESS))
+		return false;
+
+	scan->upper &= ~facts->writes;
+	scan->entries &= ~facts->writes;
+	scan->sums &= ~facts->writes;
+	if (facts->flow == FLOW_ADDRESS) {
+		scan->upper |= facts->writes;
+		scan->unused |= facts->writes;
+		scan->addr[rd(insn)] = addr + facts->disp;
+	} else if (facts->flow != FLOW_ON) {
+		scan->entries = 0;
+		scan->sums = 0;
+	} else if (loads) {
+		scan->entries |= facts->writes;
+	} else if (adds) {
+		scan->sums |= facts->writes;
+	}
+
+	return true;
+}
+
+static int find_tables(struct function_map *map, const char *name)
+{
+	struct table_scan scan = {};
+	struct window window = {};
+	unsigned long addr;
+	u32 insn;
+	int ret;
+
+	for (addr = map->start; addr < map->end; addr += insn_len(insn)) {
+		ret = read_next(&insn, &window, addr, map->end);
+		if (ret)
+			return ret;
+		if (!scan_for_tables(&scan, map, name, addr, kprobe_expand_insn(insn) | 3)) {
+			map->indirect = true;
+			return 0;
+		}
+	}
+	map->indirect = !scan.found;
+
+	return 0;
+}
+
 static int find_targets(struct function_map *map, const char *name)
 {
 	int ret;
 
 	ret = find_listed(map);
 	ret = ret ?: read_function(map);
+	if (!ret && map->has_tables && !map->indirect)
+		ret = find_tables(map, name);
 	if (!ret && !kprobe_is_ftrace_site(map->start))
 		ret = find_branches_nearby(map);
 
@@ -451,6 +597,9 @@ static int find_targets(struct function_map *map, const char *name)
  * compiled with -fno-ipa-ra.
  */
 
+/* At the start of a function */
+#define LIVE_AT_ENTRY	(ALL_REGS & ~(T_REGS & ~T_ARGS))
+
 /* The start of another function reads no temporary registers but arguments; other code may. */
 static u32 look_outside(unsigned long addr)
 {
@@ -462,7 +611,7 @@ static u32 look_outside(unsigned long addr)
 	    kprobe_cold_suffix(name))
 		return ALL_REGS;
 
-	return ALL_REGS & ~(T_REGS & ~T_ARGS);
+	return LIVE_AT_ENTRY;
 }
 
 /* Cache of live_outside() for the present function, since look_outside() is slow. */
@@ -514,8 +663,12 @@ static u32 live_after(const struct function_map *map, const struct insn_facts *f
 		if (facts->link != 1 || calls_inside(map, facts, addr))
 			return ALL_REGS;
 		return (live_at(map, next) & ~(T_REGS | A_REGS)) | A_REGS | T_ARGS;
+	case FLOW_JUMP_REGISTER:
+		if (!map->indirect)
+			return is_return(facts) ? LIVE_AT_RETURN : map->live_in_tables;
+		fallthrough;
 	default:
-		return is_return(facts) && !map->indirect ? LIVE_AT_RETURN : ALL_REGS;
+		return ALL_REGS;
 	}
 }
 
@@ -540,6 +693,8 @@ static bool spread_liveness(struct function_map *map)
 				live_at(map, addr + mi->facts.len);
 		changed |= live != mi->live;
 		mi->live = live;
+		if (mi->tabled)
+			map->live_in_tables |= live;
 	}
 
 	return changed;
@@ -551,6 +706,8 @@ static int draw_map(struct function_map *map, const char *name)
 	int ret;
 
 	map->indirect = false;
+	map->has_tables = false;
+	map->live_in_tables = LIVE_AT_ENTRY;
 	memset(outsides, 0, sizeof(outsides));
 	if (parcels > map->room) {
 		kvfree(map->insns);
