@@ -88,9 +88,15 @@ PORTS = [
 ]
 
 
-def needed(port, folder):
-    """What the objects of a port need of kprobes; without them they would not link."""
-    objects = [path for name in port.objects.split()
+def objects_of(port, build):
+    """Those of its objects that this version builds: some ports have done without rethook since."""
+    rethook = "CONFIG_RETHOOK=y" in (build.folder / ".config").read_text()
+    return [name for name in port.objects.split() if rethook or not name.endswith("/rethook.o")]
+
+
+def needed(port, folder, names):
+    """What the objects @names need of kprobes; without them they would not link."""
+    objects = [path for name in names
                for path in ([folder / name] if name.endswith(".o") else (folder / name).glob("*.o"))]
     listed = subprocess.run([f"{port.cross}nm", "-g", *objects], stdout=subprocess.PIPE, text=True, check=True)
     found = re.findall(r"(\w) (\w*(?:kprobe|kretprobe|jprobe)\w*)$", listed.stdout, re.M)
@@ -102,7 +108,8 @@ def compile(port, source):
     build = Build(port.label, source, port.fragments, port.arch, port.cross, port.llvm)
     build.configure()
     with ui.Step(f"compile {port.label}") as step:
-        build.make("build", *port.core.split(), *port.objects.split(), step=step)
-    names = [] if port.core else needed(port, build.folder)
+        objects = objects_of(port, build)
+        build.make("build", *port.core.split(), *objects, step=step)
+    names = [] if port.core else needed(port, build.folder, objects)
     if names:
         raise ui.Failure(f"{port.label} has no kprobes, and needs {' '.join(names)}")
