@@ -257,6 +257,16 @@ PROBE table_by_parts
 	addi	a4, a4, %pcrel_lo(1b)
 2:	SWITCH	a4
 
+/* The function jumps to its cold part, which may come back anywhere. */
+RULE table_in_cold, "indirect jump at +4"
+PROBE table_in_cold
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	j	opt_table_in_cold.cold
+	.type	opt_table_in_cold.cold, @function
+opt_table_in_cold.cold:
+	jr	a5
+
 RULE jump_by_two, "-"
 PROBE jump_by_two
 	addi	a0, a0, 1

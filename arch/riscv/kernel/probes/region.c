@@ -204,7 +204,7 @@ static bool may_branch(u32 insn)
 	}
 }
 
-/* Call @note for each address that the code in [start, end) branches to. */
+/* Call @note for each address that the code in [start, end) branches to: 0 if a register has it. */
 static int each_branch(unsigned long start, unsigned long end,
 		       void (*note)(void *data, unsigned long target), void *data)
 {
@@ -226,6 +226,8 @@ static int each_branch(unsigned long start, unsigned long end,
 		next_facts(&facts, insn);
 		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP || facts.flow == FLOW_CALL)
 			note(data, addr + facts.disp);
+		else if (facts.flow == FLOW_JUMP_REGISTER && !is_return(&facts))
+			note(data, 0);
 	}
 
 	return 0;
@@ -310,11 +312,21 @@ static int find_listed(struct function_map *map)
 	return 0;
 }
 
+/* The other part of a function may have a jump table as well. */
+static void note_from_other_part(void *data, unsigned long target)
+{
+	struct function_map *map = data;
+
+	map->indirect |= !target;
+	note_target(map, target);
+}
+
 static int find_branches_from(void *data, unsigned long addr)
 {
 	struct kprobe_function fn;
 
-	return find_symbol(addr, &fn) ? each_branch(fn.start, fn.end, note_target, data) : 0;
+	return find_symbol(addr, &fn) ?
+	       each_branch(fn.start, fn.end, note_from_other_part, data) : 0;
 }
 
 /**
@@ -343,7 +355,7 @@ static void note_leaving(void *data, unsigned long target)
 {
 	struct surroundings *s = data;
 
-	if (target >= s->symbol && target < s->symbol_end)
+	if (!target || (target >= s->symbol && target < s->symbol_end))
 		return;
 	if (s->nr < ARRAY_SIZE(s->targets))
 		s->targets[s->nr] = target;
