@@ -539,17 +539,20 @@ static void run_wait(unsigned int unused)
 	all_are_jumps();
 }
 
-/* Measure the time from the registration of the probes until all have jumps. */
+/* Tell the time since the registration of the probes, or since run_since(). */
+static void tell_since(const char *what)
+{
+	/* What it takes may wait: only time tells it. */
+	u64 ns = ktime_to_ns(ktime_sub(ktime_get(), many_since));
+
+	tell_batch(what, nr_many, (struct cost){ .cycles = ns, .ns = ns });
+}
+
+/* Measure the time until all have jumps. */
 static void run_jumped(unsigned int unused)
 {
-	u64 ns;
-
-	if (!all_are_jumps())
-		return;
-
-	/* This waits: only time tells what it takes. */
-	ns = ktime_to_ns(ktime_sub(ktime_get(), many_since));
-	tell_batch("jumped", nr_many, (struct cost){ .cycles = ns, .ns = ns });
+	if (all_are_jumps())
+		tell_since("jumped");
 }
 
 /* Start the clock for run_jumped() here. */
@@ -562,9 +565,7 @@ static void run_since(unsigned int unused)
 /* Measure what it took to write to the sysctl debug.kprobes-optimization meanwhile. */
 static void run_switched(unsigned int unused)
 {
-	u64 ns = ktime_to_ns(ktime_sub(ktime_get(), many_since));
-
-	tell_batch("switched", nr_many, (struct cost){ .cycles = ns, .ns = ns });
+	tell_since("switched");
 }
 
 /* Measure hits of a probe that was registered before the others. */
