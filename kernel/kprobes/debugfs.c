@@ -180,74 +180,43 @@ static int probe_list_show(struct seq_file *m, void *v)
 
 DEFINE_POINTS_FILE(probe_list);
 
-/**
- * struct misses - what the members of a point have missed
- * @hits: hits while another was being handled
- * @same: how many of them while this address was
- * @calls: calls that were not followed, because no instance was free
- * @instances: instances that the return probes among the members have
- */
-struct misses {
-	unsigned long hits;
-	unsigned long same;
-	unsigned long calls;
-	unsigned long instances;
-};
-
-static void misses_count(struct misses *misses, const struct kprobe_point *point)
+static int show_point_state(struct kprobe_point *point, void *data)
 {
+	unsigned long hits = 0, same, calls = 0, instances = 0;
+	unsigned long offset = 0, addr = point_addr(point);
+	char name[KSYM_NAME_LEN], why[64];
 	const struct kretprobe *rp;
+	struct seq_file *m = data;
+	enum point_state state;
+	char *module = NULL;
 	struct kprobe *kp;
 
-	*misses = (struct misses){};
 	list_for_each_entry(kp, &point->members, list) {
-		misses->hits += READ_ONCE(kp->nmissed);
+		hits += READ_ONCE(kp->nmissed);
 		if (return_is_probe(kp)) {
 			rp = container_of(kp, struct kretprobe, kp);
-			misses->calls += READ_ONCE(rp->nmissed);
-			misses->instances += kretprobe_pool_size(rp);
+			calls += READ_ONCE(rp->nmissed);
+			instances += kretprobe_pool_size(rp);
 		}
 	}
 	/* Members that have left had a part in it. */
-	misses->same = min(READ_ONCE(point->missed_same), misses->hits);
-}
-
-static void show_misses(struct seq_file *m, const struct misses *misses)
-{
-	if (misses->hits)
-		seq_printf(m, " (missed: %lu in other hits, %lu in hits here)",
-			   misses->hits - misses->same, misses->same);
-	if (misses->instances)
-		seq_printf(m, " (not followed: %lu, instances: %lu)", misses->calls,
-			   misses->instances);
-}
-
-/* Whether its region is fenced already makes no difference to the user of a probe. */
-static const char *shown_state(const struct kprobe_point *point)
-{
-	return kprobe_point_state_name(point->state == POINT_FENCED ? POINT_OPTIMIZING :
-								      point->state);
-}
-
-static int show_point_state(struct kprobe_point *point, void *data)
-{
-	unsigned long offset = 0, addr = point_addr(point);
-	char name[KSYM_NAME_LEN], why[64];
-	struct seq_file *m = data;
-	char *module = NULL;
-	struct misses misses;
-
-	misses_count(&misses, point);
+	same = min(READ_ONCE(point->missed_same), hits);
+	/* Whether its region is fenced already makes no difference to the user of a probe. */
+	state = point->state == POINT_FENCED ? POINT_OPTIMIZING : point->state;
 	kprobe_optimize_explain(point, why, sizeof(why));
+
 	guard(rcu)();
 	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))
 		strscpy(name, "?", sizeof(name));
 
 	seq_printf(m, "%px %s%s%s+0x%lx %s %zu %lu %s",
 		   kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL, module ?: "",
-		   module ? ":" : "", name, offset, shown_state(point),
-		   list_count_nodes(&point->members), misses.hits + misses.calls, why);
-	show_misses(m, &misses);
+		   module ? ":" : "", name, offset, kprobe_point_state_name(state),
+		   list_count_nodes(&point->members), hits + calls, why);
+	if (hits)
+		seq_printf(m, " (missed: %lu in other hits, %lu in hits here)", hits - same, same);
+	if (instances)
+		seq_printf(m, " (not followed: %lu, instances: %lu)", calls, instances);
 	seq_putc(m, '\n');
 
 	return seq_has_overflowed(m);

@@ -217,22 +217,6 @@ const char **kprobe_refusal_text(const struct kprobe *kp, int err)
 	return NULL;
 }
 
-static void *refused_start(struct seq_file *m, loff_t *pos)
-{
-	return *pos <= NR_REFUSALS ? m : NULL;
-}
-
-static void *refused_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	++*pos;
-
-	return refused_start(m, pos);
-}
-
-static void refused_stop(struct seq_file *m, void *v)
-{
-}
-
 static void show_place(struct seq_file *m, const struct refusal *r)
 {
 	bool show = kallsyms_show_value(m->file->f_cred);
@@ -249,44 +233,29 @@ static void show_place(struct seq_file *m, const struct refusal *r)
 		seq_puts(m, " -");
 }
 
-/* Position 0 is the heading; each other one shows the next record. */
-static int refused_show(struct seq_file *m, void *v)
+static int refused_show(struct seq_file *m, void *unused)
 {
-	unsigned long *next = m->private;
+	unsigned long nr;
 	struct refusal r;
 	u64 sec;
 	u32 nsec;
 
-	if (!m->index) {
-		*next = 1;
-		seq_printf(m, "refused since the boot: %lu\n", READ_ONCE(nr_refused));
-		return 0;
+	seq_printf(m, "refused since the boot: %lu\n", READ_ONCE(nr_refused));
+	for (nr = 1; refusal_get(&r, &nr); nr++) {
+		sec = r.time;
+		nsec = do_div(sec, NSEC_PER_SEC);
+		seq_printf(m, "%lu [%5llu.%06u] %s-%d %c ", nr, sec, nsec / 1000, r.comm, r.pid,
+			   r.kind);
+		show_place(m, &r);
+		seq_printf(m, " %pe %u/%u %s\n", ERR_PTR(r.err), r.which, r.of, r.why ?: "-");
 	}
-	if (!refusal_get(&r, next))
-		return 0;
-
-	sec = r.time;
-	nsec = do_div(sec, NSEC_PER_SEC);
-	seq_printf(m, "%lu [%5llu.%06u] %s-%d %c ", *next, sec, nsec / 1000, r.comm, r.pid, r.kind);
-	show_place(m, &r);
-	seq_printf(m, " %pe %u/%u %s\n", ERR_PTR(r.err), r.which, r.of, r.why ?: "-");
-	if (!seq_has_overflowed(m))
-		++*next;
 
 	return 0;
 }
 
-static const struct seq_operations refused_ops = {
-	.start = refused_start,
-	.next = refused_next,
-	.stop = refused_stop,
-	.show = refused_show,
-};
-
 static int refused_open(struct inode *inode, struct file *file)
 {
-	return security_locked_down(LOCKDOWN_KPROBES) ?:
-	       seq_open_private(file, &refused_ops, sizeof(unsigned long));
+	return security_locked_down(LOCKDOWN_KPROBES) ?: single_open(file, refused_show, NULL);
 }
 
 const struct file_operations kprobe_refused_fops = {
@@ -294,5 +263,5 @@ const struct file_operations kprobe_refused_fops = {
 	.open = refused_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
-	.release = seq_release_private,
+	.release = single_release,
 };
