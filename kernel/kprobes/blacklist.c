@@ -117,16 +117,6 @@ static struct {
 	unsigned int nr;
 } blacklist_named[4] __ro_after_init;
 
-static void __init blacklist_keep_names(const char * const *names, unsigned int nr)
-{
-	static unsigned int nr_named __initdata;
-
-	if (WARN_ON(nr_named == ARRAY_SIZE(blacklist_named)))
-		return;
-	blacklist_named[nr_named].names = names;
-	blacklist_named[nr_named++].nr = nr;
-}
-
 static int __init blacklist_add_namesake(void *data, unsigned long addr)
 {
 	int *ret = data;
@@ -149,10 +139,14 @@ static int __init blacklist_add_namesake(void *data, unsigned long addr)
  */
 int __init kprobe_add_names_blacklist(const char * const *names, unsigned int nr)
 {
+	static unsigned int nr_named __initdata;
 	unsigned int i;
 	int ret = 0;
 
-	blacklist_keep_names(names, nr);
+	if (!WARN_ON(nr_named == ARRAY_SIZE(blacklist_named))) {
+		blacklist_named[nr_named].names = names;
+		blacklist_named[nr_named++].nr = nr;
+	}
 	for (i = 0; i < nr && ret != -ENOMEM; i++)
 		kallsyms_on_each_match_symbol(blacklist_add_namesake, names[i], &ret);
 

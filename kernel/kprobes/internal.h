@@ -365,32 +365,22 @@ void kprobe_dispatch_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 
 /* -- fault.c: records whose handler is running, so that its fault handler can be asked -- */
 
-#ifdef CONFIG_KPROBES_FAULT_HANDLER
-
 /* The dispatchers record whose handler is running, so every hit has to go through them. */
-#define FAULTS_WATCHED	1
+#define FAULTS_WATCHED	IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER)
 
 DECLARE_PER_CPU(struct kprobe *, kprobe_fault_member);
 
 /* A handler of @kp begins. Return the member that it interrupts, for fault_unwatch(). */
 static __always_inline struct kprobe *fault_watch(struct kprobe *kp)
 {
-	return __this_cpu_xchg(kprobe_fault_member, kp);
+	return FAULTS_WATCHED ? __this_cpu_xchg(kprobe_fault_member, kp) : NULL;
 }
 
 static __always_inline void fault_unwatch(struct kprobe *before)
 {
-	__this_cpu_write(kprobe_fault_member, before);
+	if (FAULTS_WATCHED)
+		__this_cpu_write(kprobe_fault_member, before);
 }
-
-#else
-
-#define FAULTS_WATCHED	0
-
-static __always_inline struct kprobe *fault_watch(struct kprobe *kp) { return NULL; }
-static __always_inline void fault_unwatch(struct kprobe *before) { }
-
-#endif
 
 /* -- kprobes.c: a probe on its way into a point -- */
 

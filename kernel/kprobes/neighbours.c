@@ -79,12 +79,6 @@ static bool wants_jump(struct kprobe_point *point)
 	return point_has_detour(point) && kprobe_point_wants_jump(point);
 }
 
-/* Is there at most one point in [@first, @last]? Most points are alone. */
-static bool has_one_point(unsigned long first, unsigned long last)
-{
-	return kprobes_near(first, last) <= 1;
-}
-
 /*
  * Find the next point after @point that the jump of @owner covers, and that shares it, or is only
  * armed.
@@ -95,7 +89,8 @@ static struct kprobe_point *next_covered(struct kprobe_point *owner, struct kpro
 	unsigned long addr = point_addr(point) + KPROBE_INSN_ALIGN;
 	struct kprobe_point *other;
 
-	if (has_one_point(point_addr(point), addr + MAX_OPTIMIZED_LENGTH))
+	/* Most points are alone, here and in the searches below. */
+	if (kprobes_near(point_addr(point), addr + MAX_OPTIMIZED_LENGTH) <= 1)
 		return NULL;
 
 	for (; jump_covers(owner, addr); addr += KPROBE_INSN_ALIGN) {
@@ -226,7 +221,7 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	struct kprobe_point *owner = point->owner ?: point, *before;
 	unsigned long addr = point_addr(owner);
 
-	if (has_one_point(addr - MAX_OPTIMIZED_LENGTH, addr))
+	if (kprobes_near(addr - MAX_OPTIMIZED_LENGTH, addr) <= 1)
 		return false;
 	for (addr -= MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN; addr < point_addr(owner);
 	     addr += KPROBE_INSN_ALIGN) {
@@ -272,7 +267,7 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
 	}
 
 	last = addr + after;
-	if (has_one_point(addr - before, last))
+	if (kprobes_near(addr - before, last) <= 1)
 		return;
 	points_add_sharing(inner, work);
 	for (addr -= before; addr <= last; addr += KPROBE_INSN_ALIGN) {

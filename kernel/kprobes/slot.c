@@ -149,26 +149,6 @@ static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr
 	return NULL;
 }
 
-#ifdef CONFIG_OPTPROBES
-/* The slot of @kind that @addr is in, if it is published. Ask slot_kind_spans() first. */
-static void *slot_used_at(struct slot_kind *kind, unsigned long addr)
-{
-	struct slot_page *page;
-	unsigned int i;
-
-	guard(rcu)();
-	page = slot_page_of(kind, addr);
-	if (!page)
-		return NULL;
-	i = (addr - (unsigned long)page->text) / kind->size;
-	/* Pairs with the release in kprobe_publish_optinsn_slot(). */
-	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
-		return NULL;
-
-	return page->text + i * kind->size;
-}
-#endif
-
 static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
 				 unsigned long *value, char *type, char *sym)
 {
@@ -194,7 +174,7 @@ static void *slot_get(struct slot_kind *kind, size_t size)
 
 	guard(mutex)(&slot_mutex);
 	/*
-	 * The size is no constant on all architectures. slot_used_at() reads it without a lock,
+	 * The size is no constant on all architectures. Look-ups read it without a lock,
 	 * but only after it has found a page, and there is none before the first request.
 	 */
 	if (!kind->size)
@@ -351,7 +331,7 @@ static void optinsn_slot_set_use(kprobe_opcode_t *slot, enum slot_use use)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	/* Pairs with the acquire in slot_used_at(). */
+	/* Pairs with the acquire in kprobe_optinsn_slot_of(). */
 	smp_store_release(&page->use[((void *)slot - page->text) / optinsn_slots.size], use);
 }
 
@@ -411,10 +391,22 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
  */
 kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 {
+	struct slot_page *page;
+	unsigned int i;
+
 	if (!slot_kind_spans(&optinsn_slots, addr))
 		return NULL;
 
-	return slot_used_at(&optinsn_slots, addr);
+	guard(rcu)();
+	page = slot_page_of(&optinsn_slots, addr);
+	if (!page)
+		return NULL;
+	i = (addr - (unsigned long)page->text) / optinsn_slots.size;
+	/* Pairs with the release in optinsn_slot_set_use(). */
+	if (i >= page->nr || smp_load_acquire(&page->use[i]) != SLOT_USED)
+		return NULL;
+
+	return page->text + i * optinsn_slots.size;
 }
 #endif
 
