@@ -136,6 +136,7 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	queue_rcu_work(system_percpu_wq, &page->release);
 }
 
+/* Not probed, like all that looks up slots here: unwinders do, also while a trap begins or ends. */
 static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
 	struct slot_page *page;
@@ -148,6 +149,8 @@ static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr
 
 	return NULL;
 }
+
+NOKPROBE_SYMBOL(slot_page_of);
 
 static int slot_kind_get_kallsym(struct slot_kind *kind, unsigned int *symnum,
 				 unsigned long *value, char *type, char *sym)
@@ -219,12 +222,12 @@ static void slot_put(struct slot_kind *kind, void *slot)
 }
 
 /* Nearly all callers ask about kernel or module text: answer them without RCU. */
-static bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
+static nokprobe_inline bool slot_kind_spans(const struct slot_kind *kind, unsigned long addr)
 {
 	return addr >= READ_ONCE(kind->low) && addr < READ_ONCE(kind->high);
 }
 
-static bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
+static nokprobe_inline bool slot_kind_holds(struct slot_kind *kind, unsigned long addr)
 {
 	if (!slot_kind_spans(kind, addr))
 		return false;
@@ -290,6 +293,8 @@ bool is_kprobe_insn_slot(unsigned long addr)
 {
 	return slot_kind_holds(&insn_slots, addr);
 }
+
+NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 #ifdef CONFIG_OPTPROBES
 void * __weak alloc_optinsn_page(void)
@@ -378,6 +383,8 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 	return slot_kind_holds(&optinsn_slots, addr);
 }
 
+NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
+
 /**
  * kprobe_optinsn_slot_of() - the slot that an address is in
  * @addr: an address, which may be stale, from a slot given back long ago
@@ -408,6 +415,8 @@ kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 
 	return page->text + i * optinsn_slots.size;
 }
+
+NOKPROBE_SYMBOL(kprobe_optinsn_slot_of);
 #endif
 
 /**
@@ -427,6 +436,8 @@ bool kprobe_slots_span(unsigned long addr)
 #endif
 	return slot_kind_spans(&insn_slots, addr);
 }
+
+NOKPROBE_SYMBOL(kprobe_slots_span);
 
 unsigned int kprobe_slot_pages_in_use(void)
 {

@@ -55,6 +55,17 @@ static void slot_get_many(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_span(0));
 }
 
+/* Where a trap's exit unwinds the stack, a probe on any of these would be hit without end. */
+static void slot_search_not_probed(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_slots_span));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)is_kprobe_insn_slot));
+#ifdef CONFIG_OPTPROBES
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)is_kprobe_optinsn_slot));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_optinsn_slot_of));
+#endif
+}
+
 /* Get a slot, and give it back so that it is the next to be handed out. */
 static kprobe_opcode_t *next_slot(void)
 {
@@ -256,6 +267,7 @@ static void slot_page_forgotten(struct kunit *test)
 
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_get_many),
+	KUNIT_CASE(slot_search_not_probed),
 	KUNIT_CASE(slot_again),
 	KUNIT_CASE(slot_outlives_probe),
 	KUNIT_CASE(slot_pages_go),

@@ -40,7 +40,7 @@ static const char * const cannot_trap[] = {
 
 /* The entry and exit of traps call these. */
 static const char * const traps_call[] = {
-#if defined(CONFIG_PROVE_LOCKING) && defined(CONFIG_FRAME_POINTER)
+#if defined(CONFIG_TRACE_IRQFLAGS) && defined(CONFIG_FRAME_POINTER)
 	/* Irq-flags tracing unwinds for CALLER_ADDR1; once lockdep is off, every trap exit does. */
 	"walk_stackframe",
 	"fp_is_valid",
@@ -50,7 +50,6 @@ static const char * const traps_call[] = {
 	"kernel_text_address",
 	"core_kernel_text",
 	"is_kernel_text",
-	"is_kprobe_insn_slot",
 #endif
 };
 
