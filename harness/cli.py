@@ -8,8 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from . import (bench, check, configs, deb, guesttest, house, packages, ports, qemu, schedule, selftest, series, share,
-               soak, tree, ui)
+from . import (bench, check, configs, coverage, deb, guesttest, house, packages, ports, qemu, schedule, selftest,
+               series, share, soak, tree, ui)
 from .paths import CACHE
 from .results import Results
 
@@ -43,6 +43,8 @@ kp - build, boot and test this kprobes subsystem
                          --config CONFIGURATION
   ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
                          kernels: x86_64:bench-none. --plot FILE draws it
+  ./kp coverage [CONFIG...]
+                         which lines and branches of our code the tests execute
   ./kp check             checkpatch --strict, kernel-doc, Sphinx and sparse over our files;
                          --house counts instead what makes the code easy or hard to read
   ./kp deb               Debian packages of a kernel, to install: with Debian's configuration,
@@ -181,6 +183,12 @@ def cmd_bench(args):
     return bench.run(args.configs, args.plot)
 
 
+def cmd_coverage(args):
+    if any(c.llvm for c in args.configs):
+        raise ui.Failure("clang counts in another way; only kernels that gcc compiles are counted")
+    return coverage.run(args.configs or [one_config(label) for label in coverage.CONFIGS], ready, Results())
+
+
 def cmd_deb(args):
     packages.need([*packages.tree_packages(), *packages.BUILD, *deb.PACKAGES,
                    *([] if args.config else packages.config_packages())])
@@ -283,6 +291,7 @@ VERBS = {
               flag("--refused"), flag("--every")),
     "bench": (cmd_bench, option("configs", type=bench_configs, nargs="?", default="x86_64", metavar="arch"),
               option("--plot")),
+    "coverage": (cmd_coverage, option("configs", type=one_config, nargs="*")),
     "check": (cmd_check, flag("--house")),
     "deb": (cmd_deb, option("--config", metavar="FILE")),
     "tree": (cmd_tree, option("dir", type=Path)),
