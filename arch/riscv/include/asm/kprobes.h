@@ -20,7 +20,7 @@
 #define DETOUR_CALL		16	/* the end of the call of the pre_handlers */
 #define DETOUR_POST		16	/* how hits with a post_handler go on: the second copy, */
 #define DETOUR_POST_CALL	48	/* and the end of the call after it; */
-#define DETOUR_EXIT		20	/* or the way out after an emulation */
+#define DETOUR_EXIT		20	/* or what follows an emulation */
 #define DETOUR_GO_ON		60	/* how other hits go on */
 #define DETOUR_RELEASE		8	/* size of what begins each of these but the way out */
 #define DETOUR_COPIES		(DETOUR_GO_ON + DETOUR_RELEASE)
@@ -76,6 +76,20 @@ struct optimized_kprobe;
 #define MAX_OPTINSN_SIZE	((sizeof(long) + DETOUR_COPIES + 4 * 12 + 8 + 4) / 4)
 
 /**
+ * enum detour_post - how a hit with a post_handler executes the probed instruction and goes on
+ * @POST_COPY: in a second copy, after which the detour calls again
+ * @POST_GOES_ON: it is emulated, before the post_handler is called; the next one is in the detour
+ * @POST_EXITS: it is emulated; wherever it led, a register is free to go there
+ * @POST_TRAPS: it is emulated; a trap goes where it led
+ */
+enum detour_post {
+	POST_COPY,
+	POST_GOES_ON,
+	POST_EXITS,
+	POST_TRAPS,
+} __packed;
+
+/**
  * struct arch_optimized_insn - the jump and the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
  * @original: the bytes that the jump replaces
@@ -88,8 +102,7 @@ struct optimized_kprobe;
  * @fenced: hits of the breakpoint continue in the detour
  * @extable: the probed instruction has an exception table entry, and no lead
  * @site: the probed instruction is an ftrace site
- * @emulated: hits with a post_handler emulate the probed instruction
- * @has_exit: after that they can leave without a trap
+ * @post: how hits with a post_handler execute the probed instruction
  * @why: the enum detour_obstacle that prevents a detour
  * @why_at: offset of the obstacle from the probe
  */
@@ -104,8 +117,7 @@ struct arch_optimized_insn {
 	bool fenced;
 	bool extable;
 	bool site;
-	bool emulated;
-	bool has_exit;
+	enum detour_post post;
 	u8 why;
 	u8 why_at;
 };

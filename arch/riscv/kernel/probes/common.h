@@ -328,6 +328,7 @@ struct region_insn {
  * @in: number of the register that the jump overwrites
  * @out: number of the register that the jump back overwrites, 0 without a jump back
  * @exit: number of a register that is free wherever the probed instruction may lead, or 0
+ * @post: how hits with a post_handler execute the probed instruction
  * @extable: the first instruction may fault and have a fixup
  * @site: the region is an ftrace site
  * @why_at: the offset of the obstacle, if it has one
@@ -341,6 +342,7 @@ struct region {
 	u8 in;
 	u8 out;
 	u8 exit;
+	enum detour_post post;
 	bool extable;
 	bool site;
 	u8 why_at;
@@ -354,19 +356,6 @@ static __always_inline const struct region_insn *probed_insn(const struct region
 		ri++;
 
 	return ri;
-}
-
-/*
- * Do hits with a post_handler emulate the probed instruction? If it branches there is no place
- * after it in the detour from which a post_handler could be called, and the status register is
- * not the original's while interrupts are off.
- */
-static __always_inline bool kprobe_region_is_emulated(const struct region *region)
-{
-	const struct region_insn *ri = probed_insn(region);
-
-	return region->site || (ri->facts.flow != FLOW_ON && ri->facts.flow != FLOW_ADDRESS) ||
-	       (insn_is_csr(ri->insn) && kprobe_find_kernel_emulation(ri->insn));
 }
 
 u32 kprobe_free_regs(unsigned long addr);

@@ -120,7 +120,7 @@ NOKPROBE_SYMBOL(kprobe_detour_enter);
 static __always_inline bool is_post_copy(const struct detour *detour, unsigned long pc)
 {
 	return pc == (unsigned long)detour->code + DETOUR_POST + DETOUR_RELEASE &&
-	       !optinsn_of(detour->kp)->emulated;
+	       optinsn_of(detour->kp)->post == POST_COPY;
 }
 
 /*
@@ -253,8 +253,8 @@ NOKPROBE_SYMBOL(kprobe_detour_site_write);
  * follows: the return from its trap loads all registers.
  *
  * A hit with a post_handler runs the second copy instead, as by breakpoint with interrupts
- * off and the probe current, and then calls again. A branch it emulates, and leaves
- * through a register that is free.
+ * off and the probe current, and then calls again; or it emulates the instruction, see
+ * enum detour_post.
  */
 
 /* entry.S relies on these. */
@@ -276,7 +276,7 @@ static noinline int detour_do_insn_and_call(struct kprobe *p, struct pt_regs *re
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 	unsigned long epc;
 
-	if (!optinsn->emulated) {
+	if (optinsn->post == POST_COPY) {
 		__this_cpu_write(kprobe_ctlblk.saved_pie, regs->status & SR_PIE);
 		csr_clear(CSR_STATUS, SR_IE);
 		return WAY_POST_COPY;
@@ -285,9 +285,10 @@ static noinline int detour_do_insn_and_call(struct kprobe *p, struct pt_regs *re
 	p->ainsn.api.handler(READ_ONCE(*emulated_insn(p)), (unsigned long)p->addr, regs);
 	epc = regs->epc;
 	kprobe_hit_finish(p, regs, true);
-	if (regs->epc != epc || !optinsn->has_exit)
+	if (regs->epc != epc || optinsn->post == POST_TRAPS)
 		return WAY_TRAP;
-	kprobe_detour_enter(regs);
+	if (optinsn->post == POST_EXITS)
+		kprobe_detour_enter(regs);
 
 	return WAY_EXIT;
 }

@@ -11,8 +11,8 @@
  *
  * Between the call and the copies is the way of hits with a post_handler: a second copy of the
  * probed instruction, a call of kprobe_detour_post_entry(), and a jump to the copy of the
- * next instruction. For a branch, and at an ftrace site, the first call has emulated the
- * instruction, and it is a jump to wherever that led.
+ * next instruction. If the first call has emulated the instruction, only the jump remains; for a
+ * branch, and at an ftrace site, it leads to wherever that led.
  *
  * A jump that begins before its probe leads to the end of the detour, to copies of what is
  * before the probe and a jump to the call.
@@ -271,21 +271,27 @@ static void emit_site(struct emitter *e, const struct region *region)
 /* @next: what follows the copy of the probed instruction */
 static void emit_post(struct emitter *e, const struct region *region, unsigned int next)
 {
-	if (kprobe_region_is_emulated(region)) {
-		e->pos = DETOUR_EXIT;
-		if (region->exit)
-			emit_exit(e, region->exit);
+	switch (region->post) {
+	case POST_TRAPS:
 		return;
+	case POST_EXITS:
+		e->pos = DETOUR_EXIT;
+		emit_exit(e, region->exit);
+		return;
+	case POST_GOES_ON:
+		e->pos = DETOUR_EXIT;
+		break;
+	case POST_COPY:
+		e->pos = DETOUR_POST;
+		emit_release(e);
+		emit_insn(e, probed_insn(region), region->addr + region->lead);
+		if (e->pos % sizeof(u32))
+			emit_code(e, INSN_C_NOP);
+		while (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
+			emit_code(e, INSN_NOP);
+		emit_call(e, kprobe_detour_post_entry);
+		break;
 	}
-
-	e->pos = DETOUR_POST;
-	emit_release(e);
-	emit_insn(e, probed_insn(region), region->addr + region->lead);
-	if (e->pos % sizeof(u32))
-		emit_code(e, INSN_C_NOP);
-	while (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
-		emit_code(e, INSN_NOP);
-	emit_call(e, kprobe_detour_post_entry);
 	emit_release(e);
 	emit_code(e, insn_j(0, next - e->pos));
 }

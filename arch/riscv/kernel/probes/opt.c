@@ -85,8 +85,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		.reg = region.in,
 		.extable = region.extable,
 		.site = region.site,
-		.emulated = kprobe_region_is_emulated(&region),
-		.has_exit = region.exit,
+		.post = region.post,
 	};
 	for (ri = region.insns; ri < region.insns + region.nr; ri++)
 		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));

@@ -98,7 +98,7 @@ static void expect_originals(struct kunit *test, const struct subject *s)
 	unsigned int i;
 
 	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code), code);
-	if (!optinsn->emulated)
+	if (optinsn->post == POST_COPY)
 		KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_POST + DETOUR_RELEASE),
 				(unsigned long)s->kp.addr);
 	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_COPIES), (unsigned long)s->kp.addr);

@@ -908,6 +908,24 @@ static bool leads_to_probe(const struct region *region, const struct function_ma
 	       !kprobe_is_ftrace_site(map->start);
 }
 
+/*
+ * If the probed instruction branches there is no place after it in the detour from which a
+ * post_handler could be called. What has an emulation is emulated, which saves a second call, except
+ * if that changes a register for which a trap would be needed, when it has ended.
+ */
+static enum detour_post plan_post(const struct region *region)
+{
+	const struct region_insn *ri = probed_insn(region);
+
+	if (ri->facts.flow != FLOW_ON && ri->facts.flow != FLOW_ADDRESS)
+		return region->exit ? POST_EXITS : POST_TRAPS;
+	if (!(ri->facts.writes & GENMASK(4, 2)) &&
+	    kprobe_find_kernel_emulation(kprobe_expand_insn(ri->insn)))
+		return POST_GOES_ON;
+
+	return POST_COPY;
+}
+
 static enum detour_obstacle plan_insns(struct region *region, const struct function_map *map)
 {
 	const struct region_insn *last, *probed;
@@ -932,9 +950,10 @@ static enum detour_obstacle plan_insns(struct region *region, const struct funct
 	probed = probed_insn(region);
 	if (is_call(&probed->facts))
 		region->exit = probed->reg;
-	else if (kprobe_region_is_emulated(region))
+	else
 		region->exit = choose_reg(ALL_REGS & ~live_after(map, &probed->facts,
 								 region->addr + region->lead));
+	region->post = plan_post(region);
 
 	/* A register for the jump back, unless the last instruction never continues there. */
 	last = &region->insns[region->nr - 1];
@@ -972,6 +991,7 @@ static enum detour_obstacle plan_site(struct region *region)
 	region->site = true;
 	region->in = 5;
 	region->exit = 6;
+	region->post = POST_EXITS;
 	for (i = 0; i < 2; i++) {
 		region->insns[i].at = i * sizeof(u32);
 		if (kprobe_read_original(&region->insns[i].insn, region->addr + i * sizeof(u32)))
