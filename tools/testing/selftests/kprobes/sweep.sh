@@ -170,6 +170,17 @@ armed_post()	# NAME [jumps]
 	more none
 }
 
+# Every function, some at a time: one that the way to a handler calls would hang the machine.
+in_turn()
+{
+	local i=0
+	while [ $i -lt 10 ]; do
+		load what=entry step=10 seed=$i && all 1 && workload 0 $i || return
+		rmmod kp_sweep
+		i=$((i + 1))
+	done
+}
+
 uptime()	{ sed 's/ .*//' /proc/uptime; }
 
 in_a_second()	# FILE: can it be read so fast, in one of three tries?
@@ -288,6 +299,7 @@ told "behind entries"
 armed "behind entries" works
 armed_post "behind entries"
 rmmod kp_sweep
+[ $STEP = 1 ] || check "entries, in turn: the guest works" in_turn
 
 load what=insn count=$COUNT
 told "instructions"
