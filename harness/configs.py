@@ -198,7 +198,8 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
-                  distribution=True, mitigations=("retbleed=stuff", "spectre_v2=retpoline"), cpu="Skylake-Server")]
+                  distribution=True, without=("longest-symbol",), cpu="Skylake-Server",
+                  mitigations=("retbleed=stuff", "spectre_v2=retpoline"))]
 
 # Kernels for comparing costs with the kernel's own kprobes, see bench.py.
 BENCH = [

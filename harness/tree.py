@@ -111,9 +111,13 @@ def options():
 
 
 def renamed(text):
-    """A configuration whose options have the names of this version."""
+    """A configuration whose options have the names of this version.
+
+    What this version adds to an option may be there without it.
+    """
     for old, new in options().items():
-        text = re.sub(rf"^{old}=(.*\n)", "".join(rf"{name}=\1" for name in new.split()), text, flags=re.M)
+        text = re.sub(rf"^{old}=(.*\n)", lambda line, names=new.split(): "".join(
+            f"{name}={line[1]}" for name in names[:1 if line[1] == "n\n" else None]), text, flags=re.M)
     return text
 
 

@@ -194,11 +194,11 @@ class TreeTest(Case):
         self.assertNotIn("has no folder", self.out.getvalue())
 
     def test_options_have_the_names_of_the_version(self):
-        text = "CONFIG_OLD=y\nCONFIG_OLDER=y\nCONFIG_GONE=m\nCONFIG_SAME=n\n"
+        text = "CONFIG_OLD=y\nCONFIG_OLDER=y\nCONFIG_GONE=m\nCONFIG_SAME=m\nCONFIG_SAME=n\n"
         self.assertEqual(tree.renamed(text), text)
         write(self.repo, {"base/6.12/options": "# a comment\nCONFIG_OLD CONFIG_NEW\nCONFIG_GONE\n"
                                                "CONFIG_SAME CONFIG_SAME CONFIG_MORE\n"})
-        self.assertEqual(tree.renamed(text), "CONFIG_NEW=y\nCONFIG_OLDER=y\nCONFIG_SAME=n\nCONFIG_MORE=n\n")
+        self.assertEqual(tree.renamed(text), "CONFIG_NEW=y\nCONFIG_OLDER=y\nCONFIG_SAME=m\nCONFIG_MORE=m\nCONFIG_SAME=n\n")
 
     def test_another_version_takes_the_nearest_base(self):
         for number, base in (("6.6.1", "6.12"), ("6.13.0", "6.12"), ("6.19.2", "7.3"), ("7.2.13", "7.3"), ("7.9.0", "7.3")):
