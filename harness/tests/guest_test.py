@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from harness import configs, guesttest, ktap, qemu
+from harness import configs, guesttest, ktap, qemu, ui
 from harness.results import Results
 from harness.tests import Case
 
@@ -44,6 +44,19 @@ COMPLAINTS = [
 class GuestTest(Case):
     def outcome(self, text):
         return qemu.read(self.log(text))
+
+    def told(self, timed_out, **more):
+        outcome = self.outcome(HEALTHY[:HEALTHY.index("[    1.200000]")])
+        outcome.timed_out = timed_out
+        self.said()
+        with mock.patch("harness.guesttest.boot", return_value=outcome):
+            return guesttest.told(None, "a", "a.sh", 1, **more)
+
+    def test_a_script_that_takes_too_long_may_do_as_far_as_it_came(self):
+        self.assertEqual(self.told(True, partly=True), ["ok 1 one", "a word", "ok 2 two # 3 s", "1..2"])
+        for timed_out, more in ((True, {}), (False, {"partly": True})):
+            with self.assertRaises(ui.Failure):
+                self.told(timed_out, **more)
 
     def count(self, text, script="a.sh"):
         results = Results()
