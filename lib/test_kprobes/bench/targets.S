@@ -16,9 +16,10 @@
 
 #include "targets.h"
 
-#define LABEL(name)		SYM_INNER_LABEL(kp_bench_##name##_at, SYM_L_GLOBAL)
+#define LABEL(name)		INNER(kp_bench_##name##_at)
 
 #if defined(CONFIG_X86)
+#include <linux/objtool.h>
 #include <asm/nospec-branch.h>
 
 /* Instructions of five bytes, so that a jump covers only one. */
@@ -67,8 +68,11 @@
 /* Called by a pointer. */
 #ifdef CONFIG_X86
 #define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
+/* Its address is taken, but never called. */
+#define INNER(name)		SYM_INNER_LABEL(name, SYM_L_GLOBAL) ANNOTATE_NOENDBR
 #else
 #define CALLED_START(name)	SYM_FUNC_START(name)
+#define INNER(name)		SYM_INNER_LABEL(name, SYM_L_GLOBAL)
 #endif
 
 	.text
@@ -126,7 +130,9 @@ SYM_FUNC_END(kp_bench_ret)
 	.macro field_function n
 START(field_\n, FIELD_STRIDE)
 	.ifeq \n
-SYM_INNER_LABEL(kp_bench_field_first, SYM_L_GLOBAL)
+	.noaltmacro
+INNER(kp_bench_field_first)
+	.altmacro
 	.endif
 	.rept FIELD_INSNS
 	MOVE(1)
@@ -144,7 +150,9 @@ SYM_FUNC_END(field_\n)
 	.macro each_function n
 START(each_\n, EACH_STRIDE)
 	.ifeq \n
-SYM_INNER_LABEL(kp_bench_each_first, SYM_L_GLOBAL)
+	.noaltmacro
+INNER(kp_bench_each_first)
+	.altmacro
 	.endif
 	MOVE(1)
 	SKIP
