@@ -251,7 +251,7 @@ bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
  * @has_sites: may static keys or static calls rewrite some of it? Negative until check.c asks
  * @is_blacklisted_clone: is it a clone of a function on the blacklist? As @has_sites
  *
- * kprobe_find_symbol() fills in only the first two.
+ * kprobe_find_symbol() fills in only the first three.
  */
 struct kprobe_function {
 	unsigned long start;
@@ -265,7 +265,7 @@ struct kprobe_function {
 
 /* kernel/kprobes/function.c */
 struct kprobe_function *kprobe_function_of(unsigned long addr);
-bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name);
+bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn);
 int kprobe_each_named(unsigned long addr, const char *name,
 		      int (*fn)(void *data, unsigned long addr), void *data);
 int kprobe_each_other_part(unsigned long addr, const char *name,

@@ -316,7 +316,7 @@ static unsigned long symbols_nth_named(const struct module *mod, const char *nam
  * several addresses of one function in a row.
  */
 static char function_name[KSYM_NAME_LEN];
-static struct kprobe_function function = { .name = function_name };
+static struct kprobe_function function;
 
 /**
  * kprobe_lookup_name() - find the text of a symbol
@@ -339,8 +339,7 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
 /**
  * kprobe_find_symbol() - look up the symbol that an address is in
  * @addr: the address
- * @fn: start and end are filled in
- * @name: buffer of %KSYM_NAME_LEN bytes for the name
+ * @fn: start, end and name are filled in; the name is valid until the next call
  *
  * Does what kallsyms_lookup() does, but does not search all symbols of a module for
  * each address.
@@ -348,13 +347,16 @@ kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offse
  * Context: Process context, may sleep, kprobe_mutex held.
  * Return: true if there is one.
  */
-bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn, char *name)
+bool kprobe_find_symbol(unsigned long addr, struct kprobe_function *fn)
 {
+	static char name[KSYM_NAME_LEN];
 	unsigned long size, offset;
 	char *module;
-	int there = core_kernel_text(addr) ? -EAGAIN : symbols_find(addr, fn, name);
+	int there;
 
 	lockdep_assert_held(&kprobe_mutex);
+	fn->name = name;
+	there = core_kernel_text(addr) ? -EAGAIN : symbols_find(addr, fn, name);
 	if (there >= 0)
 		return there;
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
@@ -514,9 +516,11 @@ struct kprobe_function *kprobe_function_of(unsigned long addr)
 	if (addr >= function.start && addr < function.end)
 		return &function;
 
-	function = (struct kprobe_function){ .name = function_name };
-	if (!kprobe_find_symbol(addr, &function, function_name))
+	function = (struct kprobe_function){};
+	if (!kprobe_find_symbol(addr, &function))
 		return NULL;
+	strscpy(function_name, function.name);
+	function.name = function_name;
 	function.decoded = function.start;
 	function.has_sites = -1;
 	function.is_blacklisted_clone = -1;
@@ -530,7 +534,7 @@ void kprobe_function_forget(void)
 	struct kprobe_index *index;
 
 	lockdep_assert_held(&kprobe_mutex);
-	function = (struct kprobe_function){ .name = function_name };
+	function = (struct kprobe_function){};
 	hlist_for_each_entry(index, &indexes, link)
 		index_forget_module(index);
 }

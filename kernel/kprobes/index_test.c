@@ -68,21 +68,17 @@ static void index_finds_none(struct kunit *test)
 static void symbol_is_found(struct kunit *test)
 {
 	unsigned long size, offset, addr = (unsigned long)dereference_symbol_descriptor(sprintf);
-	static char name[KSYM_NAME_LEN], expected[KSYM_NAME_LEN];	/* too large for a stack */
-	struct kprobe_function fn;
+	static char expected[KSYM_NAME_LEN];	/* too large for a stack */
+	struct kprobe_function fn = {};
 	char *module;
-	bool found;
 
 	KUNIT_ASSERT_NOT_NULL(test, kallsyms_lookup(addr + 1, &size, &offset, &module, expected));
-	scoped_guard(mutex, &kprobe_mutex)
-		found = kprobe_find_symbol(addr + 1, &fn, name);
-	KUNIT_ASSERT_TRUE(test, found);
-	KUNIT_EXPECT_STREQ(test, name, expected);
+	guard(mutex)(&kprobe_mutex);
+	KUNIT_EXPECT_TRUE(test, kprobe_find_symbol(addr + 1, &fn));
+	KUNIT_EXPECT_STREQ(test, fn.name, expected);
 	KUNIT_EXPECT_EQ(test, fn.start, addr + 1 - offset);
 	KUNIT_EXPECT_EQ(test, fn.end, fn.start + size);
-
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_FALSE(test, kprobe_find_symbol((unsigned long)&fn, &fn, name));
+	KUNIT_EXPECT_FALSE(test, kprobe_find_symbol((unsigned long)&fn, &fn));
 }
 
 static int note_addr(void *data, unsigned long addr)

@@ -156,14 +156,6 @@ static bool is_return(const struct insn_facts *facts)
 /* Reach of a conditional branch in bytes. */
 #define BRANCH_REACH	4096
 
-/* Find the symbol of @addr. The name is only a buffer that the lookup needs. */
-static bool find_symbol(unsigned long addr, struct kprobe_function *fn)
-{
-	static char name[KSYM_NAME_LEN];
-
-	return kprobe_find_symbol(addr, fn, name);
-}
-
 /* Return NULL for the kernel. Disabled preemption keeps the module loaded. */
 static const struct module *module_of(unsigned long addr)
 {
@@ -325,7 +317,7 @@ static int find_branches_from(void *data, unsigned long addr)
 {
 	struct kprobe_function fn;
 
-	return find_symbol(addr, &fn) ?
+	return kprobe_find_symbol(addr, &fn) ?
 	       each_branch(fn.start, fn.end, note_from_other_part, data) : 0;
 }
 
@@ -368,7 +360,7 @@ static int surroundings_extend(struct surroundings *s)
 	struct kprobe_function fn;
 	int ret;
 
-	if (!find_symbol(s->end, &fn) || fn.end <= s->end)
+	if (!kprobe_find_symbol(s->end, &fn) || fn.end <= s->end)
 		return -ENOENT;
 
 	s->symbol = s->end;
@@ -383,7 +375,7 @@ static int surroundings_begin_at(struct surroundings *s, unsigned long addr)
 {
 	struct kprobe_function fn;
 
-	if (!find_symbol(addr, &fn))
+	if (!kprobe_find_symbol(addr, &fn))
 		return -ENOENT;
 
 	s->start = fn.start;
@@ -415,11 +407,11 @@ static int find_branches_around(struct function_map *map)
 	struct kprobe_function fn;
 	int ret = 0;
 
-	while (!ret && map->start - start < BRANCH_REACH && find_symbol(start - 1, &fn)) {
+	while (!ret && map->start - start < BRANCH_REACH && kprobe_find_symbol(start - 1, &fn)) {
 		ret = each_branch(fn.start, start, note_target, map);
 		start = fn.start;
 	}
-	while (!ret && end - map->end < BRANCH_REACH && find_symbol(end, &fn) &&
+	while (!ret && end - map->end < BRANCH_REACH && kprobe_find_symbol(end, &fn) &&
 	       fn.start == end && fn.end > end) {
 		ret = each_branch(end, fn.end, note_target, map);
 		end = fn.end;
@@ -486,7 +478,8 @@ static int part_holds(void *target, unsigned long addr)
 {
 	struct kprobe_function fn;
 
-	return find_symbol(addr, &fn) && *(unsigned long *)target - fn.start <= fn.end - fn.start;
+	return kprobe_find_symbol(addr, &fn) &&
+	       *(unsigned long *)target - fn.start <= fn.end - fn.start;
 }
 
 /* The end of a function may be the target of an entry that is never used. */

@@ -140,7 +140,6 @@ static bool may_branch_back(const struct kprobe_function *fn, unsigned long targ
  */
 static int follow_into_cold(struct function_map *map, unsigned long from, unsigned long target)
 {
-	static char name[KSYM_NAME_LEN];
 	struct kprobe_function fn;
 
 	if (from < map->start || from >= map->end || !is_outside(map, target))
@@ -148,11 +147,11 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 	/* Do not look up thunks: each return may be a branch to one. */
 	if (is_return_thunk(target) || may_be_thunk(target))
 		return 0;
-	if (!kprobe_find_symbol(target, &fn, name)) {
+	if (!kprobe_find_symbol(target, &fn)) {
 		map->indirect = true;
 		return 0;
 	}
-	if (!kprobe_cold_suffix(name)) {
+	if (!kprobe_cold_suffix(fn.name)) {
 		map->indirect |= may_branch_back(&fn, target);
 		return 0;
 	}
@@ -220,10 +219,9 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 /* The same for the function that contains @addr. */
 static int find_branches_from(void *data, unsigned long addr)
 {
-	static char name[KSYM_NAME_LEN];
 	struct kprobe_function fn;
 
-	return kprobe_find_symbol(addr, &fn, name) ? find_branches(data, fn.start, fn.end) : 0;
+	return kprobe_find_symbol(addr, &fn) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
 static void collect_faulting(struct kprobe_keys *list, const struct module *mod)
@@ -303,18 +301,17 @@ static int find_listed(struct function_map *map)
 static int find_branches_across_labels(struct function_map *map)
 {
 	unsigned long start = map->start, end = map->end;
-	static char name[KSYM_NAME_LEN];
 	struct kprobe_function fn;
 	int ret = 0;
 
 	while (!ret && !IS_ALIGNED(start, FUNCTION_ALIGN)) {
-		if (!kprobe_find_symbol(start - 1, &fn, name))
+		if (!kprobe_find_symbol(start - 1, &fn))
 			return -ENOENT;
 		ret = find_branches(map, fn.start, start);
 		start = fn.start;
 	}
 	while (!ret && !IS_ALIGNED(end, FUNCTION_ALIGN)) {
-		if (!kprobe_find_symbol(end, &fn, name))
+		if (!kprobe_find_symbol(end, &fn))
 			return -ENOENT;
 		ret = find_branches(map, end, fn.end);
 		end = fn.end;
