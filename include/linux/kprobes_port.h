@@ -320,7 +320,11 @@ struct kprobe_index {
 #define kprobe_index_of(mod, modules, kernels)	(kernels)
 #endif
 
+/* Told of control that may come from @from to @to, by a fixup or by a static key. */
+typedef void kprobe_listed_t(void *data, unsigned long from, unsigned long to, bool fixup);
+
 /* kernel/kprobes/function.c */
+void kprobe_each_listed(const struct module *mod, kprobe_listed_t *note, void *data);
 void kprobe_index_add(struct kprobe_keys *list, u64 key);
 int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
 		      unsigned long end, const u64 **first);

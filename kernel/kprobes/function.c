@@ -164,6 +164,35 @@ int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned l
 	return keys_below(list, end) - from;
 }
 
+#if defined(CONFIG_OPTPROBES) && defined(ARCH_HAS_RELATIVE_EXTABLE)
+/**
+ * kprobe_each_listed() - call a function for each static key and each exception fixup
+ * @mod: whose they are, NULL for the kernel's own
+ * @note: called with @data: control may come from @from to @to, by a fixup or by a static key,
+ *	whether that is a branch at the moment or not
+ * @data: for @note
+ *
+ * Context: Process context, kprobe_mutex held.
+ */
+void kprobe_each_listed(const struct module *mod, kprobe_listed_t *note, void *data)
+{
+	const struct exception_table_entry *e, *last;
+#ifdef CONFIG_JUMP_LABEL
+	const struct jump_entry *key, *end;
+
+	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
+	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
+	for (; key < end; key++)
+		note(data, jump_entry_code(key), jump_entry_target(key), false);
+#endif
+	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
+	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
+	for (; e < last; e++)
+		note(data, (unsigned long)&e->insn + e->insn,
+		     (unsigned long)&e->fixup + e->fixup, true);
+}
+#endif
+
 #ifdef CONFIG_MODULES
 /*
  * The symbols of a module. The kernel's own are sorted, but kallsyms searches all of a module to

@@ -34,6 +34,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <asm/extable.h>
 
 struct kprobe_point;
 struct probe_request;
@@ -415,6 +416,8 @@ struct probe_request {
 
 /* -- function.c: the function that an address is in -- */
 
+extern struct exception_table_entry __start___ex_table[];
+extern struct exception_table_entry __stop___ex_table[];
 extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 

@@ -297,10 +297,6 @@ void kprobe_detour_rewind(struct pt_regs *regs);
 
 /* -- region.c -- */
 
-/* The linker script defines these; no header declares them. */
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
-
 /**
  * struct region_insn - one instruction that a jump covers
  * @insn: the instruction

@@ -156,12 +156,6 @@ static bool is_return(const struct insn_facts *facts)
 /* Reach of a conditional branch in bytes. */
 #define BRANCH_REACH	4096
 
-/* Return NULL for the kernel. Disabled preemption keeps the module loaded. */
-static const struct module *module_of(unsigned long addr)
-{
-	return core_kernel_text(addr) ? NULL : __module_text_address(addr);
-}
-
 static void note_target(void *data, unsigned long addr)
 {
 	const struct function_map *map = data;
@@ -170,8 +164,7 @@ static void note_target(void *data, unsigned long addr)
 		map_insn_at(map, addr)->target = true;
 }
 
-/* A table says that control may come from @from to @to. */
-static void note_listed(void *data, unsigned long from, unsigned long to)
+static void note_listed(void *data, unsigned long from, unsigned long to, bool fixup)
 {
 	const struct function_map *map = data;
 
@@ -256,27 +249,7 @@ static int read_function(struct function_map *map)
 	return 0;
 }
 
-/* Call @note for each fixup and static key of @mod, or of the kernel. */
-static void each_listed(const struct module *mod,
-			void (*note)(void *data, unsigned long from, unsigned long to), void *data)
-{
-	const struct exception_table_entry *e, *last;
-#ifdef CONFIG_JUMP_LABEL
-	const struct jump_entry *key, *end;
-
-	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
-	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
-	for (; key < end; key++)
-		note(data, jump_entry_code(key), jump_entry_target(key));
-#endif
-	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
-	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
-	for (; e < last; e++)
-		note(data, (unsigned long)&e->insn + e->insn,
-		     (unsigned long)&e->fixup + e->fixup);
-}
-
-static void list_both(void *list, unsigned long from, unsigned long to)
+static void list_both(void *list, unsigned long from, unsigned long to, bool fixup)
 {
 	kprobe_index_add(list, from);
 	kprobe_index_add(list, to);
@@ -284,7 +257,7 @@ static void list_both(void *list, unsigned long from, unsigned long to)
 
 static void collect_listed(struct kprobe_keys *list, const struct module *mod)
 {
-	each_listed(mod, list_both, list);
+	kprobe_each_listed(mod, list_both, list);
 }
 
 /* An index of the addresses and the targets of fixups and static keys. */
@@ -296,12 +269,11 @@ static int find_listed(struct function_map *map)
 	const u64 *first;
 	int nr = kprobe_index_find(&listed_index, map->start, map->start, map->end, &first);
 
-	if (nr <= 0)
-		return nr;
-	guard(preempt)();
-	each_listed(module_of(map->start), note_listed, map);
+	if (nr > 0)
+		kprobe_each_listed(core_kernel_text(map->start) ? NULL : listed_index.mod,
+				   note_listed, map);
 
-	return 0;
+	return min(nr, 0);
 }
 
 /* The other part of a function may have a jump table as well. */

@@ -224,14 +224,15 @@ static int find_branches_from(void *data, unsigned long addr)
 	return kprobe_find_symbol(addr, &fn) ? find_branches(data, fn.start, fn.end) : 0;
 }
 
+static void list_faulting(void *list, unsigned long from, unsigned long to, bool fixup)
+{
+	if (fixup)
+		kprobe_index_add(list, from);
+}
+
 static void collect_faulting(struct kprobe_keys *list, const struct module *mod)
 {
-	const struct exception_table_entry *e, *last;
-
-	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
-	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
-	for (; e < last; e++)
-		kprobe_index_add(list, (unsigned long)&e->insn + e->insn);
+	kprobe_each_listed(mod, list_faulting, list);
 }
 
 static struct kprobe_index faulting_index = { .collect = collect_faulting };
@@ -248,22 +249,14 @@ bool kprobe_is_fixed_up(unsigned long addr)
 	return nr;
 }
 
+static void list_target(void *list, unsigned long from, unsigned long to, bool fixup)
+{
+	kprobe_index_add(list, to);
+}
+
 static void collect_targets(struct kprobe_keys *list, const struct module *mod)
 {
-	const struct exception_table_entry *e, *last;
-#ifdef CONFIG_JUMP_LABEL
-	const struct jump_entry *key, *end;
-
-	/* A site that is a no-op now may become a branch at any time. */
-	key = kprobe_index_of(mod, mod->jump_entries, __start___jump_table);
-	end = kprobe_index_of(mod, key + mod->num_jump_entries, __stop___jump_table);
-	for (; key < end; key++)
-		kprobe_index_add(list, jump_entry_target(key));
-#endif
-	e = kprobe_index_of(mod, mod->extable, __start___ex_table);
-	last = kprobe_index_of(mod, e + mod->num_exentries, __stop___ex_table);
-	for (; e < last; e++)
-		kprobe_index_add(list, (unsigned long)&e->fixup + e->fixup);
+	kprobe_each_listed(mod, list_target, list);
 }
 
 static struct kprobe_index targets_index = { .collect = collect_targets };

@@ -4,13 +4,8 @@
 #define _X86_KPROBES_REGION_H
 
 #include <linux/kprobes.h>
-#include <asm/extable.h>
 
 #include "common.h"
-
-/* From the linker; no header declares them. */
-extern struct exception_table_entry __start___ex_table[];
-extern struct exception_table_entry __stop___ex_table[];
 
 /**
  * struct function_map - branches in the function mapped last
