@@ -578,35 +578,14 @@ static int find_targets(struct function_map *map, const char *name)
 #define LIVE_AT_ENTRY	(ALL_REGS & ~(T_REGS & ~T_ARGS))
 
 /* The start of another function reads no temporary registers but arguments; other code may. */
-static u32 look_outside(unsigned long addr)
+static u32 live_outside(unsigned long addr)
 {
-	static char name[KSYM_NAME_LEN];
-	unsigned long size, offset;
-	char *module;
+	struct kprobe_function fn;
 
-	if (!kallsyms_lookup(addr, &size, &offset, &module, name) || offset ||
-	    kprobe_cold_suffix(name))
+	if (!kprobe_find_symbol(addr, &fn) || addr != fn.start || kprobe_cold_suffix(fn.name))
 		return ALL_REGS;
 
 	return LIVE_AT_ENTRY;
-}
-
-/* Cache of live_outside() for the present function, since look_outside() is slow. */
-static struct {
-	unsigned long addr;
-	u32 live;
-} outsides[64];
-
-static u32 live_outside(unsigned long addr)
-{
-	unsigned int i = addr / 2 % ARRAY_SIZE(outsides);
-
-	if (outsides[i].addr != addr) {
-		outsides[i].live = look_outside(addr);
-		outsides[i].addr = addr;
-	}
-
-	return outsides[i].live;
 }
 
 /* Return the registers found not to be free at @addr so far. */
@@ -685,7 +664,6 @@ static int draw_map(struct function_map *map, const char *name)
 	map->indirect = false;
 	map->has_tables = false;
 	map->live_in_tables = LIVE_AT_ENTRY;
-	memset(outsides, 0, sizeof(outsides));
 	if (parcels > map->room) {
 		kvfree(map->insns);
 		map->insns = kvmalloc_array(parcels, sizeof(*map->insns), GFP_KERNEL);
