@@ -19,7 +19,6 @@
  *
  * Optimized probes, which have a jump in place of the breakpoint:
  *
- *	window.h	reading instructions as if there were no probes
  *	region.c	what a jump may cover: branch targets and free registers of a function
  *	emit.c		generating the code that the jump leads to
  *	opt.c		planning, writing and removing jumps, with no task inside
@@ -190,6 +189,49 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 /* -- prepare.c, ftrace.c -- */
 
 int kprobe_read_original(u32 *insn, unsigned long addr);
+
+/* A jump that covers an instruction begins at most this many parcels in front of it. */
+#define COVER		3
+
+/*
+ * Look for breakpoints and for jumps, which do not begin before @start. An AUIPC may also be the
+ * compiler's. This and the function below are inlined: they run thousands of times for each
+ * function that is analysed, and would be slow if they were functions and probed themselves.
+ */
+static __always_inline bool may_be_probed(const u16 *parcel, unsigned long start)
+{
+	unsigned long addr = (unsigned long)parcel, jump;
+
+	if (*parcel == __BUG_INSN_16 || *parcel == (__BUG_INSN_32 & U16_MAX))
+		return true;
+	for (jump = addr; jump >= start && jump >= addr - COVER * sizeof(u16); jump -= 2) {
+		if ((*(u16 *)jump & 0x7f) == 0x17 &&
+		    kprobes_near(jump, jump + COVER * sizeof(u16)))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Do as kprobe_read_original(), which is slow, but call it only where text may have changed. The
+ * code in [@start, @end) stays mapped, since its module has a probe or is held.
+ */
+static __always_inline int kprobe_read_text(u32 *insn, unsigned long addr, unsigned long start,
+					    unsigned long end)
+{
+	const u16 *parcels = (const u16 *)addr;
+
+	if (end - addr < sizeof(u32) || may_be_probed(parcels, start))
+		return kprobe_read_original(insn, addr);
+
+	*insn = parcels[0];
+	if (insn_len(*insn) == 4)
+		*insn |= (u32)parcels[1] << 16;
+
+	return 0;
+}
+
 unsigned long kprobe_code_end(const struct kprobe_function *fn);
 bool kprobe_is_ftrace_site(unsigned long addr);
 

@@ -25,9 +25,8 @@
 #include <asm/kprobes_base.h>
 
 #include "common.h"
-#include "window.h"
 
-/* window.h relies on this. */
+/* common.h relies on this. */
 static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
 
 /* AUIPC and JALR reach the module area from all text, and all text from there. */

@@ -17,7 +17,6 @@
 #include <linux/uaccess.h>
 
 #include "common.h"
-#include "window.h"
 
 /* The opcode is right also for a point without a breakpoint: it equals the text then. */
 static bool read_from_probe(u32 *insn, unsigned long addr)
@@ -79,7 +78,7 @@ struct scan {
 	unsigned int reserved;
 };
 
-static __always_inline int scan_insn(struct scan *scan, struct window *window, unsigned long addr,
+static __always_inline int scan_insn(struct scan *scan, unsigned long addr, unsigned long start,
 				     unsigned long end)
 {
 	if (scan->reserved) {
@@ -88,7 +87,7 @@ static __always_inline int scan_insn(struct scan *scan, struct window *window, u
 
 		scan->reserved = over ? 0 : scan->reserved - 1;
 	}
-	if (read_next(&scan->insn, window, addr, end))
+	if (kprobe_read_text(&scan->insn, addr, start, end))
 		return kprobe_refuse(-EILSEQ, (void *)addr, "cannot be read");
 	if (kprobe_insn_is_lr(scan->insn))
 		scan->reserved = RESERVATION_INSNS;
@@ -102,7 +101,6 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	struct kprobe_function *fn = kprobe_function_of(addr);
 	/* The scan before fn->decoded, unless that is the start. */
 	static struct scan before_decoded;
-	struct window window = {};
 	unsigned long at, end;
 	int ret;
 
@@ -116,7 +114,7 @@ static int scan_to(struct scan *scan, unsigned long addr)
 		*scan = before_decoded;
 	}
 	for (; at < addr; at += insn_len(scan->insn)) {
-		ret = scan_insn(scan, &window, at, end);
+		ret = scan_insn(scan, at, fn->start, end);
 		if (ret)
 			return ret;
 	}
@@ -126,7 +124,7 @@ static int scan_to(struct scan *scan, unsigned long addr)
 	fn->decoded = addr;
 	before_decoded = *scan;
 
-	return scan_insn(scan, &window, addr, end);
+	return scan_insn(scan, addr, fn->start, end);
 }
 
 static int check_insn(struct kprobe *p, struct scan *scan)

@@ -52,7 +52,6 @@
 #include <asm/sections.h>
 
 #include "common.h"
-#include "window.h"
 
 /**
  * struct map_insn - what is known of a parcel of a function, 2 bytes of code
@@ -194,12 +193,11 @@ static int each_branch(unsigned long start, unsigned long end,
 		       void (*note)(void *data, unsigned long target), void *data)
 {
 	struct insn_facts facts = {};
-	struct window window = {};
 	unsigned long addr;
 	u32 insn;
 
 	for (addr = start; addr < end; addr += facts.len) {
-		int ret = read_next(&insn, &window, addr, end);
+		int ret = kprobe_read_text(&insn, addr, start, end);
 
 		if (ret)
 			return ret;
@@ -222,13 +220,12 @@ static int each_branch(unsigned long start, unsigned long end,
 static int read_function(struct function_map *map)
 {
 	struct insn_facts facts = {};
-	struct window window = {};
 	unsigned long addr;
 	u32 insn;
 	int ret;
 
 	for (addr = map->start; addr < map->end; addr += facts.len) {
-		ret = read_next(&insn, &window, addr, map->end);
+		ret = kprobe_read_text(&insn, addr, map->start, map->end);
 		if (ret)
 			return ret;
 		/* Half of the word with the type of the next function, which is never executed. */
@@ -528,13 +525,12 @@ static bool scan_for_tables(struct table_scan *scan, struct function_map *map, c
 static int find_tables(struct function_map *map, const char *name)
 {
 	struct table_scan scan = {};
-	struct window window = {};
 	unsigned long addr;
 	u32 insn;
 	int ret;
 
 	for (addr = map->start; addr < map->end; addr += insn_len(insn)) {
-		ret = read_next(&insn, &window, addr, map->end);
+		ret = kprobe_read_text(&insn, addr, map->start, map->end);
 		if (ret)
 			return ret;
 		if (!scan_for_tables(&scan, map, name, addr, kprobe_expand_insn(insn) | 3)) {
