@@ -61,8 +61,6 @@ struct optimized_kprobe;
 #define KPROBE_INSN_SLOT_SIZE	\
 	(sizeof(long) + 2 * MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
 
-#ifdef CONFIG_OPTPROBES
-
 /* Alignment of instructions. */
 #define KPROBE_INSN_ALIGN	(IS_ENABLED(CONFIG_RISCV_ISA_C) ? 2 : 4)
 
@@ -148,8 +146,6 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 	return true;
 }
 
-#endif /* CONFIG_OPTPROBES */
-
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling
  * @context: preempt_count() when it began
@@ -210,7 +206,7 @@ static inline bool kprobe_single_step_handler(struct pt_regs *regs)
 	return false;
 }
 
-#if defined(CONFIG_OPTPROBES) && defined(CONFIG_PREEMPTION)
+#if defined(CONFIG_KPROBES) && defined(CONFIG_PREEMPTION)
 void kprobe_rewind_jump(struct pt_regs *regs);
 #else
 static inline void kprobe_rewind_jump(struct pt_regs *regs)

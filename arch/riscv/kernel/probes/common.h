@@ -168,7 +168,7 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 probes_handler_t *kprobe_find_emulation(u32 insn);
 probes_handler_t *kprobe_find_kernel_emulation(u32 expanded);
 
-/* Uprobes need nothing below. */
+/* Uprobes need nothing below. Where there are kprobes, there is always CONFIG_OPTPROBES. */
 #ifdef CONFIG_KPROBES
 
 /*
@@ -288,8 +288,6 @@ static __always_inline bool kprobe_vectors_in_use(void)
 }
 
 unsigned long kretprobe_trampoline_return(struct pt_regs *regs);
-
-#ifdef CONFIG_OPTPROBES
 
 /* -- detour.c -- */
 
@@ -426,63 +424,6 @@ static __always_inline bool kprobe_is_fenced(struct kprobe *p)
 {
 	return IS_ENABLED(CONFIG_PREEMPTION) && READ_ONCE(optinsn_of(p)->fenced);
 }
-
-static __always_inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
-{
-	if (!kprobe_is_fenced(p))
-		return false;
-
-	regs->epc = detour_copies(optinsn_of(p));
-
-	return true;
-}
-
-#else /* !CONFIG_OPTPROBES */
-
-static inline bool kprobe_read_covered(u32 *insn, unsigned long addr)
-{
-	return false;
-}
-
-static inline bool kprobe_detour_enter(struct pt_regs *regs)
-{
-	return false;
-}
-
-static inline void kprobe_detour_leave_copy(struct pt_regs *regs)
-{
-}
-
-static inline unsigned long kprobe_detour_insn_pc(unsigned long pc)
-{
-	return pc;
-}
-
-static inline void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
-{
-}
-
-static inline bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
-{
-	return false;
-}
-
-static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
-{
-	return false;
-}
-
-static inline bool kprobe_is_fenced(struct kprobe *p)
-{
-	return false;
-}
-
-static inline bool kprobe_enter_fenced(struct kprobe *p, struct pt_regs *regs)
-{
-	return false;
-}
-
-#endif /* CONFIG_OPTPROBES */
 
 #endif /* CONFIG_KPROBES */
 #endif /* _RISCV_KERNEL_PROBES_COMMON_H */

@@ -31,7 +31,6 @@
 	or	\saved, \saved, \tmp
 .endm
 
-#ifdef CONFIG_OPTPROBES
 /*
  * Status bits that a trap clears and its return restores. With preemptive vector code, SR_VS
  * must stay: a preempted task's vector registers are saved only if its status has SR_VS set.
@@ -124,7 +123,6 @@ SYM_CODE_START(kprobe_detour_post_entry)
 	bltz	a0, .Lelsewhere
 	j	.Lgo_on
 SYM_CODE_END(kprobe_detour_post_entry)
-#endif
 
 #ifdef CONFIG_KRETPROBES
 /*

@@ -217,7 +217,7 @@ static void write_unfenced(struct list_head *oplist)
 
 /*
  * The flush lets all CPUs fetch the detours: they are entered before the flush that comes
- * with writing the jumps. Pairs with READ_ONCE() in kprobe_enter_fenced().
+ * with writing the jumps. Pairs with READ_ONCE() in kprobe_is_fenced().
  */
 void arch_fence_kprobes(struct list_head *oplist)
 {

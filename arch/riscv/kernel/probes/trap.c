@@ -24,7 +24,12 @@ static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	return kprobe_enter_fenced(p, regs);
+	if (!kprobe_is_fenced(p))
+		return false;
+
+	regs->epc = detour_copies(optinsn_of(p));
+
+	return true;
 }
 
 /* ftrace may change the instruction at its site: pairs with arch_kprobe_site_write(). */
