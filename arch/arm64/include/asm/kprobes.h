@@ -58,8 +58,6 @@ struct optimized_kprobe;
 /* struct slot: the probed address, two copies with their exits, a literal, and @after. */
 #define KPROBE_INSN_SLOT_SIZE	56
 
-#ifdef CONFIG_OPTPROBES
-
 /* A jump is one instruction. */
 #define MAX_OPTIMIZED_LENGTH	4
 
@@ -92,8 +90,6 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
 {
 	return true;
 }
-
-#endif /* CONFIG_OPTPROBES */
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling

@@ -116,7 +116,7 @@ static __always_inline void clear_btype(struct pt_regs *regs)
 	regs->pstate &= ~PSR_BTYPE_MASK;
 }
 
-/* Uprobes need nothing below. */
+/* Uprobes need nothing below. Where there are kprobes, there is always CONFIG_OPTPROBES. */
 #ifdef CONFIG_KPROBES
 
 /* Return the address of the instruction after the probed one. */
@@ -247,10 +247,6 @@ enum kprobe_part {
 	PART_AFTER,		/* after it */
 };
 
-#ifdef CONFIG_OPTPROBES
-
-enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr);
-
 /* -- emit.c -- */
 
 #define MAX_RELOCATED	4
@@ -312,24 +308,6 @@ unsigned long kprobe_detour_hit(struct detour *detour, struct pt_regs *regs);
 unsigned long kprobe_detour_post(struct detour *detour, struct pt_regs *regs);
 unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs);
 bool kprobe_detour_elsewhere(struct pt_regs *regs);
-
-#else /* !CONFIG_OPTPROBES */
-
-static inline enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
-{
-	return PART_NONE;
-}
-
-static inline void kprobe_fill_release(__le32 *image)
-{
-}
-
-static inline bool kprobe_detour_elsewhere(struct pt_regs *regs)
-{
-	return false;
-}
-
-#endif /* CONFIG_OPTPROBES */
 
 #endif /* CONFIG_KPROBES */
 #endif /* _ARM64_KERNEL_PROBES_COMMON_H */

@@ -113,15 +113,6 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-/* kprobe_slot_post_entry() uses code of detours. */
-static __le32 way_to_post(const struct slot *slot)
-{
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		return cpu_to_le32(BRK64_OPCODE_KPROBES_SS);
-
-	return way_back(slot->post + 1, (unsigned long)kprobe_slot_post_entry);
-}
-
 /* Encode the copy at @dest in @slot; a SIMD load takes its literal from the slot. */
 static __le32 slot_encode_copy(struct kprobe *p, const struct slot *slot, const __le32 *dest)
 {
@@ -145,7 +136,7 @@ static int fill_slot(struct slot *image, const struct slot *slot, struct kprobe 
 	image->back[0] = slot_encode_copy(p, slot, &slot->back[0]);
 	image->back[1] = way_back(&slot->back[1], pc_after(p));
 	image->post[0] = slot_encode_copy(p, slot, &slot->post[0]);
-	image->post[1] = way_to_post(slot);
+	image->post[1] = way_back(&slot->post[1], (unsigned long)kprobe_slot_post_entry);
 
 	if (!kprobe_insn_is_simd_literal(p->opcode))
 		return 0;

@@ -76,7 +76,6 @@
 	msr	nzcv, x3
 	.endm
 
-#ifdef CONFIG_OPTPROBES
 	/* Save the registers but x30 and pc. */
 	.macro	save_regs
 	save_gprs
@@ -168,7 +167,6 @@ SYM_CODE_START(kprobe_slot_post_entry)
 	call_handler kprobe_slot_post
 	b	.Lrestore_regs
 SYM_CODE_END(kprobe_slot_post_entry)
-#endif
 
 #ifdef CONFIG_KRETPROBES
 /*

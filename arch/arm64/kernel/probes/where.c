@@ -25,9 +25,8 @@ static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
 
 NOKPROBE_SYMBOL(part_of_slot);
 
-#ifdef CONFIG_OPTPROBES
 /* As part_at(), when @pc is in no slot of a copy. */
-enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
+static enum kprobe_part part_of_detour(unsigned long pc, unsigned long *addr)
 {
 	struct detour *d = (struct detour *)kprobe_optinsn_slot_of(pc);
 
@@ -45,8 +44,7 @@ enum kprobe_part kprobe_part_of_detour(unsigned long pc, unsigned long *addr)
 	return pc == (unsigned long)(d->post + RELEASE_INSNS) ? PART_POST_COPY : PART_AFTER;
 }
 
-NOKPROBE_SYMBOL(kprobe_part_of_detour);
-#endif
+NOKPROBE_SYMBOL(part_of_detour);
 
 /* Return what is at @pc, and in @addr the address of the probe that it belongs to. */
 static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
@@ -54,7 +52,7 @@ static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
 	struct slot *slot = kprobe_insn_slot_at(pc);
 
 	if (!is_kprobe_insn_slot(pc))
-		return kprobe_part_of_detour(pc, addr);
+		return part_of_detour(pc, addr);
 	*addr = slot->addr;
 
 	return part_of_slot(slot, pc);
