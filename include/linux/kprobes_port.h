@@ -365,7 +365,11 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 
 #ifdef CONFIG_OPTPROBES
 
-/* Why a probe has no detour. Each port uses some of these. */
+/*
+ * Why a probe has no detour. Each port uses some of these, and notes one in the member why of
+ * struct arch_optimized_insn; in why_at its distance in bytes from the start of the jump, 0 if it
+ * has no particular place.
+ */
 enum detour_obstacle {
 	DETOUR_POSSIBLE,
 	DETOUR_NO_FUNCTION,
@@ -388,11 +392,10 @@ enum detour_obstacle {
 };
 
 /* kernel/kprobes/optimize.c */
-int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size);
+int kprobe_explain_obstacle(const struct optimized_kprobe *op, char *buf, size_t size);
 
 void arch_fence_kprobes(struct list_head *oplist);
 void arch_unfence_kprobes(struct list_head *oplist);
-int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size);
 
 /**
  * arch_jump_needs_no_fence() - is a jump written, and removed, without a fence?

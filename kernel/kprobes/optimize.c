@@ -21,6 +21,7 @@
 
 #include "internal.h"
 
+#ifdef ARCH_KPROBES_NATIVE
 static const char * const obstacles[] = {
 	[DETOUR_POSSIBLE]	= "-",
 	[DETOUR_NO_FUNCTION]	= "not in a function",
@@ -44,22 +45,29 @@ static const char * const obstacles[] = {
 static_assert(ARRAY_SIZE(obstacles) == NR_DETOUR_OBSTACLES);
 
 /**
- * kprobe_explain_obstacle() - describe an obstacle to a detour
- * @why: the obstacle
- * @at: its distance in bytes from the start of the jump, 0 if it has no particular place
+ * kprobe_explain_obstacle() - describe why a probe has no detour
+ * @op: a probe that arch_prepare_optimized_kprobe() has refused
  * @buf: buffer for the text
  * @size: bytes in @buf
  *
- * Context: Any.
+ * Context: Process context, kprobe_mutex held.
  * Return: bytes written.
  */
-int kprobe_explain_obstacle(enum detour_obstacle why, unsigned int at, char *buf, size_t size)
+int kprobe_explain_obstacle(const struct optimized_kprobe *op, char *buf, size_t size)
 {
-	if (!at)
-		return scnprintf(buf, size, "%s", obstacles[why]);
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
 
-	return scnprintf(buf, size, "%s at +%u", obstacles[why], at);
+	if (!optinsn->why_at)
+		return scnprintf(buf, size, "%s", obstacles[optinsn->why]);
+
+	return scnprintf(buf, size, "%s at +%u", obstacles[optinsn->why], optinsn->why_at);
 }
+#else
+int kprobe_explain_obstacle(const struct optimized_kprobe *op, char *buf, size_t size)
+{
+	return scnprintf(buf, size, "not possible here");
+}
+#endif
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
 static LIST_HEAD(optimize_postponed);
@@ -85,20 +93,6 @@ int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig)
 
 /* Number of points prepared before the locks are dropped. */
 #define PREPARE_BATCH	64
-
-/**
- * arch_explain_optimized_kprobe() - describe why a probe has no detour
- * @op: a probe that arch_prepare_optimized_kprobe() has refused
- * @buf: buffer for the text
- * @size: bytes in @buf
- *
- * Context: Process context, kprobe_mutex held.
- * Return: bytes written.
- */
-int __weak arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
-{
-	return scnprintf(buf, size, "not possible here");
-}
 
 static void optimize_ask_for_detour(struct kprobe_point *point)
 {
@@ -234,7 +228,7 @@ bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 	}
 	if (!point_has_detour(point)) {
 		if (point->detour >= DETOUR_NO_MEMORY)
-			arch_explain_optimized_kprobe(&point->op, buf, size);
+			kprobe_explain_obstacle(&point->op, buf, size);
 		else
 			strscpy(buf, "not tried yet", size);
 		return false;

@@ -68,10 +68,12 @@ struct optimized_kprobe;
  * struct arch_optimized_insn - the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
  * @why: the enum detour_obstacle that prevents a detour
+ * @why_at: always 0, as a jump covers only one instruction
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
 	u8 why;
+	u8 why_at;
 };
 
 static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)

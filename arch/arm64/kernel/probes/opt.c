@@ -27,11 +27,6 @@ static struct detour *detour_of(const struct optimized_kprobe *op)
 
 /* -- preparing a detour -- */
 
-int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
-{
-	return kprobe_explain_obstacle(op->optinsn.why, 0, buf, size);
-}
-
 /* BTI lets an indirect branch land on a breakpoint, but not on the branch to a detour. */
 static bool is_landing_pad(u32 insn)
 {

@@ -355,8 +355,7 @@ static void expect_no_jump(struct kunit *test, const char *why)
 	char text[32];
 
 	KUNIT_EXPECT_EQ(test, *seen.kp.addr, BRK64_OPCODE_KPROBES);
-	arch_explain_optimized_kprobe(container_of(p, struct optimized_kprobe, kp), text,
-				      sizeof(text));
+	kprobe_explain_obstacle(container_of(p, struct optimized_kprobe, kp), text, sizeof(text));
 	KUNIT_EXPECT_STREQ(test, text, why);
 }
 

@@ -52,11 +52,6 @@ unsigned int arch_jump_lead(const struct optimized_kprobe *op)
 	return op->optinsn.lead;
 }
 
-int arch_explain_optimized_kprobe(struct optimized_kprobe *op, char *buf, size_t size)
-{
-	return kprobe_explain_obstacle(op->optinsn.why, op->optinsn.why_at, buf, size);
-}
-
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
 	/* Lock-free readers look at @jump and @fenced first: both are false, and stay so. */

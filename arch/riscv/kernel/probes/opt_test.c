@@ -67,7 +67,7 @@ static void expect_jump(struct kunit *test, const struct subject *s)
 	char text[64] = "";
 
 	if (!optinsn->insn)
-		arch_explain_optimized_kprobe(op_of(s), text, sizeof(text));
+		kprobe_explain_obstacle(op_of(s), text, sizeof(text));
 	KUNIT_ASSERT_STREQ(test, text, "");
 	KUNIT_EXPECT_TRUE(test, op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED);
 	KUNIT_EXPECT_EQ(test, (unsigned long)optinsn->insn + sizeof(long) + optinsn->enter,
@@ -86,7 +86,7 @@ static void expect_breakpoint(struct kunit *test, const struct subject *s, const
 	memcpy(text, &ebreak, insn_len(ebreak));
 	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, text, sizeof(text));
 	KUNIT_EXPECT_FALSE(test, op_of(s)->kp.flags & KPROBE_FLAG_OPTIMIZED);
-	arch_explain_optimized_kprobe(op_of(s), reason, sizeof(reason));
+	kprobe_explain_obstacle(op_of(s), reason, sizeof(reason));
 	KUNIT_EXPECT_STREQ(test, reason, why);
 }
 

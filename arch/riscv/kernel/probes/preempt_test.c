@@ -89,9 +89,8 @@ static void expect_jump(struct kunit *test, unsigned long addr)
 
 	wait_for_kprobe_optimizer();
 	if (!optinsn_at(addr)->jump)
-		arch_explain_optimized_kprobe(container_of(optinsn_at(addr),
-							   struct optimized_kprobe, optinsn),
-					      why, sizeof(why));
+		kprobe_explain_obstacle(container_of(optinsn_at(addr), struct optimized_kprobe,
+						     optinsn), why, sizeof(why));
 	KUNIT_EXPECT_STREQ(test, why, "");
 	KUNIT_ASSERT_TRUE(test, optinsn_at(addr)->jump);
 }

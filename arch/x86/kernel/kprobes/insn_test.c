@@ -575,7 +575,7 @@ static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point
 	size_t used = strlen(c->obstacles);
 	char why[48];
 
-	arch_explain_optimized_kprobe(op, why, sizeof(why));
+	kprobe_explain_obstacle(op, why, sizeof(why));
 	scnprintf(c->obstacles + used, sizeof(c->obstacles) - used, "%s+%td: %s",
 		  used ? ", " : "", c->probe[n].addr - lab.snippet->start, why);
 }

@@ -167,7 +167,7 @@ static void expect_breakpoint(struct kunit *test, const struct subject *s, const
 	KUNIT_EXPECT_EQ(test, *s->kp.addr, INT3_INSN_OPCODE);
 	KUNIT_EXPECT_MEMEQ(test, s->kp.addr + 1, s->text + 1, WINDOW - 1);
 
-	arch_explain_optimized_kprobe(op_of(s), text, sizeof(text));
+	kprobe_explain_obstacle(op_of(s), text, sizeof(text));
 	KUNIT_EXPECT_STREQ(test, text, why);
 }
 
