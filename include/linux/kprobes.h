@@ -300,7 +300,14 @@ struct optimized_kprobe {
 	struct arch_optimized_insn optinsn;
 };
 
+#ifdef ARCH_KPROBES_NATIVE
+static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	return !!optinsn->insn;
+}
+#else
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+#endif
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);

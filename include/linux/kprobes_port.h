@@ -363,6 +363,14 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 }
 #endif
 
+/* Largest lead of any probe since the boot. */
+#if !defined(CONFIG_OPTPROBES) || !defined(arch_jump_lead)
+static inline unsigned int arch_jump_lead_max(void)
+{
+	return 0;
+}
+#endif
+
 #ifdef CONFIG_OPTPROBES
 
 /*
@@ -450,12 +458,6 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
  */
 #ifndef arch_jump_lead
 static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return 0;
-}
-
-/* Largest lead of any probe since the boot. */
-static inline unsigned int arch_jump_lead_max(void)
 {
 	return 0;
 }

@@ -76,22 +76,8 @@ struct arch_optimized_insn {
 	u8 why_at;
 };
 
-static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	return !!optinsn->insn;
-}
-
-#define arch_jump_needs_no_fence arch_jump_needs_no_fence
-static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
-{
-	return true;
-}
-
-#define arch_detour_calls_post arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
-{
-	return true;
-}
+#define arch_jump_needs_no_fence(optinsn)	true
+#define arch_detour_calls_post(op)		true
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling

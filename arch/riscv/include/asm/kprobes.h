@@ -120,31 +120,17 @@ struct arch_optimized_insn {
 	u8 why_at;
 };
 
-static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	return !!optinsn->insn;
-}
-
 /* A jump is two instructions, but without preemption no task is inside: see region.c. */
-#define arch_jump_needs_no_fence arch_jump_needs_no_fence
-static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
-{
-	return !IS_ENABLED(CONFIG_PREEMPTION);
-}
+#define arch_jump_needs_no_fence(optinsn)	(!IS_ENABLED(CONFIG_PREEMPTION))
 
-#define arch_jump_lead arch_jump_lead
-unsigned int arch_jump_lead(const struct optimized_kprobe *op);
+#define arch_jump_lead(op)	((op)->optinsn.lead)
 
 static inline unsigned int arch_jump_lead_max(void)
 {
 	return MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN;
 }
 
-#define arch_detour_calls_post arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
-{
-	return true;
-}
+#define arch_detour_calls_post(op)	true
 
 /**
  * struct kprobe_ctlblk - the hit that this CPU is handling

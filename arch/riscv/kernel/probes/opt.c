@@ -47,11 +47,6 @@ void *alloc_optinsn_page(void)
 	return page;
 }
 
-unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return op->optinsn.lead;
-}
-
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
 	/* Lock-free readers look at @jump and @fenced first: both are false, and stay so. */

@@ -183,19 +183,13 @@ struct arch_optimized_insn {
 	u8 why_at;
 };
 
-static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	return !!optinsn->insn;
-}
-
 #define arch_detour_calls_post arch_detour_calls_post
 bool arch_detour_calls_post(const struct optimized_kprobe *op);
 
 /* A detour that has to call a post_handler begins with another call. */
 #define ARCH_DETOURS_ARE_TOLD_OF_POST	1
 
-#define arch_jump_lead arch_jump_lead
-unsigned int arch_jump_lead(const struct optimized_kprobe *op);
+#define arch_jump_lead(op)	((op)->optinsn.lead)
 unsigned int arch_jump_lead_max(void);
 
 #endif /* CONFIG_OPTPROBES */

@@ -136,11 +136,6 @@ int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
 
 #else /* !CONFIG_OPTPROBES */
 
-static inline unsigned int arch_jump_lead_max(void)
-{
-	return 0;
-}
-
 static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 {
 	return 0;

@@ -12,11 +12,6 @@
 #include "copy.h"
 #include "region.h"
 
-unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return op->optinsn.lead;
-}
-
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
