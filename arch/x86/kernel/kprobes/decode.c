@@ -38,7 +38,7 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 	/* A jump that is written or removed meanwhile waits for this CPU between its steps. */
 	raw_local_irq_save(flags);
 	ret = copy_from_kernel_nofault(buf, (void *)addr, len);
-	if (!ret)
+	if (!ret && IS_ENABLED(CONFIG_OPTPROBES))
 		kprobe_detour_undo(buf, addr, len);
 	if (!ret && buf[0] == INT3_INSN_OPCODE) {
 		p = get_kprobe((kprobe_opcode_t *)addr);

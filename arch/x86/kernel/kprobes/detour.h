@@ -24,6 +24,12 @@ struct kprobe_where {
 	unsigned int frame;
 };
 
+/* detour.c, only with CONFIG_OPTPROBES */
+void kprobe_detour_where(unsigned long ip, struct kprobe_where *where);
+unsigned long kprobe_detour_entered_for(unsigned long ret);
+unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
+void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
+
 #ifdef CONFIG_OPTPROBES
 
 #define PUSH_IMM32_SIZE	5
@@ -107,10 +113,6 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 }
 
 /* detour.c */
-void kprobe_detour_where(unsigned long ip, struct kprobe_where *where);
-unsigned long kprobe_detour_entered_for(unsigned long ret);
-unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any);
-void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len);
 void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn);
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 
@@ -144,24 +146,6 @@ static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 static __always_inline bool detour_is_fenced(struct kprobe *p)
 {
 	return false;
-}
-
-static inline void kprobe_detour_where(unsigned long ip, struct kprobe_where *where)
-{
-}
-
-static inline unsigned long kprobe_detour_entered_for(unsigned long ret)
-{
-	return 0;
-}
-
-static inline unsigned long kprobe_detour_leave_copy(struct pt_regs *regs, bool any)
-{
-	return 0;
-}
-
-static inline void kprobe_detour_undo(u8 *buf, unsigned long addr, size_t len)
-{
 }
 
 static inline bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)

@@ -40,7 +40,8 @@ static struct kprobe_where where_is(unsigned long ip)
 	/* It may pass a stale address, see is_kprobe_insn_slot(). */
 	guard(rcu)();
 	if (!is_kprobe_insn_slot(ip)) {
-		kprobe_detour_where(ip, &where);
+		if (IS_ENABLED(CONFIG_OPTPROBES))
+			kprobe_detour_where(ip, &where);
 		return where;
 	}
 
@@ -123,7 +124,8 @@ unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs)
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 
 	if (is_unexecuted_int3(regs) ||
-	    kprobe_detour_entered_for(READ_ONCE_NOCHECK(regs->orig_ax)) == addr)
+	    (IS_ENABLED(CONFIG_OPTPROBES) &&
+	     kprobe_detour_entered_for(READ_ONCE_NOCHECK(regs->orig_ax)) == addr))
 		return addr;
 
 	return arch_kprobe_original_ip(regs->ip);
@@ -196,7 +198,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	struct slot *slot = kprobe_insn_slot_at(ip);
 
 	if (likely(!is_kprobe_insn_slot(ip))) {
-		addr = kprobe_detour_leave_copy(regs, false);
+		addr = IS_ENABLED(CONFIG_OPTPROBES) ? kprobe_detour_leave_copy(regs, false) : 0;
 		if (addr)
 			leave_post_copy(addr, regs);
 		return;
@@ -253,7 +255,8 @@ NOKPROBE_SYMBOL(arch_kprobe_fixed_up);
  */
 void arch_kprobe_leave_detour(struct pt_regs *regs)
 {
-	kprobe_detour_leave_copy(regs, true);
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_detour_leave_copy(regs, true);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_detour);
