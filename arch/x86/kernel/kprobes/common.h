@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of the x86 port, and what all of them share. detour.h and region.h declare
- * what is for jumps, copy.h the rest. The macros for saving registers are for
+ * The files of the x86 port, and what all of them share. detour.h declares what is for
+ * jumps, copy.h the rest. The macros for saving registers are for
  * arch/x86/kernel/rethook.c.
  *
  *	text.c		writing text, page by page, and breakpoints
@@ -12,8 +12,7 @@
  *	emulate.c	instructions that must not or need not run elsewhere
  *	copy.c		all others: the out-of-line copy, the way out of it, and the thunks that
  *			some have to go through
- *	branches.c	the branches in a function
- *	region.c	may a jump cover the text after the probe?
+ *	region.c	may a jump cover the text after the probe? the branches in a function
  *	opt.c		preparing, writing and removing jumps
  *	emit.c		the contents of a detour
  *	chain.c		several probes in the region of one jump

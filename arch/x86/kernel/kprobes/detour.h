@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The detour that a jump leads to: its layout, its maps and its hits. */
+/*
+ * The region that a jump covers, and the detour that the jump leads to: its layout, its maps and
+ * its hits.
+ */
 #ifndef _X86_KPROBES_DETOUR_H
 #define _X86_KPROBES_DETOUR_H
 
@@ -135,6 +138,77 @@ void kprobe_detour_preempt(void);
 void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
+
+/* The ways in which a detour executes an instruction. */
+enum region_kind {
+	REGION_PLAIN,		/* copied as it is */
+	REGION_JCC,		/* with a wider displacement */
+	REGION_JMP,
+	REGION_LOOP,		/* branches over a short jump to a wide one */
+	REGION_CALL,		/* pushes its return address and jumps */
+	REGION_CALL_INDIRECT,
+	REGION_CALL_THUNK,
+	REGION_END,		/* copied, and does not go on to the next */
+	REGION_END_THUNK,	/* jumps to a thunk that does it */
+	REGION_REBASED,		/* copied, with an operand relative to its address */
+	REGION_PADDING,		/* never reached */
+};
+
+/**
+ * struct region_insn - one instruction that a jump covers
+ * @at: offset from the start of the jump
+ * @len: bytes of it
+ * @kind: how it is done in a detour
+ */
+struct region_insn {
+	u8 at;
+	u8 len;
+	u8 kind;
+};
+
+/* All instructions of a region start before this offset. */
+#define REGION_REACH	(MAX_LEAD + 1)
+
+/**
+ * struct region - the instructions that a jump covers, and the ways into them; bit N of a
+ * mask is for offset N from @addr
+ * @addr: where the jump begins
+ * @lead: offset of the probe
+ * @end: where its function ends
+ * @insns: the instructions, up to the probed one and to the end of the jump
+ * @text: their original bytes, and some after the last
+ * @nr: how many there are
+ * @probed: index of the probed one
+ * @len: bytes of all of them
+ * @entered: where a CPU may come in, besides by running on from the instruction before
+ * @calls: which are calls
+ * @fixed_up: the first one has an exception table entry
+ * @indirect: a branch may come in anywhere
+ * @ended: the last one, apart from padding, does not continue with the next
+ * @why_at: the offset of the obstacle, if it has one
+ */
+struct region {
+	unsigned long addr;
+	unsigned long end;
+	struct region_insn insns[REGION_REACH];
+	u8 text[REGION_REACH - 1 + MAX_INSN_SIZE];
+	u8 nr;
+	u8 probed;
+	u8 lead;
+	u8 len;
+	u32 entered;
+	u16 calls;
+	bool fixed_up;
+	bool indirect;
+	bool ended;
+	u8 why_at;
+};
+
+/* region.c */
+enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr);
+
+/* emit.c */
+enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
 
 #else /* !CONFIG_OPTPROBES */
 

@@ -16,7 +16,6 @@
 #include <linux/string.h>
 
 #include "copy.h"
-#include "region.h"
 
 #define PUSH_IMM8	0x6a
 #define PUSH_IMM32	0x68

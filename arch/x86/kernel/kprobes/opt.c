@@ -10,7 +10,6 @@
 #include <linux/string.h>
 
 #include "copy.h"
-#include "region.h"
 
 static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsigned int at)
 {
