@@ -91,7 +91,7 @@ static __always_inline unsigned long insn_adr_value(u32 insn, unsigned long addr
 const char *kprobe_refusal_reason(u32 insn);
 bool kprobe_insn_is_exclusive(u32 insn);
 bool kprobe_insn_is_load_exclusive(u32 insn);
-probes_handler_t *kprobe_find_kernel_emulation(u32 insn);
+probes_handler_t *kprobe_find_emulation(u32 insn, bool kernel);
 bool kprobe_insn_is_simd_literal(u32 insn);
 
 /* -- emulate.c -- */

@@ -27,10 +27,14 @@ static bool insn_matches(const struct insn_pattern *p, u32 insn)
 	return (insn & p->mask) == p->value;
 }
 
-/* Instructions that are emulated for kprobes and for uprobes. */
+/*
+ * Instructions that are emulated. Those that use the kernel's text, keys or exception mask are
+ * @kernel ones, for kprobes only; the others serve uprobes as well.
+ */
 static const struct {
 	struct insn_pattern pattern;
 	probes_handler_t *handler;
+	bool kernel;
 } emulations[] = {
 	{ { 0xffffffff, 0xd503201f }, kprobe_emulate_nop },		/* NOP */
 	{ { 0xffffff3f, 0xd503241f }, kprobe_emulate_nop },		/* BTI */
@@ -43,20 +47,13 @@ static const struct {
 	{ { 0xfffffc1f, 0xd63f0000 }, kprobe_emulate_br_blr_ret },	/* BLR */
 	{ { 0xfffffc1f, 0xd65f0000 }, kprobe_emulate_br_blr_ret },	/* RET */
 	{ { 0xff000000, 0xd8000000 }, kprobe_emulate_nop },		/* PRFM (literal) */
-};
-
-/* Emulated for kprobes only: they use the kernel's text, keys or exception mask. */
-static const struct {
-	struct insn_pattern pattern;
-	probes_handler_t *handler;
-} kernel_emulations[] = {
-	{ { 0xbf000000, 0x18000000 }, kprobe_emulate_ldr_literal },	/* LDR (literal) */
-	{ { 0xff000000, 0x98000000 }, kprobe_emulate_ldrsw_literal },	/* LDRSW (literal) */
-	{ { 0xfedff800, 0xd61f0800 }, kprobe_emulate_br_blr_ret_auth }, /* BRAA, BLRAA and so on */
-	{ { 0xfffffbff, 0xd65f0bff }, kprobe_emulate_br_blr_ret_auth }, /* RETAA, RETAB */
-	{ { 0xffffffe0, 0xd53b4220 }, kprobe_emulate_mrs_daif },	/* MRS Xt, DAIF */
-	{ { 0xffffffe0, 0xd51b4220 }, kprobe_emulate_msr_daif },	/* MSR DAIF, Xt */
-	{ { 0xfffff0df, 0xd50340df }, kprobe_emulate_msr_daif_imm }, /* MSR DAIFSet, DAIFClr */
+	{ { 0xbf000000, 0x18000000 }, kprobe_emulate_ldr_literal, true }, /* LDR (literal) */
+	{ { 0xff000000, 0x98000000 }, kprobe_emulate_ldrsw_literal, true }, /* LDRSW (literal) */
+	{ { 0xfedff800, 0xd61f0800 }, kprobe_emulate_br_blr_ret_auth, true }, /* BRAA and so on */
+	{ { 0xfffffbff, 0xd65f0bff }, kprobe_emulate_br_blr_ret_auth, true }, /* RETAA, RETAB */
+	{ { 0xffffffe0, 0xd53b4220 }, kprobe_emulate_mrs_daif, true }, /* MRS Xt, DAIF */
+	{ { 0xffffffe0, 0xd51b4220 }, kprobe_emulate_msr_daif, true }, /* MSR DAIF, Xt */
+	{ { 0xfffff0df, 0xd50340df }, kprobe_emulate_msr_daif_imm, true }, /* DAIFSet, DAIFClr */
 };
 
 static const char refused_trap[] = "traps, and would report its copy";
@@ -222,27 +219,14 @@ bool kprobe_insn_is_simd_literal(u32 insn)
 	return (insn & 0x3f000000) == 0x1c000000 && insn >> 30 != 3;
 }
 
-/* Find an emulation that serves kprobes and uprobes. */
-static probes_handler_t *find_emulation(u32 insn)
+/* Find the function that emulates @insn, in the kernel or in a program, or return NULL. */
+probes_handler_t *kprobe_find_emulation(u32 insn, bool kernel)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(emulations); i++) {
 		if (insn_matches(&emulations[i].pattern, insn))
-			return emulations[i].handler;
-	}
-
-	return NULL;
-}
-
-/* Find an emulation that uses the kernel's registers, keys or text. */
-probes_handler_t *kprobe_find_kernel_emulation(u32 insn)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kernel_emulations); i++) {
-		if (insn_matches(&kernel_emulations[i].pattern, insn))
-			return kernel_emulations[i].handler;
+			return kernel || !emulations[i].kernel ? emulations[i].handler : NULL;
 	}
 
 	return NULL;
@@ -260,12 +244,12 @@ enum probe_insn arm_probe_decode_insn(u32 insn, struct arch_probe_insn *api)
 {
 	const char *why = kprobe_refusal_reason(insn);
 
-	api->handler = find_emulation(insn);
+	api->handler = kprobe_find_emulation(insn, false);
 	if (api->handler)
 		return INSN_GOOD_NO_SLOT;
 
 	/* The kernel cannot use the literals and keys of user space. */
-	if (kprobe_find_kernel_emulation(insn))
+	if (kprobe_find_emulation(insn, true))
 		return INSN_REJECTED;
 
 	/* Users may name any offset of a file: uprobes accept data, whose copy traps as well. */

@@ -625,8 +625,7 @@ static void insn_decoded(struct kunit *test)
 	const struct decoded *d = test->param_value;
 	struct arch_probe_insn api = {};
 	enum probe_insn how = arm_probe_decode_insn(d->insn, &api);
-	probes_handler_t *kernel =
-		how == INSN_GOOD_NO_SLOT ? api.handler : kprobe_find_kernel_emulation(d->insn);
+	probes_handler_t *kernel = kprobe_find_emulation(d->insn, true);
 
 	KUNIT_EXPECT_EQ(test, how, d->user);
 	KUNIT_EXPECT_PTR_EQ(test, kernel, d->kernel);

@@ -30,7 +30,6 @@
 #include <asm/uaccess.h>
 
 #include "common.h"
-#include "decode-insn.h"
 #include "opt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
@@ -125,20 +124,10 @@ static unsigned long addr_of(const struct place *place)
 	return ADDR;
 }
 
-static probes_handler_t *emulation_of(u32 insn)
-{
-	struct arch_probe_insn api;
-
-	if (arm_probe_decode_insn(insn, &api) == INSN_GOOD_NO_SLOT)
-		return api.handler;
-
-	return kprobe_find_kernel_emulation(insn);
-}
-
 /* Execute @insn at regs->pc. Returns false unless emit.c generates such instructions. */
 static bool step(u32 insn, struct pt_regs *regs)
 {
-	probes_handler_t *emulate = emulation_of(insn);
+	probes_handler_t *emulate = kprobe_find_emulation(insn, true);
 	u64 *rd = &regs->regs[insn & 31], *rn = &regs->regs[insn >> 5 & 31];
 
 	if (emulate) {
@@ -219,7 +208,7 @@ static void opt_relocated(struct kunit *test)
 	struct relocation r = { .addr = addr_of(place), .at = addr_of(place) + place->away };
 	enum detour_obstacle obstacle;
 
-	obstacle = kprobe_relocate_insn(&r, place->insn, emulation_of(place->insn));
+	obstacle = kprobe_relocate_insn(&r, place->insn, kprobe_find_emulation(place->insn, true));
 	KUNIT_ASSERT_EQ(test, obstacle, place->obstacle);
 	KUNIT_ASSERT_LE(test, r.nr, MAX_RELOCATED);
 	if (!obstacle)

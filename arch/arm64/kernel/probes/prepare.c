@@ -20,7 +20,6 @@
 #include <asm/kprobes_base.h>
 
 #include "common.h"
-#include "decode-insn.h"
 
 /* Read the instruction at @addr, undoing the breakpoint or jump of a probe. */
 static int kprobe_read_original(u32 *insn, unsigned long addr)
@@ -149,10 +148,7 @@ static int prepare_emulation(struct kprobe *p)
 {
 	struct arch_probe_insn *api = &p->ainsn.api;
 
-	if (arm_probe_decode_insn(p->opcode, api) == INSN_GOOD_NO_SLOT)
-		return 0;
-
-	api->handler = kprobe_find_kernel_emulation(p->opcode);
+	api->handler = kprobe_find_emulation(p->opcode, true);
 	if ((api->handler == kprobe_emulate_ldr_literal ||
 	     api->handler == kprobe_emulate_ldrsw_literal) &&
 	    !literal_is_readable((unsigned long)p->addr, p->opcode))
