@@ -8,6 +8,7 @@
 #include <linux/bits.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
+#include <linux/string.h>
 #include <asm/csr.h>
 #include <asm/insn.h>
 
@@ -271,14 +272,8 @@ static bool insn_is_memory_fence(u32 insn)
 	static const u8 funct7s[] = {
 		0x09, 0x0b, 0x0c, 0x11, 0x13, 0x31, 0x33,	/* [sh]fence, [sh]inval */
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(funct7s); i++) {
-		if (funct7s[i] == insn >> 25)
-			return true;
-	}
-
-	return false;
+	return memchr(funct7s, insn >> 25, sizeof(funct7s));
 }
 
 #define INSN_ECALL	0x00000073
