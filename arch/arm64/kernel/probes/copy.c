@@ -189,11 +189,8 @@ int kprobe_prepare_copy(struct kprobe *p)
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	if (!kprobe_xol_insn(p))
-		return;
-
-	free_insn_slot(kprobe_xol_insn(p), 1);
-	kprobe_xol_insn(p) = NULL;
+	if (kprobe_xol_insn(p))
+		free_insn_slot(kprobe_xol_insn(p), 1);
 }
 
 /* Continue at the second copy; @p stays current until its post_handler has run. */

@@ -58,11 +58,8 @@ int kprobe_prepare_copy(struct kprobe *p)
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	if (!p->ainsn.api.insn)
-		return;
-
-	free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.api.insn), 1);
-	p->ainsn.api.insn = NULL;
+	if (p->ainsn.api.insn)
+		free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.api.insn), 1);
 }
 
 /* Continue at the second copy; @p stays current until the trap after it. */

@@ -147,11 +147,8 @@ int kprobe_prepare_copy(struct kprobe *p, struct insn *insn)
 
 void arch_remove_kprobe(struct kprobe *p)
 {
-	if (!p->ainsn.insn)
-		return;
-
-	free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.insn), 1);
-	p->ainsn.insn = NULL;
+	if (p->ainsn.insn)
+		free_insn_slot((kprobe_opcode_t *)slot_of_copy(p->ainsn.insn), 1);
 }
 
 /* Leave the trap for the second copy; @p stays current. */
