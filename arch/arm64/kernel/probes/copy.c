@@ -18,8 +18,6 @@
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/init.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
@@ -29,8 +27,6 @@
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

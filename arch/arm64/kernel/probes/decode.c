@@ -7,11 +7,7 @@
  * The names are those of the A64 instruction set in the Arm Architecture
  * Reference Manual.
  */
-#include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <asm/insn.h>
-#include <asm/sysreg.h>
 
 #include "common.h"
 #include "decode-insn.h"

@@ -7,19 +7,12 @@
  * first call of a detour can call the post_handler.
  */
 #include <linux/array_size.h>
-#include <linux/build_bug.h>
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/minmax.h>
-#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/stddef.h>
-#include <asm/cpufeature.h>
-#include <asm/daifflags.h>
-#include <asm/sysreg.h>
 
 #include "common.h"
 

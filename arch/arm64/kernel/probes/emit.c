@@ -9,17 +9,11 @@
  */
 #include <linux/align.h>
 #include <linux/array_size.h>
-#include <linux/bits.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/perf_event.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <asm/cacheflush.h>
-#include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

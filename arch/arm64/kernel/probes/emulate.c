@@ -3,12 +3,7 @@
  * Emulating instructions that use the PC, set the link register, or access the
  * exception mask.
  */
-#include <linux/bitops.h>
 #include <linux/kprobes.h>
-#include <asm/cpufeature.h>
-#include <asm/daifflags.h>
-#include <asm/insn.h>
-#include <asm/ptrace.h>
 #include <asm/traps.h>
 
 #include "common.h"

@@ -8,15 +8,10 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
-#include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

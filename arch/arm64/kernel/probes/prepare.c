@@ -8,16 +8,11 @@
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

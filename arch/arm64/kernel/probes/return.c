@@ -6,11 +6,7 @@
 #include <linux/cleanup.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <asm/cpufeature.h>
 #include <asm/debug-monitors.h>
-#include <asm/ptrace.h>
-#include <asm/sysreg.h>
 
 #include "common.h"
 

@@ -4,18 +4,13 @@
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/processor.h>
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
 #include <asm/barrier.h>
-#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
-#include <asm/insn.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

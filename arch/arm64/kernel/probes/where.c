@@ -7,11 +7,7 @@
  * arrives. If the fault is retried, the task hits the breakpoint again.
  */
 #include <linux/cleanup.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
-#include <asm/daifflags.h>
-#include <asm/insn.h>
 
 #include "common.h"
 

@@ -14,8 +14,6 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/csr.h>

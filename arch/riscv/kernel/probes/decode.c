@@ -5,12 +5,8 @@
  */
 #include <linux/array_size.h>
 #include <linux/bitops.h>
-#include <linux/bits.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/string.h>
 #include <asm/csr.h>
-#include <asm/insn.h>
 
 #include "common.h"
 

@@ -4,11 +4,8 @@
  * place in a detour that executes an instruction, and the instruction that a place in a
  * detour stands for. A jump on an ftrace site is mapped to ftrace's instructions and back.
  */
-#include <linux/build_bug.h>
 #include <linux/cleanup.h>
 #include <linux/context_tracking.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>

@@ -21,10 +21,6 @@
  * target.
  */
 #include <linux/align.h>
-#include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/string.h>
 #include <asm/kprobes_base.h>
 #include <asm/processor.h>

@@ -7,11 +7,7 @@
  * All get the instruction as kprobe_expand_insn() returns it.
  */
 #include <linux/array_size.h>
-#include <linux/bits.h>
-#include <linux/kprobes.h>
-#include <linux/ptrace.h>
 #include <asm/csr.h>
-#include <asm/insn.h>
 
 #include "common.h"
 #include "decode-insn.h"

@@ -8,16 +8,11 @@
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/build_bug.h>
 #include <linux/execmem.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
-#include <linux/ptrace.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>

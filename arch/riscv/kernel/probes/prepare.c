@@ -7,8 +7,6 @@
 
 #include <linux/cleanup.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>

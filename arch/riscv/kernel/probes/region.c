@@ -38,17 +38,13 @@
  * there. ftrace's call from there overwrites t0, so a jump may do so too, and its
  * callee overwrites t1.
  */
-#include <linux/bits.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/string.h>
-#include <asm/extable.h>
 #include <asm/sections.h>
 
 #include "common.h"

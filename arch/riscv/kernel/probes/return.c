@@ -6,7 +6,6 @@
 #include <linux/cleanup.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <asm/stacktrace.h>
 

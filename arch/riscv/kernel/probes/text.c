@@ -3,9 +3,6 @@
  * Text patching: writing breakpoints, and restoring the original instructions.
  */
 #include <linux/atomic.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
-#include <linux/list.h>
 #include <linux/memory.h>
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>

@@ -7,8 +7,6 @@
  * an ebreak after it. The second trap is needed because the original is too far
  * away for a jump that overwrites no register.
  */
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <asm/cacheflush.h>
 

@@ -7,8 +7,6 @@
  * arrives. If the fault is retried, the task hits the breakpoint again.
  */
 #include <linux/cleanup.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_port.h>
 #include <linux/preempt.h>
 #include <asm/csr.h>
 
