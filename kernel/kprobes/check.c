@@ -12,7 +12,6 @@
 #include <linux/kgdb.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
-#include <linux/static_call.h>
 #include <asm/sections.h>
 
 #include "internal.h"

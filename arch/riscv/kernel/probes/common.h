@@ -46,8 +46,8 @@
 #include <linux/ptrace.h>
 #include <linux/types.h>
 #include <asm/bug.h>
-#include <asm/extable.h>
 #include <asm/insn.h>
+#include <asm/kprobes_base.h>
 #include <asm/probes.h>
 #include <asm/vector.h>
 

@@ -17,7 +17,6 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/csr.h>
-#include <asm/kprobes_base.h>
 #include <asm/pgtable.h>
 
 #include "common.h"

@@ -10,7 +10,6 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

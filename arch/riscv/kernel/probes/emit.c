@@ -22,7 +22,6 @@
  */
 #include <linux/align.h>
 #include <linux/string.h>
-#include <asm/kprobes_base.h>
 #include <asm/processor.h>
 #include <asm/stacktrace.h>
 

@@ -17,7 +17,6 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

@@ -40,10 +40,7 @@
  */
 #include <linux/cfi.h>
 #include <linux/extable.h>
-#include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 

@@ -7,7 +7,6 @@
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
 #include <asm/cacheflush.h>
-#include <asm/kprobes_base.h>
 
 #include "common.h"
 

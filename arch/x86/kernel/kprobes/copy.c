@@ -19,10 +19,8 @@
 #include <linux/execmem.h>
 #include <linux/hardirq.h>
 #include <linux/instrumentation.h>
-#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
-#include <linux/preempt.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
 #include <asm/alternative.h>

@@ -48,11 +48,8 @@
 #include <linux/cfi.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
-#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/static_call.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/ibt.h>
