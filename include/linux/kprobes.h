@@ -272,6 +272,10 @@ void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
 
+/* Implemented by architectures whose own code calls them. */
+void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
+unsigned long arch_kprobe_insn_ip(unsigned long ip);
+
 /*
  * Bytes of one out-of-line slot. An architecture whose slots hold more than a copy of the
  * longest instruction defines this in its <asm/kprobes.h>.
@@ -355,6 +359,8 @@ static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 static inline void kprobe_busy_begin(void) { }
 static inline void kprobe_busy_end(void) { }
 static inline void kprobe_free_init_mem(void) { }
+static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip) { }
+static inline unsigned long arch_kprobe_insn_ip(unsigned long ip) { return ip; }
 
 /* Without a blacklist, callers must expect any address to be unsafe. */
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }

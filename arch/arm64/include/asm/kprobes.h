@@ -95,19 +95,6 @@ void arch_remove_kprobe(struct kprobe *p);
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
-void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc);
-unsigned long arch_kprobe_insn_pc(unsigned long pc);
-
-#else /* !CONFIG_KPROBES */
-
-static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
-{
-}
-
-static inline unsigned long arch_kprobe_insn_pc(unsigned long pc)
-{
-	return pc;
-}
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

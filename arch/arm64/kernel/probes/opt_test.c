@@ -503,7 +503,7 @@ static void expect_named(struct kunit *test, const __le32 *place, unsigned int f
 			 unsigned int to, unsigned long addr)
 {
 	for (; from < to; from++)
-		KUNIT_EXPECT_EQ_MSG(test, arch_kprobe_insn_pc((unsigned long)(place + from)), addr,
+		KUNIT_EXPECT_EQ_MSG(test, arch_kprobe_insn_ip((unsigned long)(place + from)), addr,
 				    "instruction %u", from);
 }
 
@@ -530,7 +530,7 @@ static void opt_names_originals(struct kunit *test)
 	expect_named(test, slot->post, 0, 1, addr);
 	expect_named(test, slot->post, 1, 2, behind);
 	expect_named(test, slot->after, 0, ARRAY_SIZE(slot->after), behind);
-	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(addr), addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_ip(addr), addr);
 }
 
 /* preempt_count is changed by a load and a store: a hit between them must not lose a count. */

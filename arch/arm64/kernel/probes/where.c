@@ -57,14 +57,14 @@ static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
 NOKPROBE_SYMBOL(part_at);
 
 /**
- * arch_kprobe_insn_pc() - translate an address in a copy or a detour to the original
+ * arch_kprobe_insn_ip() - translate an address in a copy or a detour to the original
  * @pc: an address, which may be stale
  *
  * Context: Any.
  * Return: the address of the instruction that is executed at @pc, or before or after which
  * what is there is; @pc itself elsewhere.
  */
-unsigned long arch_kprobe_insn_pc(unsigned long pc)
+unsigned long arch_kprobe_insn_ip(unsigned long pc)
 {
 	unsigned long addr;
 
@@ -84,7 +84,7 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 	}
 }
 
-NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
+NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
 /*
  * A fault ends the hit whose second copy runs, at regs->pc. The exception's entry has

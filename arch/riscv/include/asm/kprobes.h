@@ -150,12 +150,10 @@ bool kprobe_breakpoint_handler(struct pt_regs *regs);
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
-void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr);
 #define arch_kprobe_leave_detour arch_kprobe_leave_detour
 void arch_kprobe_leave_detour(struct pt_regs *regs);
 #define arch_kprobe_resume arch_kprobe_resume
 void arch_kprobe_resume(struct pt_regs *regs);
-unsigned long arch_kprobe_insn_pc(unsigned long pc);
 
 void arch_kprobe_site_read(unsigned long site, u32 *insns);
 void arch_kprobe_site_write(unsigned long site, u32 *insns);
@@ -165,15 +163,6 @@ void arch_kprobe_site_write(unsigned long site, u32 *insns);
 static inline bool kprobe_breakpoint_handler(struct pt_regs *regs)
 {
 	return false;
-}
-
-static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
-{
-}
-
-static inline unsigned long arch_kprobe_insn_pc(unsigned long pc)
-{
-	return pc;
 }
 
 static inline void arch_kprobe_site_read(unsigned long site, u32 *insns)

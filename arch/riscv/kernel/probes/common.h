@@ -29,7 +29,6 @@
  *	emulate_*()			static: emulate.c has the tables of encodings, too
  *	kprobe_make_detour()		apart from kprobe_detour_write(), for the tests
  *	kprobe_finish_and_follow()	not inline: hits without a post_handler stay short
- *	arch_kprobe_insn_pc()		what x86 calls ip is pc here
  */
 #ifndef _RISCV_KERNEL_PROBES_COMMON_H
 #define _RISCV_KERNEL_PROBES_COMMON_H

@@ -97,14 +97,14 @@ static void expect_originals(struct kunit *test, const struct subject *s)
 	unsigned long code = (unsigned long)((struct detour *)optinsn->insn)->code;
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code), code);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_ip(code), code);
 	if (optinsn->post == POST_COPY)
-		KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_POST + DETOUR_RELEASE),
+		KUNIT_EXPECT_EQ(test, arch_kprobe_insn_ip(code + DETOUR_POST + DETOUR_RELEASE),
 				(unsigned long)s->kp.addr);
-	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + DETOUR_COPIES), (unsigned long)s->kp.addr);
+	KUNIT_EXPECT_EQ(test, arch_kprobe_insn_ip(code + DETOUR_COPIES), (unsigned long)s->kp.addr);
 	for (i = 0; i < ARRAY_SIZE(optinsn->copy_at); i++) {
 		if (optinsn->copy_at[i])
-			KUNIT_EXPECT_EQ(test, arch_kprobe_insn_pc(code + optinsn->copy_at[i]),
+			KUNIT_EXPECT_EQ(test, arch_kprobe_insn_ip(code + optinsn->copy_at[i]),
 					(unsigned long)s->kp.addr - optinsn->lead + 2 * i);
 	}
 }

@@ -51,7 +51,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
 
 /**
- * arch_kprobe_insn_pc() - translate an address in a copy to the original
+ * arch_kprobe_insn_ip() - translate an address in a copy to the original
  * @pc: an address
  *
  * A stale @pc may lie in a page of slots that is freed concurrently.
@@ -60,7 +60,7 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  * Return: the address whose instruction the copy or detour at @pc executes, @pc itself
  * elsewhere.
  */
-unsigned long arch_kprobe_insn_pc(unsigned long pc)
+unsigned long arch_kprobe_insn_ip(unsigned long pc)
 {
 	struct slot *slot = kprobe_insn_slot_at(pc);
 
@@ -74,7 +74,7 @@ unsigned long arch_kprobe_insn_pc(unsigned long pc)
 	return pc;
 }
 
-NOKPROBE_SYMBOL(arch_kprobe_insn_pc);
+NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
 
 /**
  * arch_kprobe_fixed_up() - call the post_handler of a probe whose fault was fixed up

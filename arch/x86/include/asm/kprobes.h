@@ -236,8 +236,6 @@ static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 
 #define arch_kprobe_leave_copy arch_kprobe_leave_copy
 void arch_kprobe_leave_copy(struct pt_regs *regs);
-void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
-unsigned long arch_kprobe_insn_ip(unsigned long ip);
 unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs);
 #define arch_kprobe_leave_detour arch_kprobe_leave_detour
 void arch_kprobe_leave_detour(struct pt_regs *regs);
@@ -248,15 +246,6 @@ unsigned long arch_kprobe_original_sp(unsigned long ip, unsigned long sp);
 int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len);
 
 #else /* !CONFIG_KPROBES */
-
-static inline void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
-{
-}
-
-static inline unsigned long arch_kprobe_insn_ip(unsigned long ip)
-{
-	return ip;
-}
 
 static inline unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs)
 {

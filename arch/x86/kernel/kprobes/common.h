@@ -31,7 +31,6 @@
  *	kprobe_detour_enter()		also for a breakpoint inside a jump, so it takes the address
  *	kprobe_detour_elsewhere()	called by entry.S: IRET loads all registers without a trap
  *	kprobe_detour_follow()		called by entry.S: kprobe_detour_enter(), and the hit's end
- *	arch_kprobe_insn_ip()		what RISC-V calls pc is ip here
  */
 #ifndef _ARCH_X86_KPROBES_COMMON_H
 #define _ARCH_X86_KPROBES_COMMON_H
