@@ -235,17 +235,6 @@ static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *
 	regs->pc = (unsigned long)slot_of(p)->back;
 }
 
-/* -- where.c -- */
-
-/* Where in a slot, a copy's or a detour's, an address is. */
-enum kprobe_part {
-	PART_NONE,		/* in no slot */
-	PART_BEFORE,		/* before the probed instruction */
-	PART_COPY,		/* the instruction itself */
-	PART_POST_COPY,		/* its copy with which the hit goes on, to call post_handlers */
-	PART_AFTER,		/* after it */
-};
-
 /* -- emit.c -- */
 
 #define MAX_RELOCATED	4
@@ -287,11 +276,6 @@ struct detour {
 };
 
 static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
-
-static __always_inline unsigned long op_addr(const struct optimized_kprobe *op)
-{
-	return (unsigned long)op->kp.addr;
-}
 
 void kprobe_fill_release(__le32 *image);
 enum detour_obstacle kprobe_detour_write(struct detour *d, struct optimized_kprobe *op);

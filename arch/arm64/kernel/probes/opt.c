@@ -80,7 +80,7 @@ static void write_insn(struct optimized_kprobe *op, u32 old, u32 new)
 
 static u32 jump_of(const struct optimized_kprobe *op)
 {
-	return insn_branch(op_addr(op), (unsigned long)detour_of(op)->entry);
+	return insn_branch((unsigned long)op->kp.addr, (unsigned long)detour_of(op)->entry);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)

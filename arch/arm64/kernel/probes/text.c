@@ -15,21 +15,14 @@
 #include "common.h"
 
 /* @addr is kernel text, but its module may be unloaded concurrently. */
-static bool text_is(unsigned long addr, u32 expected)
+bool kprobe_text_is_brk(unsigned long addr)
 {
 	__le32 insn;
 
 	__get_kernel_nofault(&insn, (__le32 *)addr, __le32, gone);
-	return le32_to_cpu(insn) == expected;
+	return le32_to_cpu(insn) == BRK64_OPCODE_KPROBES;
 gone:
 	return false;
-}
-
-NOKPROBE_SYMBOL(text_is);
-
-bool kprobe_text_is_brk(unsigned long addr)
-{
-	return text_is(addr, BRK64_OPCODE_KPROBES);
 }
 
 NOKPROBE_SYMBOL(kprobe_text_is_brk);

@@ -11,15 +11,14 @@
 
 #include "common.h"
 
-static enum kprobe_part part_of_slot(const struct slot *slot, unsigned long pc)
-{
-	if (pc == (unsigned long)slot->back)
-		return PART_COPY;
-
-	return pc == (unsigned long)slot->post ? PART_POST_COPY : PART_AFTER;
-}
-
-NOKPROBE_SYMBOL(part_of_slot);
+/* Where in a slot, a copy's or a detour's, an address is. */
+enum kprobe_part {
+	PART_NONE,		/* in no slot */
+	PART_BEFORE,		/* before the probed instruction */
+	PART_COPY,		/* the instruction itself */
+	PART_POST_COPY,		/* its copy with which the hit goes on, to call post_handlers */
+	PART_AFTER,		/* after it */
+};
 
 /* As part_at(), when @pc is in no slot of a copy. */
 static enum kprobe_part part_of_detour(unsigned long pc, unsigned long *addr)
@@ -29,7 +28,7 @@ static enum kprobe_part part_of_detour(unsigned long pc, unsigned long *addr)
 	if (likely(!d))
 		return PART_NONE;
 
-	*addr = op_addr(d->op);
+	*addr = (unsigned long)d->op->kp.addr;
 	if (pc < (unsigned long)(d->copy + RELEASE_INSNS))
 		return PART_BEFORE;
 	if (pc < (unsigned long)d->post)
@@ -50,8 +49,10 @@ static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
 	if (!is_kprobe_insn_slot(pc))
 		return part_of_detour(pc, addr);
 	*addr = slot->addr;
+	if (pc == (unsigned long)slot->back)
+		return PART_COPY;
 
-	return part_of_slot(slot, pc);
+	return pc == (unsigned long)slot->post ? PART_POST_COPY : PART_AFTER;
 }
 
 NOKPROBE_SYMBOL(part_at);
