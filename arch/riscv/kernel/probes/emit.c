@@ -315,13 +315,6 @@ static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct reg
 	return next;
 }
 
-/* Copies of what precedes the probe, and a jump to the call of its handlers. */
-static void emit_lead(struct emitter *e, u8 *copy_at, const struct region *region)
-{
-	emit_copies(e, copy_at, region, region->insns, probed_insn(region));
-	emit_code(e, insn_j(0, -e->pos));
-}
-
 /**
  * kprobe_make_detour() - generate the code of a detour
  * @image: gets the code; its probe is filled in
@@ -351,8 +344,10 @@ bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optins
 	else
 		next = emit_region(&e, optinsn->copy_at, region);
 	if (region->lead) {
+		/* Copies of what precedes the probe, and a jump to the call of its handlers. */
 		optinsn->enter = e.pos;
-		emit_lead(&e, optinsn->copy_at, region);
+		emit_copies(&e, optinsn->copy_at, region, region->insns, probed_insn(region));
+		emit_code(&e, insn_j(0, -e.pos));
 	}
 	emit_post(&e, region, next);
 

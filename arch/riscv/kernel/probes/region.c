@@ -333,27 +333,19 @@ static int surroundings_extend(struct surroundings *s)
 	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
 }
 
-static int surroundings_begin_at(struct surroundings *s, unsigned long addr)
-{
-	struct kprobe_function fn;
-
-	if (!kprobe_find_symbol(addr, &fn))
-		return -ENOENT;
-
-	s->start = fn.start;
-	s->end = s->start;
-	s->nr = 0;
-
-	return 0;
-}
-
 /* Make the range cover at least [first, last). */
 static int surroundings_cover(struct surroundings *s, unsigned long first, unsigned long last)
 {
+	struct kprobe_function fn;
 	int ret = 0;
 
-	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2)
-		ret = surroundings_begin_at(s, first);
+	if (first < s->start || first > s->end || s->nr > ARRAY_SIZE(s->targets) / 2) {
+		if (!kprobe_find_symbol(first, &fn))
+			return -ENOENT;
+		s->start = fn.start;
+		s->end = fn.start;
+		s->nr = 0;
+	}
 	while (!ret && s->end < last)
 		ret = surroundings_extend(s);
 	if (ret)
