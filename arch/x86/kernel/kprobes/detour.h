@@ -55,12 +55,6 @@ static_assert(sizeof(struct detour) == MAX_OPTINSN_SIZE);
  */
 #define POST_CALL_SIZE	(DETOUR_RETURN - sizeof(long))
 
-/* Offset in the slot to which the jump leads. */
-static inline unsigned int detour_start(const struct arch_optimized_insn *optinsn)
-{
-	return optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
-}
-
 /* Address in the detour of the code that calls the handlers first. */
 static __always_inline unsigned long detour_entry(const struct arch_optimized_insn *optinsn)
 {

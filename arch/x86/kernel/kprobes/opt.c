@@ -106,8 +106,11 @@ static void poke_fences(struct list_head *oplist, bool fence)
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)
 {
-	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)jump_addr(&op->kp),
-			op->optinsn.insn + detour_start(&op->optinsn), JMP32_INSN_SIZE);
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	unsigned int to = optinsn->lead ? optinsn->copy_at[0] : offsetof(struct detour, code);
+
+	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)jump_addr(&op->kp), optinsn->insn + to,
+			JMP32_INSN_SIZE);
 }
 
 void arch_fence_kprobes(struct list_head *oplist)
