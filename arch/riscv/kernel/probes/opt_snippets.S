@@ -111,6 +111,54 @@ PROBE no_register
 	ecall
 	ret
 
+#ifdef CONFIG_GENERIC_BUG
+/* The trap at \trap is a BUG(), or a WARN() if \flags is 1. */
+.macro BUG_ENTRY trap, flags
+	.pushsection __bug_table, "aw"
+#ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
+	.word	\trap - .
+#else
+	RISCV_PTR	\trap
+#endif
+#ifdef CONFIG_DEBUG_BUGVERBOSE
+	.word	0
+	.half	0, \flags
+#else
+	.half	\flags, 0
+#endif
+	.popsection
+.endm
+
+/* These read all registers, but only to print them. */
+RULE register_of_warn, "-"
+PROBE register_of_warn
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	beqz	a0, 1f
+	ret
+1:	ebreak
+	ret
+	BUG_ENTRY 1b, 1
+
+RULE register_of_bug, "-"
+PROBE register_of_bug
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	beqz	a0, 1f
+	ret
+1:	ebreak
+	BUG_ENTRY 1b, 0
+#endif
+
+RULE register_of_trap, "no register is free"
+PROBE register_of_trap
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	beqz	a0, 1f
+	ret
+1:	ebreak
+	ret
+
 RULE register_comes_free, "-"
 PROBE register_comes_free
 	addi	a0, a0, 1

@@ -38,6 +38,7 @@
  * there. ftrace's call from there overwrites t0, so a jump may do so too, and its
  * callee overwrites t1.
  */
+#include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
 #include <linux/mm.h>
@@ -77,6 +78,7 @@ struct map_insn {
  * @has_tables: it jumps to addresses in registers, by jump tables unless @indirect
  * @live_in_tables: the registers that are not free where these jumps lead, which may also be the
  *	start of another function
+ * @without_bugs: BUG() and WARN() are taken to read no registers
  * @err: why the map could not be made, or 0
  */
 struct function_map {
@@ -87,6 +89,7 @@ struct function_map {
 	bool indirect;
 	bool has_tables;
 	u32 live_in_tables;
+	bool without_bugs;
 	int err;
 };
 
@@ -209,6 +212,23 @@ static int each_branch(unsigned long start, unsigned long end,
 	return 0;
 }
 
+/*
+ * BUG() and WARN() read all registers, but only to print them. BUG() goes nowhere: take it for an
+ * endless loop.
+ */
+static void forget_bug(struct insn_facts *facts, unsigned long addr)
+{
+#ifdef CONFIG_GENERIC_BUG
+	const struct bug_entry *bug = find_bug(addr);
+
+	if (bug)
+		*facts = (struct insn_facts){
+			.flow = is_warning_bug(bug) ? FLOW_ON : FLOW_JUMP,
+			.len = facts->len,
+		};
+#endif
+}
+
 /* Note the branches of the function itself, and keep the properties of its instructions. */
 static int read_function(struct function_map *map)
 {
@@ -227,6 +247,8 @@ static int read_function(struct function_map *map)
 			break;
 		}
 		next_facts(&facts, insn);
+		if (map->without_bugs && facts.flow == FLOW_UNKNOWN)
+			forget_bug(&facts, addr);
 		map_insn_at(map, addr)->facts = facts;
 		if (facts.flow == FLOW_BRANCH || facts.flow == FLOW_JUMP)
 			note_target(map, addr + facts.disp);
@@ -662,14 +684,15 @@ static int draw_map(struct function_map *map, const char *name)
 }
 
 /* Keep the map of the last function, since callers ask for addresses in order. */
-static const struct function_map *map_function(unsigned long addr)
+static const struct function_map *map_function(unsigned long addr, bool without_bugs)
 {
 	struct kprobe_function *fn = kprobe_function_of(addr);
 	static struct function_map map;
 
 	if (!fn)
 		return NULL;
-	if (!fn->mapped) {
+	if (!fn->mapped || map.without_bugs != without_bugs) {
+		map.without_bugs = without_bugs;
 		map.start = fn->start;
 		map.end = kprobe_code_end(fn);
 		map.err = draw_map(&map, fn->name);
@@ -688,7 +711,7 @@ static const struct function_map *map_function(unsigned long addr)
  */
 u32 kprobe_free_regs(unsigned long addr)
 {
-	const struct function_map *map = map_function(addr);
+	const struct function_map *map = map_function(addr, false);
 
 	return map && !map->err ? ALL_REGS & ~live_at(map, addr) : 0;
 }
@@ -927,6 +950,27 @@ static enum detour_obstacle plan_site(struct region *region)
 	return DETOUR_POSSIBLE;
 }
 
+static enum detour_obstacle plan_at(struct region *region, unsigned long addr, bool without_bugs)
+{
+	const struct function_map *map = map_function(addr, without_bugs);
+	enum detour_obstacle obstacle;
+	struct region earlier;
+
+	if (!map)
+		return DETOUR_NO_FUNCTION;
+	if (map->err)
+		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
+
+	*region = (struct region){ .addr = addr };
+	obstacle = plan_insns(region, map);
+	if (obstacle && plan_earlier(&earlier, map, addr)) {
+		*region = earlier;
+		return DETOUR_POSSIBLE;
+	}
+
+	return obstacle;
+}
+
 /**
  * kprobe_plan_region() - find the region of a jump, and registers for its detour
  * @region: filled in
@@ -937,25 +981,16 @@ static enum detour_obstacle plan_site(struct region *region)
  */
 enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long addr)
 {
-	const struct function_map *map;
 	enum detour_obstacle obstacle;
-	struct region earlier;
 
 	*region = (struct region){ .addr = addr };
 	if (kprobe_is_ftrace_site(addr))
 		return plan_site(region);
 
-	map = map_function(addr);
-	if (!map)
-		return DETOUR_NO_FUNCTION;
-	if (map->err)
-		return map->err == -ENOMEM ? DETOUR_NO_ROOM : DETOUR_UNDECODABLE;
-
-	obstacle = plan_insns(region, map);
-	if (obstacle && plan_earlier(&earlier, map, addr)) {
-		*region = earlier;
-		return DETOUR_POSSIBLE;
-	}
+	obstacle = plan_at(region, addr, false);
+	/* Better a register that only the log of a BUG() or WARN() would show than none. */
+	if (obstacle == DETOUR_NO_REGISTER)
+		obstacle = plan_at(region, addr, true);
 
 	return obstacle;
 }
