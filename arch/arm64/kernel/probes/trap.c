@@ -9,6 +9,7 @@
  * members' handlers decide which. No instruction is single-stepped.
  */
 #include <linux/export.h>
+#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <asm/barrier.h>
 #include <asm/debug-monitors.h>

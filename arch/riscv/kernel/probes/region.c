@@ -857,8 +857,8 @@ static bool leads_to_probe(const struct region *region, const struct function_ma
 
 /*
  * If the probed instruction branches there is no place after it in the detour from which a
- * post_handler could be called. What has an emulation is emulated, which saves a second call, except
- * if that changes a register for which a trap would be needed, when it has ended.
+ * post_handler could be called. What has an emulation is emulated, which saves a second call,
+ * unless it writes a register that only a trap could load then.
  */
 static enum detour_post plan_post(const struct region *region)
 {
