@@ -39,12 +39,17 @@ def files_of(log, folder):
     return list(folder.rglob("*.gcda"))
 
 
+def executed(counter):
+    """How many there are, and how many were executed."""
+    return len(counter), sum(map(bool, counter.values()))
+
+
 class Counts:
     """How often each line and branch was executed, by file and line."""
 
     def __init__(self):
         self.lines, self.branches = defaultdict(Counter), defaultdict(Counter)
-        self.ours = {name for name in tree.our_files() if not TEST.search(name)}
+        self.ours = {name: path for name, path in tree.our_files().items() if not TEST.search(name)}
 
     def add(self, made, printed):
         """Adds what gcov has printed of one object."""
@@ -80,14 +85,13 @@ class Counts:
             there.parent.mkdir(parents=True, exist_ok=True)
             there.write_text("".join(
                 f"{(lines[n] or '#####') if n in lines else '':>12} {text}\n"
-                for n, text in enumerate(tree.our_files()[name].read_text().splitlines(), 1)))
+                for n, text in enumerate(self.ours[name].read_text().splitlines(), 1)))
 
     def rows(self):
         """Yields name, lines, lines executed, branches, branches taken; the last row is of all."""
         total = [0] * 4
         for name in sorted(self.lines):
-            row = [f(counter.values()) for counter in (self.lines[name], self.branches[name])
-                   for f in (len, lambda counts: sum(map(bool, counts)))]
+            row = [*executed(self.lines[name]), *executed(self.branches[name])]
             total = [a + b for a, b in zip(total, row)]
             yield name, *row
         yield "all", *total
@@ -117,13 +121,13 @@ def show(counts):
 def run(configs, ready, results):
     counts = Counts()
     for config in map(counting, configs):
-        made = ready(config)
-        logs = log_file(f"{config.label}-x").parent
-        for log in logs.glob(f"{config.label.replace(':', '-')}-*.log"):
+        first = log_file(config.label)
+        for log in first.parent.glob(f"{first.stem}-*.log"):
             log.unlink()
+        made = ready(config)
         for part in config.parts:
             guesttest.PARTS[part](made, results)
-        for log in sorted(logs.glob(f"{config.label.replace(':', '-')}-*.log")):
+        for log in first.parent.glob(f"{first.stem}-*.log"):
             counts.add_log(made, log)
     counts.annotate()
     show(counts)
