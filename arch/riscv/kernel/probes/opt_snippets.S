@@ -111,6 +111,15 @@ PROBE no_register
 	ecall
 	ret
 
+/* Only the trap, at 1, may read all registers. */
+.macro MAY_TRAP
+	addi	a0, a0, 1
+	addi	a0, a0, 2
+	beqz	a0, 1f
+	ret
+1:	ebreak
+.endm
+
 #ifdef CONFIG_GENERIC_BUG
 /* The trap at \trap is a BUG(), or a WARN() if \flags is 1. */
 .macro BUG_ENTRY trap, flags
@@ -132,31 +141,19 @@ PROBE no_register
 /* These read all registers, but only to print them. */
 RULE register_of_warn, "-"
 PROBE register_of_warn
-	addi	a0, a0, 1
-	addi	a0, a0, 2
-	beqz	a0, 1f
-	ret
-1:	ebreak
+	MAY_TRAP
 	ret
 	BUG_ENTRY 1b, 1
 
 RULE register_of_bug, "-"
 PROBE register_of_bug
-	addi	a0, a0, 1
-	addi	a0, a0, 2
-	beqz	a0, 1f
-	ret
-1:	ebreak
+	MAY_TRAP
 	BUG_ENTRY 1b, 0
 #endif
 
 RULE register_of_trap, "no register is free"
 PROBE register_of_trap
-	addi	a0, a0, 1
-	addi	a0, a0, 2
-	beqz	a0, 1f
-	ret
-1:	ebreak
+	MAY_TRAP
 	ret
 
 RULE register_comes_free, "-"
