@@ -247,7 +247,7 @@ bool kprobe_ftrace_claims(struct kprobe *p, struct ftrace_ops *ops);
  * @end: the byte after it
  * @name: its name
  * @decoded: an instruction starts there: @start, or what the port has decoded
- * @mapped: the port's map of branches is one of this function
+ * @mapped: the port's maps of branches that are of this function, a bit for each
  * @has_sites: may static keys or static calls rewrite some of it? Negative until check.c asks
  * @is_blacklisted_clone: is it a clone of a function on the blacklist? As @has_sites
  *
@@ -258,7 +258,7 @@ struct kprobe_function {
 	unsigned long end;
 	const char *name;
 	unsigned long decoded;
-	bool mapped;
+	u8 mapped;
 	signed char has_sites;
 	signed char is_blacklisted_clone;
 };

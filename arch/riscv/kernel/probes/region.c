@@ -683,23 +683,25 @@ static int draw_map(struct function_map *map, const char *name)
 	return ret;
 }
 
-/* Keep the map of the last function, since callers ask for addresses in order. */
+/* Keep both maps of the last function, since callers ask for addresses in order. */
 static const struct function_map *map_function(unsigned long addr, bool without_bugs)
 {
 	struct kprobe_function *fn = kprobe_function_of(addr);
-	static struct function_map map;
+	static struct function_map maps[2];
+	struct function_map *map = &maps[without_bugs];
 
 	if (!fn)
 		return NULL;
-	if (!fn->mapped || map.without_bugs != without_bugs) {
-		map.without_bugs = without_bugs;
-		map.start = fn->start;
-		map.end = kprobe_code_end(fn);
-		map.err = draw_map(&map, fn->name);
-		fn->mapped = map.err != -ENOMEM;
+	if (!(fn->mapped & BIT(without_bugs))) {
+		map->without_bugs = without_bugs;
+		map->start = fn->start;
+		map->end = kprobe_code_end(fn);
+		map->err = draw_map(map, fn->name);
+		if (map->err != -ENOMEM)
+			fn->mapped |= BIT(without_bugs);
 	}
 
-	return &map;
+	return map;
 }
 
 /**
