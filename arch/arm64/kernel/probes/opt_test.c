@@ -669,6 +669,23 @@ static void opt_return_to_vectors(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 }
 
+/* What get_cpu_fpsimd_context() does, which is private to the kernel's fpsimd.c. */
+static void fpsimd_context_get(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	else
+		local_bh_disable();
+}
+
+static void fpsimd_context_put(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	else
+		local_bh_enable();
+}
+
 /*
  * Nor may one whose hit is in get_cpu_fpsimd_context(), where what is known of the registers
  * may not be true, or in a softirq that uses them.
@@ -682,9 +699,9 @@ static void opt_vectors_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
 	KUNIT_EXPECT_TRUE(test, seen.vectors);
 
-	local_bh_disable();
+	fpsimd_context_get();
 	KUNIT_EXPECT_EQ(test, opt_add(1), 2);
-	local_bh_enable();
+	fpsimd_context_put();
 	KUNIT_EXPECT_FALSE(test, seen.vectors);
 
 	kprobe_neon_begin(&neon_state);
