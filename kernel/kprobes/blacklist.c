@@ -306,10 +306,17 @@ static const char * const blacklisted_everywhere[] = {
 #ifdef CONFIG_PROVE_LOCKING
 	/*
 	 * Traps call these at their end if lockdep had interrupts enabled at their start. Once
-	 * lockdep is off that state no longer changes, so a nested trap calls them as well.
+	 * lockdep is off that state no longer changes, so a nested trap calls them as well. On
+	 * arm64 it does not change in a trap that comes while lockdep itself runs, either.
 	 */
 	"rcu_is_watching",
 	"lockdep_hardirqs_on_prepare",
+	/* The event of that; the first is inline, but compilers may leave it out of line. */
+	"trace_irq_enable",
+	"__traceiter_irq_enable",
+	"trace_event_raw_event_preemptirq_template",
+	"perf_trace_preemptirq_template",
+	"bpf_trace_run2",
 #endif
 	/* Instrumented code calls these on the way to a handler, and while a CPU comes up. */
 	"kasan_check_range",

@@ -77,6 +77,8 @@ static void blacklist_entries(struct kunit *test)
 #ifdef CONFIG_PROVE_LOCKING
 		"rcu_is_watching",
 		"lockdep_hardirqs_on_prepare",
+		"trace_irq_enable",
+		"trace_event_raw_event_preemptirq_template",
 #endif
 	};
 	unsigned long addr, size, offset;
