@@ -423,12 +423,14 @@ NOKPROBE_SYMBOL(kprobe_optinsn_slot_of);
  * kprobe_slots_span() - could there be a slot at this address?
  * @addr: an address
  *
- * For those who ask about many addresses, nearly all of them in kernel or module text.
+ * For those who ask about many addresses, nearly all of them in kernel or module text. An
+ * exception may unwind the stack on its way to a handler, so no tracer is called, whose
+ * functions may be probed.
  *
  * Context: Any, also without RCU.
  * Return: false when @addr is in no slot, neither for a copy nor for a detour.
  */
-bool kprobe_slots_span(unsigned long addr)
+bool notrace kprobe_slots_span(unsigned long addr)
 {
 #ifdef CONFIG_OPTPROBES
 	if (slot_kind_spans(&optinsn_slots, addr))
