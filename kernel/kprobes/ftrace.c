@@ -149,6 +149,18 @@ static void ftrace_user_del(struct ftrace_user *user, unsigned long *sites, unsi
 			(void *)sites[0], nr - 1, ret);
 }
 
+/* Move the points for which @is_one() is true from @work to @some. */
+static void points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
+			struct list_head *some)
+{
+	struct kprobe *p, *next;
+
+	list_for_each_entry_safe(p, next, work, list) {
+		if (is_one(point_of(p)))
+			list_move_tail(&p->list, some);
+	}
+}
+
 static void points_set_ops(struct list_head *kps, struct ftrace_ops *ops)
 {
 	struct kprobe *p;
@@ -250,9 +262,7 @@ int kprobe_ftrace_arm_points(struct list_head *kps, struct list_head *refused)
 	LIST_HEAD(modify);
 	int ret, error;
 
-	if (list_empty(kps))
-		return 0;
-	kprobe_points_pick(kps, point_is_to_modify, &modify);
+	points_pick(kps, point_is_to_modify, &modify);
 	ret = ftrace_user_take_points(&kprobe_ftrace_plain, kps, refused);
 	points_set_ops(kps, &kprobe_ftrace_plain.ops);
 	error = ftrace_user_take_points(&kprobe_ftrace_modify, &modify, refused);
@@ -276,13 +286,11 @@ void kprobe_ftrace_disarm_points(struct list_head *kps)
 {
 	LIST_HEAD(modify);
 
-	if (list_empty(kps))
-		return;
-	kprobe_points_pick(kps, point_is_reserved, &modify);
+	points_pick(kps, point_is_reserved, &modify);
 	points_unreserve(&modify);
 	list_splice_tail_init(&modify, kps);
 
-	kprobe_points_pick(kps, point_modifies, &modify);
+	points_pick(kps, point_modifies, &modify);
 	ftrace_user_del_points(&kprobe_ftrace_plain, kps);
 	ftrace_user_del_points(&kprobe_ftrace_modify, &modify);
 	list_splice_tail(&modify, kps);
@@ -302,7 +310,7 @@ int kprobe_ftrace_change_reservations(struct list_head *kps)
 	struct kprobe *p;
 	int ret;
 
-	kprobe_points_pick(kps, point_is_reserved, &reserved);
+	points_pick(kps, point_is_reserved, &reserved);
 	points_unreserve(&reserved);
 	ret = ftrace_user_take_points(&kprobe_ftrace_modify, kps, &refused);
 	list_for_each_entry(p, kps, list)

@@ -192,8 +192,6 @@ static inline void point_queue(struct kprobe_point *point, struct list_head *wor
 int kprobe_points_init(void);
 struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool on_ftrace);
 void kprobe_point_set_state(struct kprobe_point *point, enum point_state state);
-void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
-			struct list_head *some);
 void kprobe_points_sort(struct list_head *work);
 void kprobe_point_discard(struct kprobe_point *point);
 void kprobe_points_free(struct list_head *dead);

@@ -397,18 +397,6 @@ struct kprobe_point *kprobe_point_create(unsigned long addr, bool on_entry, bool
 	return point;
 }
 
-/* Move the points for which @is_one() is true from @work to @some. */
-void kprobe_points_pick(struct list_head *work, bool (*is_one)(struct kprobe_point *point),
-			struct list_head *some)
-{
-	struct kprobe *p, *next;
-
-	list_for_each_entry_safe(p, next, work, list) {
-		if (is_one(point_of(p)))
-			list_move_tail(&p->list, some);
-	}
-}
-
 static int point_cmp(void *unused, const struct list_head *a, const struct list_head *b)
 {
 	const struct kprobe *l = list_entry(a, struct kprobe, list);

@@ -68,7 +68,7 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 
 /*
  * Call @write with some of @items at a time, under the locks for writing text. @write may
- * take items off the list that it gets; the others stay in @items, in their order.
+ * take items off the list that it gets, and off @items; the others stay there, in their order.
  */
 static void text_write_chunks(struct list_head *items, void (*write)(struct list_head *items))
 {
@@ -93,31 +93,6 @@ static void text_write_chunks(struct list_head *items, void (*write)(struct list
 		cond_resched();
 	} while (!list_empty(items));
 	list_splice(&written, items);
-}
-
-static bool point_is_on_ftrace(struct kprobe_point *point)
-{
-	return kprobe_ftrace(&point->op.kp);
-}
-
-/*
- * Arm the points, and move those that ftrace refuses to @refused. Return the first error. The
- * list does not keep its order.
- */
-static int points_arm(struct list_head *kps, struct list_head *refused)
-{
-	LIST_HEAD(on_ftrace);
-	int ret;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
-	ret = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) ?
-	      kprobe_ftrace_arm_points(&on_ftrace, refused) : 0;
-	text_write_chunks(kps, arch_arm_kprobes);
-	list_splice_tail(&on_ftrace, kps);
-
-	return ret;
 }
 
 static void points_set_state(struct list_head *kps, enum point_state state)
@@ -421,42 +396,30 @@ enum text_step {
 	STEP_NONE,
 	STEP_RESERVATION,	/* reserve the ftrace site, or end that */
 	STEP_DROP_JUMP,
+	STEP_LEAVE_SITE,	/* of ftrace */
 	STEP_DISARM,
+	STEP_TAKE_SITE,
 	STEP_ARM,
 	NR_STEPS
 };
 
-/* Only a jump needs the search for neighbours. */
-static enum text_step point_next_step(struct kprobe_point *point)
+/* Only a jump needs the search for neighbours. @forget: the text is about to be freed. */
+static enum text_step point_next_step(struct kprobe_point *point, bool forget)
 {
-	bool wants_text = kprobe_point_wants_text(point);
+	bool wants_text = !forget && kprobe_point_wants_text(point);
+	bool on_site = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && kprobe_ftrace(&point->op.kp);
 
 	if (point_in_jump_state(point))
-		return !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
+		return forget || !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
 		       STEP_DROP_JUMP : STEP_NONE;
-	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && wants_text &&
-	    kprobe_ftrace_reservation_is_wrong(point))
+	if (on_site && wants_text && kprobe_ftrace_reservation_is_wrong(point))
 		return STEP_RESERVATION;
 	if (point->state == POINT_ARMED && !wants_text)
-		return STEP_DISARM;
+		return on_site ? STEP_LEAVE_SITE : STEP_DISARM;
 	if (point->state == POINT_DISARMED && wants_text)
-		return STEP_ARM;
+		return on_site ? STEP_TAKE_SITE : STEP_ARM;
 
 	return STEP_NONE;
-}
-
-static void points_disarm(struct list_head *kps)
-{
-	LIST_HEAD(on_ftrace);
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_points_pick(kps, point_is_on_ftrace, &on_ftrace);
-	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kprobe_ftrace_disarm_points(&on_ftrace);
-	text_write_chunks(kps, arch_disarm_kprobes);
-	list_splice_tail(&on_ftrace, kps);
-	points_set_state(kps, POINT_DISARMED);
 }
 
 /* The breakpoint that the point needs is in place: queue what the worker has to do. */
@@ -484,26 +447,80 @@ static void point_reconsider(struct kprobe_point *point)
 	}
 }
 
-/* Move each point in @work that has a next step to the list of that. */
-static void points_deal(struct list_head *work, struct list_head *todo)
+/* Move each point in @work that has a next step to the list of that. Return a bit for each list. */
+static unsigned int points_deal(struct list_head *work, struct list_head *todo, bool forget)
 {
 	struct kprobe *p, *next;
+	unsigned int steps = 0;
 	enum text_step step;
 
 	list_for_each_entry_safe(p, next, work, list) {
-		step = point_next_step(point_of(p));
-		if (step != STEP_NONE)
-			list_move_tail(&p->list, &todo[step]);
+		step = point_next_step(point_of(p), forget);
+		if (step == STEP_NONE)
+			continue;
+		if (!(steps & BIT(step)))
+			INIT_LIST_HEAD(&todo[step]);
+		steps |= BIT(step);
+		list_move_tail(&p->list, &todo[step]);
 	}
+
+	return steps;
 }
 
 /* Move all points back to @work. */
-static void points_collect(struct list_head *todo, struct list_head *work)
+static void points_collect(struct list_head *todo, unsigned int steps, struct list_head *work)
 {
-	enum text_step step;
+	for (; steps; steps &= steps - 1)
+		list_splice_tail(&todo[__ffs(steps)], work);
+}
 
-	for (step = STEP_NONE; step < NR_STEPS; step++)
-		list_splice_tail_init(&todo[step], work);
+/*
+ * Take all steps that the points in @work have before them, each for many points at once.
+ * @again: add to @work again when jumps have been dropped, see kprobe_points_add_outer()
+ * @forget: the text is about to be freed
+ */
+static int points_take_steps(struct list_head *work, bool again, bool forget)
+{
+	const bool sites = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE);
+	struct list_head todo[NR_STEPS];
+	LIST_HEAD(refused);
+	unsigned int steps;
+	int ret = 0, error;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	steps = points_deal(work, todo, forget);
+	if (sites && steps & BIT(STEP_RESERVATION))
+		ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
+	/* Remove a jump before a breakpoint is written into its region. */
+	if (steps & BIT(STEP_DROP_JUMP)) {
+		points_drop_jumps(&todo[STEP_DROP_JUMP]);
+		points_collect(todo, steps, work);
+		if (again)
+			kprobe_points_add_outer(work);
+		steps = points_deal(work, todo, forget);
+	}
+	if (sites && steps & BIT(STEP_LEAVE_SITE)) {
+		kprobe_ftrace_disarm_points(&todo[STEP_LEAVE_SITE]);
+		points_set_state(&todo[STEP_LEAVE_SITE], POINT_DISARMED);
+	}
+	if (steps & BIT(STEP_DISARM)) {
+		text_write_chunks(&todo[STEP_DISARM], arch_disarm_kprobes);
+		points_set_state(&todo[STEP_DISARM], POINT_DISARMED);
+	}
+	if (sites && steps & BIT(STEP_TAKE_SITE)) {
+		error = kprobe_ftrace_arm_points(&todo[STEP_TAKE_SITE], &refused);
+		ret = ret ?: error;
+		points_set_state(&todo[STEP_TAKE_SITE], POINT_ARMED);
+	}
+	if (steps & BIT(STEP_ARM)) {
+		text_write_chunks(&todo[STEP_ARM], arch_arm_kprobes);
+		points_set_state(&todo[STEP_ARM], POINT_ARMED);
+	}
+	points_collect(todo, steps, work);
+	list_splice_tail(&refused, work);
+
+	return ret;
 }
 
 /*
@@ -517,37 +534,9 @@ static void points_collect(struct list_head *todo, struct list_head *work)
 int kprobe_points_reconcile(struct list_head *work)
 {
 	bool again = IS_ENABLED(CONFIG_OPTPROBES) && kprobe_points_add_outer(work);
-	struct list_head todo[NR_STEPS];
-	enum text_step step;
-	LIST_HEAD(refused);
-	int ret = 0, error;
+	int ret = points_take_steps(work, again, false);
 	struct kprobe *p;
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	for (step = STEP_NONE; step < NR_STEPS; step++)
-		INIT_LIST_HEAD(&todo[step]);
-	points_deal(work, todo);
-
-	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && !list_empty(&todo[STEP_RESERVATION]))
-		ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
-	/* Remove a jump before a breakpoint is written into its region. */
-	if (!list_empty(&todo[STEP_DROP_JUMP])) {
-		points_drop_jumps(&todo[STEP_DROP_JUMP]);
-		points_collect(todo, work);
-		if (again)
-			kprobe_points_add_outer(work);
-		points_deal(work, todo);
-	}
-	if (!list_empty(&todo[STEP_DISARM]))
-		points_disarm(&todo[STEP_DISARM]);
-	if (!list_empty(&todo[STEP_ARM])) {
-		error = points_arm(&todo[STEP_ARM], &refused);
-		ret = ret ?: error;
-		points_set_state(&todo[STEP_ARM], POINT_ARMED);
-	}
-	points_collect(todo, work);
-	list_splice_tail(&refused, work);
 	list_for_each_entry(p, work, list)
 		point_reconsider(point_of(p));
 
@@ -570,11 +559,6 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 		kprobe_point_set_state(point, POINT_DEAD);
 		list_add_tail(&p->list, dead);
 	}
-}
-
-static bool point_is_armed(struct kprobe_point *point)
-{
-	return point->state == POINT_ARMED;
 }
 
 struct text_range {
@@ -606,17 +590,9 @@ void kprobe_points_forget_text(unsigned long start, unsigned long end)
 		.points = LIST_HEAD_INIT(range.points),
 	};
 	struct kprobe *p, *next;
-	LIST_HEAD(some);
-
-	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_points_for_each(collect_in_range, &range);
-	kprobe_points_pick(&range.points, point_in_jump_state, &some);
-	points_drop_jumps(&some);
-	list_splice_tail_init(&some, &range.points);
-	kprobe_points_pick(&range.points, point_is_armed, &some);
-	points_disarm(&some);
-	list_splice_tail(&some, &range.points);
+	points_take_steps(&range.points, false, true);
 
 	list_for_each_entry_safe(p, next, &range.points, list) {
 		list_del_init(&p->list);
