@@ -580,11 +580,9 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
 static int set_enabled(struct kprobe *kp, bool enable)
 {
 	struct kprobe_point *point;
-	struct kprobe_batch batch = {
-		.work = LIST_HEAD_INIT(batch.work),
-		.dead = LIST_HEAD_INIT(batch.dead),
-	};
-	bool changes;
+	bool changes, misses_post;
+	LIST_HEAD(work);
+	int ret;
 
 	if (!kp)
 		return -EINVAL;
@@ -595,21 +593,21 @@ static int set_enabled(struct kprobe *kp, bool enable)
 			return kprobe_refuse(-EINVAL, NULL, "not registered, or its text is gone");
 
 		changes = kprobe_point_enable_member(point, kp, enable);
-		point_queue(point, &batch.work);
-		batch.err = kprobe_points_reconcile(&batch.work);
+		point_queue(point, &work);
+		ret = kprobe_points_reconcile(&work);
 		/* Disabling cannot fail, but arming the point for another member may. */
-		if (batch.err && enable && changes) {
+		if (ret && enable && changes) {
 			kprobe_point_enable_member(point, kp, false);
-			kprobe_points_reconcile(&batch.work);
+			kprobe_points_reconcile(&work);
 		}
-		batch.misses_post = enable && member_misses_post(kp, point);
-		batch_settle(&batch);
+		misses_post = enable && member_misses_post(kp, point);
+		kprobe_points_finish(&work, NULL);
 	}
 	/* Only now, and without @kp: another task may unregister and free it meanwhile. */
-	if (batch.misses_post)
+	if (misses_post)
 		synchronize_rcu_tasks();
 
-	return enable ? batch.err : 0;
+	return enable ? ret : 0;
 }
 
 /**
