@@ -136,8 +136,11 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
 	queue_rcu_work(system_percpu_wq, &page->release);
 }
 
-/* Not probed, like all that looks up slots here: unwinders do, also while a trap begins or ends. */
-static struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
+/*
+ * Neither probed nor traced, like all that looks up slots here: unwinders do, also while a trap
+ * begins or ends.
+ */
+static notrace struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
 	struct slot_page *page;
 
@@ -289,7 +292,7 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
  * or for as long as the caller runs in the slot itself.
  * Return: true when @addr lies in a page of slots.
  */
-bool is_kprobe_insn_slot(unsigned long addr)
+bool notrace is_kprobe_insn_slot(unsigned long addr)
 {
 	return slot_kind_holds(&insn_slots, addr);
 }
@@ -378,7 +381,7 @@ void __weak arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	op->optinsn.insn = NULL;
 }
 
-bool is_kprobe_optinsn_slot(unsigned long addr)
+bool notrace is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return slot_kind_holds(&optinsn_slots, addr);
 }
@@ -396,7 +399,7 @@ NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
  * rcu_read_unlock(), or for as long as the caller runs in the slot itself.
  * Return: the start of the slot, NULL when @addr is in none that is published.
  */
-kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
+notrace kprobe_opcode_t *kprobe_optinsn_slot_of(unsigned long addr)
 {
 	struct slot_page *page;
 	unsigned int i;
@@ -423,9 +426,7 @@ NOKPROBE_SYMBOL(kprobe_optinsn_slot_of);
  * kprobe_slots_span() - could there be a slot at this address?
  * @addr: an address
  *
- * For those who ask about many addresses, nearly all of them in kernel or module text. An
- * exception may unwind the stack on its way to a handler, so no tracer is called, whose
- * functions may be probed.
+ * For those who ask about many addresses, nearly all of them in kernel or module text.
  *
  * Context: Any, also without RCU.
  * Return: false when @addr is in no slot, neither for a copy nor for a detour.
