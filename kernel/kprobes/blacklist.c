@@ -277,6 +277,14 @@ static const char * const blacklisted_everywhere[] = {
 	"arch_local_irq_restore",
 	"arch_local_irq_disable",
 	"arch_local_irq_enable",
+#ifdef CONFIG_HIBERNATION
+	/* These copy all memory for the image: in it a hit of theirs would be half done. */
+	"swsusp_save",
+	"copy_data_pages",
+	"copy_data_page",
+	"safe_copy_page",
+	"do_copy_page",
+#endif
 #if defined(CONFIG_GENERIC_ENTRY) && \
 	(defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER))
 	/* irqentry_nmi_enter() calls these before a breakpoint's handler runs. */

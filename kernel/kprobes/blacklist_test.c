@@ -73,6 +73,7 @@ static void blacklist_entries(struct kunit *test)
 		"asm_exc_int3",
 		"error_entry",
 		"startup_64_load_idt",
+		"swsusp_save",
 		"__pi_startup_64_load_idt",
 #ifdef CONFIG_PROVE_LOCKING
 		"rcu_is_watching",
