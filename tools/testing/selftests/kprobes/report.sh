@@ -129,7 +129,7 @@ for script in "$HERE"/*.sh; do
 	name=${script##*/}
 	[ -x "$script" ] || continue
 	case $name in
-	bench.sh|report.sh) ;;
+	bench.sh|kexec.sh|report.sh|sleep.sh) ;;
 	torture.sh) run $name $SECONDS_OF_TORTURE ;;
 	*) run $name ;;
 	esac

@@ -11,14 +11,10 @@
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for
 # ever.
 . "$(dirname "$0")/lib.sh"
+. $HERE/sweep_lib.sh
 
 need_new "the file points"
 SEED=${1:-1}
-SOON=3000	# The optimizer has thousands of probes.
-SWEEP=/sys/module/kp_sweep/parameters
-
-START=$(symbol _stext)
-END=$(symbol _etext)
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.
 STEP=1 COUNT=5000 DENSE=500 ROUNDS=1
@@ -79,9 +75,6 @@ optimized()
 	say "jumps $now"
 	[ "$now" -gt $((COUNT / 100)) ] || landing_pads
 }
-
-all()		{ echo "$1" >$KPROBES/enabled; }
-more()		{ echo "$1" >$SWEEP/more; }
 
 # Each refusal follows its reason in the log.
 refusals()	# <log: lines of: errno, kind of probe, function, reason
@@ -232,21 +225,6 @@ every()
 	done
 }
 
-sweep_all()	# PARAMETERS of kp_sweep...
-{
-	need_module kp_sweep start="$START" end="$END" seed="$SEED" "$@"
-}
-
-load()		# WHAT MORE-PARAMETERS...
-{
-	all 0
-	dmesg -c >/dev/null
-	sweep_all "$@"
-}
-
-# The reasons of refusals are for this script, not for the console, which is slow.
-dmesg -n 7
-echo N >/sys/module/printk/parameters/ignore_loglevel
 reasons +p
 case $SEED in
 # The guest shuts down with these return probes. It is booted often: two pieces of work are
