@@ -194,6 +194,10 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
                   parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
            Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle"), qemu=("-cpu", "rv64,v=true")),
+           *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=parts, options="kprobes-core")
+             for arch, slow, qemu, parts in ((X86_64, 1, (), ("sleep", "kexec")),
+                                             (ARM64, 2, ("-cpu", "cortex-a57"), ("sleep", "kexec")),
+                                             (RISCV, 3, (), ("sleep",)))),
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.

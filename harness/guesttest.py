@@ -32,7 +32,8 @@ TRAPS = "traps.sh"              # as well; for x86 only
 # crash the guest; the others test probes beside other users of the same functions.
 RACING = ["toggle.sh", "torture.sh"]
 SWEEP = "sweep.sh"
-BY_NAME = ["bench.sh", "report.sh"]      # these measure, see bench.py, or run all of them
+# These measure, see bench.py, run all of them, or send the machine to sleep and to another kernel.
+BY_NAME = ["bench.sh", "report.sh", "sleep.sh", "kexec.sh"]
 BESIDE = ["at_boot.sh", "clients.sh", "counts.sh", "fuzz.sh", "inject.sh", "kgdb.sh", "livepatch.sh",
           "nomem.sh", "pidns.sh", "static.sh"]
 SCALE = (2, 64)                 # CPUs
@@ -52,6 +53,9 @@ SHOWN = 40                      # hits that ./kp probe prints
 # Of events of fprobes, and of those at tracepoints, which are among their users.
 NEEDS_FPROBES = re.compile(r"""^# requires:.*["'][ft]\[:""", re.M)
 LOOP_SLACK = 500                # instructions, for what else differs
+# Memory for the kernel that follows a crash, and what the first one says of that.
+CRASH_KERNEL = "crashkernel=160M"
+CRASHED = "Kernel panic - not syncing: sysrq triggered crash"
 SELFTEST_LIMIT = 120            # seconds for one .tc, on the fastest configuration
 
 # ftrace selftests that cannot pass here, with the reasons.  All others must pass.
@@ -315,6 +319,28 @@ def debians(made, results):
                 folders=[("debian-root", packages.root()), ("build", made.folder)])
 
 
+def sleep(made, results):
+    """Sends the machine to sleep in every way, also with an image on a disk."""
+    run_scripts(made, results, "sleep", ["sleep.sh /dev/vda"], 900, LONG_LOG, disk=True,
+                threads=made.config.arch.race_threads)
+
+
+def kexec(made, results):
+    """Starts the same kernel once more, from one that is full of probes; that one has probes as well."""
+    following = qemu.pack(made, "kexec-next", ["debugfs.sh"])
+    extra = [("kexec/kernel", made.folder / made.config.arch.kernel), ("kexec/initramfs", following)]
+    for crash, knob in itertools.product((False, True), (0, 1)):
+        how = f"{'crash' if crash else 'kexec'}-{'jumps' if knob else 'breakpoints'}"
+        order = f"kexec.sh /kexec/kernel /kexec/initramfs {knob}" + crash * " crash"
+        outcome = boot(made, how, [order], 600, args=[*QUIET, *crash * [CRASH_KERNEL]], extra=extra,
+                       threads=made.config.arch.race_threads)
+        outcome.complaints = [line for line in outcome.complaints if not (crash and CRASHED in line)]
+        judge(made.config, how, outcome, results)
+        # The first script never ends: what the second kernel says follows.
+        count_lines(made.config, outcome, "kexec.sh", results)
+        results.check(f"{made.config.label} {how}: the next kernel works", "end debugfs.sh 0" in outcome.lines, outcome.end)
+
+
 def torture(made, results, seconds, start):
     race(made, "torture", {"torture.sh": seconds}, start, results)
 
@@ -429,7 +455,7 @@ def loops(made, results):
 # The examples take no guest.
 PARTS = {"examples": examples.build, "kunit": kunit, "scripts": scripts, "beside": beside,
          "sweep": sweep, "toggle": toggle, "faults": faulty_handlers, "selftests": selftests,
-         "scale": scale, "loops": loops, "clients": debians}
+         "scale": scale, "loops": loops, "clients": debians, "sleep": sleep, "kexec": kexec}
 
 
 def run(made):

@@ -99,13 +99,14 @@ def shared(folders):
         "-virtfs", f"local,path={folder},mount_tag={tag},security_model=none,readonly=on")]
 
 
-def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=()):
-    """@cpu: another model. @count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
+def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu="", folders=(), disk=None):
+    """@cpu: another model. @disk: a file. @count: the guest's clock goes by instructions, one a nanosecond, and takes one CPU."""
     config = made.config
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
              *config.arch.args, *config.args, *args]
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     machine += [*(["-cpu", cpu] if cpu else []), *shared(folders)]
+    machine += ["-drive", f"file={disk},format=raw,if=virtio"] if disk else []
     # The tables of a PC's firmware name one CPU of each socket.
     sockets = cpus or config.cpus
     return [*config.arch.qemu, *config.qemu, "-accel", f"tcg,thread={threads or config.threads}", *machine,
@@ -114,13 +115,18 @@ def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu=
             "-kernel", str(made.folder / config.arch.kernel), "-initrd", str(initramfs), "-append", " ".join(words)]
 
 
-def boot(made, what, order, limit, args=(), extra=(), step=None, quiet=0, **machine):
-    """Boots one guest through its work order; @machine goes to command().
+def boot(made, what, order, limit, args=(), extra=(), step=None, quiet=0, disk=False, **machine):
+    """Boots one guest through its work order; @machine goes to command(), with a file for @disk.
 
-    @quiet: seconds for which it may print nothing because of its work.
+    @quiet: seconds for which it may print nothing because of its work. @disk: whether it has an empty one.
     """
     initramfs = pack(made, what, order, extra)
     config, log = made.config, log_file(f"{made.config.label}-{what}")
+    if disk:
+        machine["disk"] = made.folder / f"kp-disk-{what}"
+        machine["disk"].unlink(missing_ok=True)
+        with open(machine["disk"], "wb") as f:
+            f.truncate(1 << 30)
     argv = command(made, initramfs, ["ignore_loglevel", *args], **machine)
     # A firmware that gets nowhere is not waited for as long as a slow kernel.
     sign = (BANNER, config.slow * (20 if config.arch.boots > 1 else 60))
