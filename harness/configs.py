@@ -22,6 +22,7 @@ class Arch:
     kernel: str             # the file to boot, in the build folder
     console: str
     qemu: tuple
+    elf: str = ""           # the file for kexec, if not that to boot
     args: tuple = ()        # for the kernel's command line
     family: str = ""        # a fragment that it shares, with another architecture or a port
     cross: str = ""
@@ -113,7 +114,7 @@ ARM64 = Arch("arm64", "arch/arm64/boot/Image", "ttyAMA0",
              packages=("libc6-dev-arm64-cross", "qemu-system-arm"))
 
 RISCV = Arch("riscv", "arch/riscv/boot/Image", "ttyS0",
-             ("qemu-system-riscv64", "-M", "virt"), cross="riscv64-linux-gnu-",
+             ("qemu-system-riscv64", "-M", "virt"), elf="vmlinux", cross="riscv64-linux-gnu-",
              suites=("longest-symbol",), debian="riscv64", releases=("trixie", "forky", "sid"),
              # Probes the start of the shell's text, where this one has its ELF header.
              unsupported=("dynevent/add_remove_uprobe.tc",),
@@ -194,10 +195,8 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
                   parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
            Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle"), qemu=("-cpu", "rv64,v=true")),
-           *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=parts, options="kprobes-core")
-             for arch, slow, qemu, parts in ((X86_64, 1, (), ("sleep", "kexec")),
-                                             (ARM64, 2, ("-cpu", "cortex-a57"), ("sleep", "kexec")),
-                                             (RISCV, 3, (), ("sleep",)))),
+           *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=("sleep", "kexec"), options="kprobes-core")
+             for arch, slow, qemu in ((X86_64, 1, ()), (ARM64, 2, ("-cpu", "cortex-a57")), (RISCV, 3, ()))),
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            # The other processor needs call depth tracking.
