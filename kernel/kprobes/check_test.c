@@ -74,14 +74,15 @@ static int err_of_static_key(unsigned long addr)
 	return jump_label_text_reserved((void *)addr, (void *)addr) ? -EINVAL : 0;
 }
 
-static int err_of_static_call(unsigned long addr)
-{
-	return static_call_text_reserved((void *)addr, (void *)addr) ? -EINVAL : 0;
-}
-
 static int err_of_cfi(unsigned long addr)
 {
 	return is_cfi_trap(addr) ? -EINVAL : 0;
+}
+
+/* Where they are not patched they are indirect calls, with a check of the type before. */
+static int err_of_static_call(unsigned long addr)
+{
+	return static_call_text_reserved((void *)addr, (void *)addr) ? -EINVAL : err_of_cfi(addr);
 }
 
 /* Some ports refuse traps when they decode them. */

@@ -428,10 +428,13 @@ struct pick {
 static struct pick picks[INSN_TEST_PLACES];
 static unsigned int nr_picks;
 
-/* Loads, stores, atomic accesses, multiplication and division. */
+/*
+ * Loads, stores, atomic accesses, multiplication and division. Text has data, too, such as clang's
+ * hashes of types, which may look like an access of a width that there is not.
+ */
 static bool find_operands(struct pick *pick)
 {
-	u32 insn = pick->insn;
+	u32 insn = pick->insn, width = insn >> 12 & 7;
 
 	pick->rd = insn >> 7 & 0x1f;
 	pick->base = insn >> 15 & 0x1f;
@@ -440,13 +443,13 @@ static bool find_operands(struct pick *pick)
 	switch (insn & 0x7f) {
 	case 0x03:
 		pick->offset = (s32)insn >> 20;
-		return true;
+		return width < 7;
 	case 0x23:
 		pick->offset = (long)((s32)insn >> 25) * 32 + pick->rd;
 		pick->rd = 0;
-		return true;
+		return width < 4;
 	case 0x2f:
-		return true;
+		return (width == 2 || width == 3) && !(insn >> 27 & 3 && insn >> 29);
 	case 0x33:
 	case 0x3b:
 		return insn >> 25 == 1;

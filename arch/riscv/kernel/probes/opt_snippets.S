@@ -454,6 +454,12 @@ SYM_DATA_START(opt_freedoms)
 .endm
 
 #define T	0xf00000e0
+/* Those that no callee reads, see T_ARGS. */
+#ifdef CONFIG_CC_IS_CLANG
+#define T_CALL	0x00000060
+#else
+#define T_CALL	T
+#endif
 #define A(n)	(1 << (10 + (n)))
 #define RA	(1 << 1)
 #define S1	(1 << 9)
@@ -466,9 +472,9 @@ SYM_FUNC_START_LOCAL(opt_free)
 SYM_FUNC_END(opt_free)
 
 SYM_FUNC_START_LOCAL(opt_free_at_call)
-	FREE	T | A(0) | RA
+	FREE	T_CALL | A(0) | RA
 	mv	a0, s1
-	FREE	T | S1 | RA
+	FREE	T_CALL | S1 | RA
 	jal	ra, opt_callee
 	FREE	T | S1 | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
 	mv	s1, a0
@@ -506,7 +512,7 @@ SYM_FUNC_START_LOCAL(opt_free_at_table)
 	add	a5, a5, a4
 	lw	a5, 0(a5)
 	add	a5, a5, a4
-	FREE	T & ~(1 << 6)
+	FREE	T_CALL & ~(1 << 6)
 	jr	a5
 3:	add	a0, a0, t1
 	ret
