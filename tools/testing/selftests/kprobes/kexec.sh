@@ -5,10 +5,10 @@
 # initramfs, 1 for jumps or 0 for breakpoints, and "crash" for the latter, which needs crashkernel=
 # on the command line.
 . "$(dirname "$0")/lib.sh"
-. $HERE/sweep_lib.sh
 
 need_new "the file points"
 need /sys/kernel/kexec_loaded "CONFIG_KEXEC_FILE"
+. $HERE/sweep_lib.sh
 KERNEL=$1 INITRAMFS=$2 CRASH=$4
 
 check "the next kernel is loaded" load_kernel "$KERNEL" "$INITRAMFS" \

@@ -6,10 +6,10 @@
 # are gone. Argument: a disk for the image, whose contents are lost; without it the machine only
 # sleeps. Only by name: a machine with other drivers than a guest's may not come back.
 . "$(dirname "$0")/lib.sh"
-. $HERE/sweep_lib.sh
 
 need_new "the file points"
 need /sys/power/state "CONFIG_SUSPEND"
+. $HERE/sweep_lib.sh
 DISK=$1
 ALARM=/sys/class/rtc/rtc0/wakealarm
 # Seconds until it is woken: all hits on the way to sleep take their time.

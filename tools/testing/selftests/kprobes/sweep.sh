@@ -11,9 +11,9 @@
 # Failures C10, M7, M10, M11, X1, X8, R1, R9: a kernel with one of these crashes here, or takes for
 # ever.
 . "$(dirname "$0")/lib.sh"
-. $HERE/sweep_lib.sh
 
 need_new "the file points"
+. $HERE/sweep_lib.sh
 SEED=${1:-1}
 
 # Under the checkers each hit costs a hundredfold, so there are fewer.

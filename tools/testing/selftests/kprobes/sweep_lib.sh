@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# For scripts that sweep with kp_sweep.
+# For scripts that sweep with kp_sweep, included when nothing lets them skip any more: the console
+# shows less from here on.
 
 SWEEP=/sys/module/kp_sweep/parameters
 SOON=3000	# The optimizer has thousands of probes.
