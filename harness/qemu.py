@@ -124,7 +124,6 @@ def boot(made, what, order, limit, args=(), extra=(), step=None, quiet=0, disk=F
     config, log = made.config, log_file(f"{made.config.label}-{what}")
     if disk:
         machine["disk"] = made.folder / f"kp-disk-{what}"
-        machine["disk"].unlink(missing_ok=True)
         with open(machine["disk"], "wb") as f:
             f.truncate(1 << 30)
     argv = command(made, initramfs, ["ignore_loglevel", *args], **machine)

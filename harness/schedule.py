@@ -11,8 +11,8 @@ from .paths import REPO, log_file
 
 # Estimated seconds of each part in the fastest configuration, on two CPUs of which a build takes
 # one; Config.slow times as many in others. Only their order matters.
-COSTS = {"clients": 240, "selftests": 75, "scripts": 70, "sweep": 60, "scale": 60, "sleep": 60, "kexec": 30, "kunit": 45, "beside": 40,
-         "loops": 40, "toggle": 35, "faults": 30, "examples": 5}
+COSTS = {"clients": 240, "selftests": 75, "scripts": 70, "sweep": 60, "scale": 60, "sleep": 60, "kunit": 45,
+         "beside": 40, "loops": 40, "toggle": 35, "kexec": 30, "faults": 30, "examples": 5}
 MINUTES = 70        # after which a test of everything begins nothing more
 GRACE = 12          # minutes for parts that have begun: a guest that hangs must not prevent the verdict
 END = 1             # rank of the end in the queue, after all parts

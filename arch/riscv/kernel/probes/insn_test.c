@@ -449,6 +449,7 @@ static bool find_operands(struct pick *pick)
 		pick->rd = 0;
 		return width < 4;
 	case 0x2f:
+		/* No operation sets one of its lower two bits and one of its upper three. */
 		return (width == 2 || width == 3) && !(insn >> 27 & 3 && insn >> 29);
 	case 0x33:
 	case 0x3b:
