@@ -70,6 +70,7 @@ static void blacklist_entries(struct kunit *test)
 		"__swpan_entry_el1",
 		"__swpan_entry_el0",
 		"_skip_scs",
+		"riscv_preempt_v_started",
 		"asm_exc_int3",
 		"error_entry",
 		"startup_64_load_idt",

@@ -38,8 +38,28 @@ static const char * const cannot_trap[] = {
 	"copy_to_kernel_nofault",
 };
 
-/* The entry and exit of traps call these. */
+/* The entry and exit of traps call these, where the compiler has not inlined them. */
 static const char * const traps_call[] = {
+	"arch_local_save_flags",
+	"arch_local_irq_save",
+	"arch_local_irq_restore",
+	"arch_local_irq_disable",
+	"arch_local_irq_enable",
+	"arch_irqs_disabled_flags",
+	"arch_irqs_disabled",
+#ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+	"riscv_preempt_v_started",
+	"riscv_preempt_v_set_dirty",
+	"riscv_preempt_v_restore",
+	"riscv_preempt_v_reset_flags",
+	"riscv_v_flags",
+	"riscv_v_flags_set",
+	"riscv_v_ctx_get_depth",
+	"riscv_v_ctx_depth_inc",
+	"riscv_v_ctx_depth_dec",
+	"__riscv_v_vstate_restore",
+	"__riscv_v_vstate_clean",
+#endif
 #if defined(CONFIG_TRACE_IRQFLAGS) && defined(CONFIG_FRAME_POINTER)
 	/* Irq-flags tracing unwinds for CALLER_ADDR1; once lockdep is off, every trap exit does. */
 	"walk_stackframe",
