@@ -57,6 +57,8 @@ static inline void skip_if_calls_have_no_jump(struct kunit *test)
 {
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		kunit_skip(test, "calls are counted");
+	if (cpu_feature_enabled(X86_FEATURE_RETPOLINE_LFENCE))
+		kunit_skip(test, "an LFENCE comes before calls by memory");
 }
 
 #endif /* !__ASSEMBLY__ */
