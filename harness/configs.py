@@ -57,8 +57,9 @@ class Config:
     threads: str = "multi"      # of the emulator, for the guest's CPUs
     llvm: str = ""          # built by the clang of this suffix
     without: tuple = ()     # of the architecture's suites
-    mitigations: tuple = () # for the command line of another KUnit boot
-    cpu: str = ""           # of QEMU, for that boot
+    # More KUnit boots: of each its name, the processor if it is another, words for the command line,
+    # and what the kernel says then.
+    mitigations: tuple = ()
     distribution: bool = False      # its configuration under the fragments
 
     @property
@@ -148,8 +149,12 @@ ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 CONFIGS = [
     Config(X86_64, "none", parts=("examples", *ALL, "loops"), daily=("kunit", "toggle", "selftests"),
            racing=(15, 10), more=("x86-hardened", "network"),
+# Mitigations of x86 by what they rewrite at boot.
+CALL_DEPTH = ("call-depth", "Skylake-Server", "retbleed=stuff spectre_v2=retpoline", "Mitigation: Stuffing")
+ITS = ("its", "", "indirect_target_selection=force", "Mitigation: Aligned branch/return thunks")
+
            # Returns that stand bare in the upper half of a cache line only.
-           mitigations=("indirect_target_selection=force",)),
+           mitigations=(ITS,)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 30), selftests=("kprobe",),
            more=("checkers",)),
     Config(X86_64, "preempt", racing=(15, 10),
@@ -185,7 +190,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
                   more=("x86-hardened",)),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit",), options="kprobes-core", llvm="-19",
-                  without=("longest-symbol",), mitigations=("cfi=fineibt",)),
+                  without=("longest-symbol",), mitigations=(("fineibt", "", "cfi=fineibt", "Using FineIBT CFI"),)),
            Config(X86_64, "kmsan", memory=2048, slow=6, racing=(15, 10), parts=("kunit", "toggle"),
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
@@ -200,10 +205,16 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(RISCV, "clang", slow=3, racing=(15, 10), parts=("kunit", "scripts", "sweep", "toggle"), llvm="-19"),
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
-           # The other processor needs call depth tracking.
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
-                  distribution=True, without=("longest-symbol",), cpu="Skylake-Server",
-                  mitigations=("retbleed=stuff", "spectre_v2=retpoline"))]
+                  distribution=True, without=("longest-symbol",), mitigations=(CALL_DEPTH,)),
+           # Each way in which returns and indirect calls are rewritten at boot.
+           Config(X86_64, "mitigations", parts=("kunit",), more=("x86-hardened",), options="kprobes-core", mitigations=(
+               CALL_DEPTH, ITS,
+               ("off", "", "mitigations=off", "mitigations=off"),
+               ("retpolines", "", "spectre_v2=retpoline retbleed=off", "Mitigation: Retpolines"),
+               ("lfence", "", "spectre_v2=retpoline,lfence retbleed=off", "Vulnerable: LFENCE"),
+               ("untrained", "EPYC-Rome", "retbleed=unret", "Mitigation: untrained return thunk"),
+               ("srso", "EPYC-Milan", "spec_rstack_overflow=safe-ret", "Safe RET")))]
 
 # Kernels for comparing costs with the kernel's own kprobes, see bench.py.
 BENCH = [

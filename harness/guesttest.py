@@ -129,9 +129,10 @@ def kunit_boot(made, what, args, results, cpu=""):
 
 def kunit(made, results):
     seen = kunit_boot(made, "kunit", [], results)
-    if made.config.mitigations:
-        kunit_boot(made, "mitigated", [*made.config.mitigations, "kunit.filter_glob=kprobes_*"], results,
-                   made.config.cpu)
+    for what, cpu, words, sign in made.config.mitigations:
+        kunit_boot(made, what, [*words.split(), "kunit.filter_glob=kprobes_*"], results, cpu)
+        log = log_file(f"{made.config.label}-{what}")
+        results.check(f"{made.config.label} {what}: the kernel says so", ui.contains(log, sign), f"no {sign} in {log}")
     due = our_suites(made) | set(made.config.arch.suites) - set(made.config.without)
     for suite in sorted(due - seen):
         results.fail(f"{made.config.label} kunit {suite}", "the suite never ran")
