@@ -411,6 +411,17 @@ void kprobe_points_sort(struct list_head *work)
 	list_sort(NULL, work, point_cmp);
 }
 
+/*
+ * A port without slots has nothing to free, and arch/arc writes the original instruction instead:
+ * over the breakpoint of a new point, or to text that has been freed.
+ */
+static void point_remove_copy(struct kprobe_point *point)
+{
+#if defined(ARCH_KPROBES_NATIVE) || defined(__ARCH_WANT_KPROBES_INSN_SLOT)
+	arch_remove_kprobe(&point->op.kp);
+#endif
+}
+
 /* Dead points whose copies and detours no task can be in, for free_left_points(). */
 static LLIST_HEAD(left_points);
 
@@ -424,7 +435,7 @@ static void free_left_points(struct work_struct *work)
 	/* A look-up by a stale address may have found a detour before, and through it the point. */
 	synchronize_rcu();
 	llist_for_each_entry_safe(point, next, left, left) {
-		arch_remove_kprobe(&point->op.kp);
+		point_remove_copy(point);
 		point_remove_detour(point);
 		kmem_cache_free(point_cache, point);
 	}
