@@ -535,8 +535,8 @@ static inline bool return_is_retired(const struct kretprobe *rp)
 
 /*
  * get_kretprobe() must work in the entry_handler even if @rp is retired meanwhile. If the handler
- * oopses, kretprobe_entry_oopsed() finds the instance as the task's innermost: without a frame,
- * and with its own holder as the address.
+ * oopses, kretprobe_entry_oopsed() finds the instance in the task's list: with itself as the frame,
+ * which no call has, and with its own holder as the address.
  */
 static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 						     kretprobe_handler_t handler,
@@ -550,7 +550,7 @@ static __always_inline int return_call_entry_handler(struct kretprobe *rp,
 	/* KMSAN does not see the stores of this file's users. */
 	kmsan_unpoison_memory(&holder, sizeof(holder));
 	ri->rph = &holder;
-	ri->fp = NULL;
+	ri->fp = ri;
 	ri->ret_addr = (kprobe_opcode_t *)own;
 	__llist_add(&ri->llist, &current->kretprobe_instances);
 	ret = handler(ri, regs);

@@ -544,17 +544,18 @@ void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
-/* This task dies in a handler: take back the instance of the call whose entry_handler it is in. */
+/*
+ * This task dies in a handler. Give the instances of the calls whose entry_handlers it is in their
+ * holders again, for kprobe_flush_task(): the present ones are on the stack.
+ */
 void kretprobe_entry_oopsed(void)
 {
-	struct llist_node *first = current->kretprobe_instances.first;
-	struct kretprobe_instance *ri = llist_entry(first, struct kretprobe_instance, llist);
+	struct kretprobe_instance *ri;
 
-	if (!first || ri->fp)
-		return;
-	current->kretprobe_instances.first = first->next;
-	ri->rph = (struct kretprobe_holder *)ri->ret_addr;
-	kretprobe_pool_put(ri);
+	llist_for_each_entry(ri, current->kretprobe_instances.first, llist) {
+		if (ri->fp == ri)
+			ri->rph = (struct kretprobe_holder *)ri->ret_addr;
+	}
 }
 
 NOKPROBE_SYMBOL(kretprobe_entry_oopsed);
