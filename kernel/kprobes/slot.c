@@ -33,7 +33,7 @@ enum slot_use { SLOT_FREE, SLOT_FRESH, SLOT_USED };
  * @release: gives a page back
  * @pages: struct slot_page
  * @roomy: pages with a free slot
- * @low: no page lies below
+ * @low: no page lies below; all begin at the same offset in a page of memory
  * @high: no page lies at or above; the two only ever move apart
  * @size: bytes of a slot, 0 before the first request
  */
@@ -142,11 +142,13 @@ static void slot_page_remove(struct slot_kind *kind, struct slot_page *page)
  */
 static notrace struct slot_page *slot_page_of(struct slot_kind *kind, unsigned long addr)
 {
+	/* The only page for detours that powerpc has is not aligned to pages. */
+	unsigned long start = addr - offset_in_page(addr - READ_ONCE(kind->low));
 	struct slot_page *page;
 
-	hash_for_each_possible_rcu(slot_pages, page, node, addr >> PAGE_SHIFT,
+	hash_for_each_possible_rcu(slot_pages, page, node, start >> PAGE_SHIFT,
 				   lockdep_is_held(&slot_mutex)) {
-		if (page->kind == kind && page->text == (void *)(addr & PAGE_MASK))
+		if (page->kind == kind && page->text == (void *)start)
 			return page;
 	}
 
