@@ -107,8 +107,11 @@ static void optimize_ask_for_detour(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	if (kprobe_module_is_going(mod))
+	if (kprobe_module_is_going(mod)) {
+		/* No copy may be written after its slot is free. */
+		arch_finish_prepare_kprobes();
 		point_remove_detour(point);
+	}
 }
 
 static void optimize_prepare_point(struct kprobe_point *point)
