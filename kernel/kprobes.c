@@ -278,10 +278,13 @@ static void batch_join(struct kprobe_batch *batch)
  * answer this, nor whether its next jump calls post_handlers: a task may be preempted in the
  * detour for long after the jump was removed, and before it calls pre_handlers.
  */
-static bool member_misses_post(struct kprobe *kp, const struct kprobe_point *point)
+static bool member_misses_post(struct kprobe *kp, struct kprobe_point *point)
 {
+	/* A detour that is not told of post_handlers looks for them after the pre_handlers. */
+	bool looks = !__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST) && point_detour_calls_post(point);
+
 	return IS_ENABLED(CONFIG_OPTPROBES) && kp->hit_pre && (kp->flags & KPROBE_FLAG_POST) &&
-	       !kprobe_disabled(kp) && !kprobe_detour_is_idle(point);
+	       !kprobe_disabled(kp) && !looks && !kprobe_detour_is_idle(point);
 }
 
 /* The text has followed: let the points and the modules go. */
