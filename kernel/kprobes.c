@@ -360,8 +360,8 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
 		}
 		batch_settle(&batch);
 	}
-	if (batch.misses_post)
-		synchronize_rcu_tasks();
+	if (IS_ENABLED(CONFIG_OPTPROBES) && batch.misses_post)
+		kprobe_wait_for_detours();
 	if (batch.err && batch.seen) {
 		kprobe_wait_for_hits();
 		kprobe_points_free(&batch.dead);
@@ -607,8 +607,8 @@ static int set_enabled(struct kprobe *kp, bool enable)
 		kprobe_points_finish(&work, NULL);
 	}
 	/* Only now, and without @kp: another task may unregister and free it meanwhile. */
-	if (misses_post)
-		synchronize_rcu_tasks();
+	if (IS_ENABLED(CONFIG_OPTPROBES) && misses_post)
+		kprobe_wait_for_detours();
 
 	return enable ? ret : 0;
 }

@@ -286,6 +286,7 @@ bool kprobe_jumps_begin(void);
 void kprobe_jumps_end(void);
 bool kprobe_jumps_idle(void);
 bool kprobe_detour_is_idle(const struct kprobe_point *point);
+void kprobe_wait_for_detours(void);
 
 /* In all kernels. */
 int kprobe_points_reconcile(struct list_head *work);

@@ -199,10 +199,7 @@ static void optimize_work(struct work_struct *work)
 			return;
 	}
 
-	/* It may take as long as a task computes, and others want the mutex. */
-	lockdep_assert_not_held(&kprobe_mutex);
-	synchronize_rcu_tasks();
-
+	kprobe_wait_for_detours();
 	guard(mutex)(&kprobe_mutex);
 	kprobe_jumps_end();
 }

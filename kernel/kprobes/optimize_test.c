@@ -426,6 +426,27 @@ static void optimize_knob(struct kunit *test)
 	expect_hits(test, meanwhile, 1, CALLS);
 }
 
+/* What joins has waited for hits that do not call post_handlers: the next one need not. */
+static void optimize_knob_waits_once(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0);
+	struct kprobe_point *point;
+
+	if (!__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST))
+		kunit_skip(test, "nothing to wait for");
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
+	expect_jump(test, w);
+	kprobe_optimize_set_knob(false);
+	scoped_guard(mutex, &kprobe_mutex) {
+		point = kprobe_point_find((unsigned long)w->kp.addr);
+		KUNIT_EXPECT_FALSE(test, kprobe_detour_is_idle(point));
+	}
+
+	watch_join(test, w, count_hit, ignore_post);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_TRUE(test, kprobe_detour_is_idle(point));
+}
+
 /* A point that is on its way turns round. */
 static void optimize_knob_turned(struct kunit *test)
 {
@@ -1364,6 +1385,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_disabled),
 	KUNIT_CASE(optimize_knob),
 	KUNIT_CASE(optimize_knob_turned),
+	KUNIT_CASE(optimize_knob_waits_once),
 	KUNIT_CASE(optimize_knob_at_once),
 	KUNIT_CASE(optimize_grace_waits_for_interrupted),
 	KUNIT_CASE(optimize_all_off),

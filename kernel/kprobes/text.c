@@ -131,7 +131,7 @@ static LIST_HEAD(fenced);
 /* Runs after a point has been queued. optimize.c sets it up before a point may want a jump. */
 struct delayed_work kprobe_optimizer;
 
-/* Numbers of the grace period that began last, and of the one that ended last. */
+/* Numbers of the grace period that began last, and of the last one that has ended. */
 static unsigned int grace_begun;
 static unsigned int grace_over;
 
@@ -237,6 +237,25 @@ bool kprobe_detour_is_idle(const struct kprobe_point *point)
 }
 
 /*
+ * Wait until no task is in a detour to which no jump leads by now. It may take as long as a task
+ * computes, and others want the mutex.
+ */
+void kprobe_wait_for_detours(void)
+{
+	unsigned int nr;
+
+	lockdep_assert_not_held(&kprobe_mutex);
+	scoped_guard(mutex, &kprobe_mutex)
+		nr = ++grace_begun;
+	synchronize_rcu_tasks();
+
+	guard(mutex)(&kprobe_mutex);
+	/* One that began later may have ended before. */
+	if ((int)(nr - grace_over) > 0)
+		grace_over = nr;
+}
+
+/*
  * Replace jumps by breakpoints, and cancel pending jumps. A point that shares a jump has
  * none of its own to replace: hits reach its detour until the owner's jump is gone.
  */
@@ -323,7 +342,7 @@ static void jumps_chain(struct list_head *ops)
 
 /*
  * Write the queued jumps that need no grace period, and fence the regions of the others.
- * Return whether the caller has to wait for a grace period.
+ * Return whether kprobe_jumps_end() has to be called, after kprobe_wait_for_detours().
  */
 bool kprobe_jumps_begin(void)
 {
@@ -343,11 +362,8 @@ bool kprobe_jumps_begin(void)
 	list_for_each_entry(op, &chained, list)
 		kprobe_point_set_state(container_of(op, struct kprobe_point, op), POINT_FENCED);
 	list_splice_tail_init(&chained, &fenced);
-	if (list_empty(&fenced) && list_empty(&queued))
-		return false;
-	grace_begun++;
 
-	return true;
+	return !list_empty(&fenced) || !list_empty(&queued);
 }
 
 /* Called a grace period after kprobe_jumps_begin(). */
@@ -355,7 +371,6 @@ void kprobe_jumps_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	grace_over = grace_begun;
 	jumps_write(&fenced);
 
 	/*
