@@ -248,12 +248,18 @@ static struct kprobe_index name_index = { .collect = collect_names, .second = tr
 /* Look up the symbol that contains @addr. Return 1, 0 if there is none, or ask kallsyms. */
 static int symbols_find(unsigned long addr, struct kprobe_function *fn, char *name)
 {
-	const struct module *mod = module_of_text(addr);
 	const struct kprobe_keys *list;
+	const struct module *mod;
 	unsigned int after, best;
 	unsigned long start;
 
-	if (!mod || mod->state != MODULE_STATE_LIVE || !within_module_mem_type(addr, mod, MOD_TEXT))
+	/* Nobody need hold the module. If it is live, kprobe_mutex keeps it from being freed. */
+	scoped_guard(preempt) {
+		mod = __module_text_address(addr);
+		if (mod && mod->state != MODULE_STATE_LIVE)
+			mod = NULL;
+	}
+	if (!mod || !within_module_mem_type(addr, mod, MOD_TEXT))
 		return -EAGAIN;
 	list = index_of_module(&symbol_index, mod);
 	if (IS_ERR(list))
