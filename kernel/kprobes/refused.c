@@ -92,7 +92,8 @@ static void take_noted(int err, const char **why, const void **addr)
 
 	*why = own ? noted.why : NULL;
 	*addr = own ? noted.addr : NULL;
-	noted.task = NULL;
+	if (noted.task == current)
+		noted.task = NULL;
 }
 
 /**
