@@ -93,7 +93,7 @@ struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp)
 	kprobe_opcode_t *addr;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (!kp->registration || kp->registration == LEAVING)
+	if (!point || !kp->registration || kp->registration == LEAVING)
 		return NULL;
 
 	/* Mostly the owner has left the address as it was, and the point has no other member. */

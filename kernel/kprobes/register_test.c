@@ -190,7 +190,8 @@ static void unregister_changed(struct kunit *test)
 static void register_odd_words(struct kunit *test)
 {
 	struct kprobe kp = on_target(), copy, old, other = on_target();
-	unsigned long words[] = { 1, 8, ULONG_MAX, (unsigned long)&copy, (unsigned long)test };
+	unsigned long words[] = { 1, 8, ULONG_MAX, (unsigned long)&kp, (unsigned long)&copy,
+				  (unsigned long)test };
 	unsigned int i;
 
 	kp.pre_handler = count_hit;
