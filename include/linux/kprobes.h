@@ -312,6 +312,7 @@ static inline int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 #else
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 #endif
+/* arch/arm and arch/powerpc define this, but no one calls it. */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);

@@ -20,18 +20,6 @@
 #endif
 
 /**
- * arch_check_optimized_kprobe() - can the jump of a probe be written now?
- * @op: a probe with a prepared detour
- *
- * Context: Process context, kprobe_mutex held.
- * Return: 0, or negative when it cannot; then the probe keeps its breakpoint.
- */
-int __weak arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	return 0;
-}
-
-/**
  * arch_jump_can_share() - may the jump of one probe lead through the detour of another?
  * @op: a probe with a prepared detour
  * @other: another probe with one, which the jump of @op covers
@@ -242,7 +230,7 @@ bool kprobe_point_is_blocked(struct kprobe_point *point)
 	if (owner != point && !wants_jump(owner))
 		return true;
 
-	return kprobe_point_in_the_way(owner) || arch_check_optimized_kprobe(&owner->op) < 0;
+	return kprobe_point_in_the_way(owner);
 }
 
 /* Add to @work all points that have the same jump as @point. */
