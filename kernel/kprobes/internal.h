@@ -177,12 +177,6 @@ static inline bool point_in_jump_state(struct kprobe_point *point)
 	return point->state >= POINT_OPTIMIZING && point->state <= POINT_OPTIMIZED;
 }
 
-/* The same, at the point itself. */
-static inline bool point_owns_jump(struct kprobe_point *point)
-{
-	return point_in_jump_state(point) && !point->owner;
-}
-
 static inline void point_queue(struct kprobe_point *point, struct list_head *work)
 {
 	if (list_empty(&point->op.kp.list))

@@ -124,7 +124,7 @@ static enum jump_conflict jump_conflict(struct kprobe_point *point, struct kprob
 	bool covered = jump_covers(point, point_addr(other));
 	bool needs_hits = other->state == POINT_ARMED || kprobe_point_wants_text(other);
 
-	if (!(point_owns_jump(other) && jumps_overlap(other, point))) {
+	if (!(point_in_jump_state(other) && !other->owner && jumps_overlap(other, point))) {
 		if (!covered || (!needs_hits && other->owner != point))
 			return CONFLICT_NONE;
 	}

@@ -273,13 +273,6 @@ void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verd
 		verdict->covered++;
 }
 
-static bool optimize_is_idle(void)
-{
-	guard(mutex)(&kprobe_mutex);
-
-	return kprobe_jumps_idle();
-}
-
 /**
  * wait_for_kprobe_optimizer() - wait until no probe is on its way to a jump
  *
@@ -287,7 +280,7 @@ static bool optimize_is_idle(void)
  */
 void wait_for_kprobe_optimizer(void)
 {
-	while (!optimize_is_idle()) {
+	while (!kprobe_jumps_idle()) {
 		mod_delayed_work(system_dfl_wq, &kprobe_optimizer, 0);
 		flush_delayed_work(&kprobe_optimizer);
 	}

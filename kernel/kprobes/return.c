@@ -209,11 +209,8 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	unregister_kprobes((struct kprobe **)rps, num);
 
 	for (i = 0; i < num; i++) {
-		if (rps[i] && rps[i]->kp.addr) {
-			kretprobe_pool_destroy(rps[i]);
-			rps[i]->kp.pre_handler = NULL;
-		}
-		cond_resched();
+		if (rps[i] && rps[i]->kp.addr)
+			return_tear_down(&rps[i], 1);
 	}
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);

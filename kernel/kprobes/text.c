@@ -383,7 +383,7 @@ void kprobe_jumps_end(void)
 
 bool kprobe_jumps_idle(void)
 {
-	lockdep_assert_held(&kprobe_mutex);
+	guard(mutex)(&kprobe_mutex);
 
 	return list_empty(&candidates) && list_empty(&queued) && list_empty(&fenced);
 }

@@ -164,9 +164,8 @@ static void *try_next(struct seq_file *m, void *v, loff_t *pos)
 
 	/* What cannot be decoded ends the list. */
 	*pos += try->start && try->len ? try->len : try->size;
-	try->at = *pos;
 
-	return try->at < try->size ? try : NULL;
+	return try_start(m, pos);
 }
 
 static void try_stop(struct seq_file *m, void *v)
