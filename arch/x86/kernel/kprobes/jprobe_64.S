@@ -13,21 +13,21 @@
  * void jprobe_thunk(void *entry, struct pt_regs *regs, const unsigned long *stack,
  *		     u32 hash)
  *
- * The arguments are in registers and in the words above the return address. %al tells a
- * variadic function how many vector registers are used, %r10 tells a checked function the
- * type.
+ * The arguments are in registers and in the words above the return address. A checked
+ * function expects its type in %eax, or in Linux 6.12 in %r10d. Others are told by %al, if
+ * they are variadic, that there are no vector registers: @hash is 0 then.
  */
 SYM_FUNC_START(jprobe_thunk)
 	pushq	%rbp
 	movq	%rsp, %rbp
 	movq	%rdi, %r11
 	movl	%ecx, %r10d
+	movl	%ecx, %eax
 	.set	word, JPROBE_STACK_WORDS
 	.rept	JPROBE_STACK_WORDS
 	.set	word, word - 1
 	pushq	(word * 8)(%rdx)
 	.endr
-	movq	RAX(%rsi), %rax
 	movq	RDI(%rsi), %rdi
 	movq	RDX(%rsi), %rdx
 	movq	RCX(%rsi), %rcx
