@@ -291,12 +291,15 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	return ret;
 }
 
-/* The same for the function that contains @addr. */
+/* The same for the function that contains @addr. Others with its name are data, or freed. */
 static int find_branches_from(void *data, unsigned long addr)
 {
 	struct kprobe_function fn;
 
-	return kprobe_find_symbol(addr, &fn) ? find_branches(data, fn.start, fn.end) : 0;
+	if (!kernel_text_address(addr) || !kprobe_find_symbol(addr, &fn))
+		return 0;
+
+	return find_branches(data, fn.start, fn.end);
 }
 
 static void list_faulting(void *list, unsigned long from, unsigned long to, bool fixup)
