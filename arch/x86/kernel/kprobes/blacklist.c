@@ -61,6 +61,7 @@ static const char * const cannot_trap[] = {
 #endif
 	"cpu_init_exception_handling",
 	"cpu_init_fred_exceptions",
+	"early_cpu_to_node",
 	"native_load_tr_desc",
 	"native_write_gdt_entry",
 	"setup_ghcb",
