@@ -19,12 +19,12 @@
  *   of is_preempted_anywhere().
  * - By a branch in the same function, or in the part of it that the compiler has
  *   moved to the section of cold code: all of these are decoded, see find_branches().
- *   Compiled code has no others; a jump table may lead anywhere. A static key has its
- *   branch in a table, whether it is one at the moment or not. The code that
- *   static_cpu_has() branches through is not run any more. In a module without local
- *   symbols a function may end earlier than its symbol: what follows an instruction that
- *   does not continue with the next one, and padding after it, counts as entered by a
- *   branch.
+ *   Compiled code has no others; a jump table may lead anywhere, and so may a function in
+ *   more than two parts. A static key has its branch in a table, whether it is one at the
+ *   moment or not. The code that static_cpu_has() branches through is not run any more.
+ *   In a module without local symbols a function may end earlier than its symbol: what
+ *   follows an instruction that does not continue with the next one, and padding after
+ *   it, counts as entered by a branch.
  * - By an exception fixup. The tables are searched for any that leads here.
  * - By returning from a call inside. The callee may sleep for any time.
  * - By having a fault in it resolved and returning to it. Only a fault on user memory
@@ -198,6 +198,12 @@ static bool is_outside(const struct function_map *map, unsigned long addr)
 	       (addr < map->cold || addr >= map->cold_end);
 }
 
+/* Propeller makes clang split functions into parts, each of which may branch to any other. */
+static bool is_part(const struct kprobe_function *fn)
+{
+	return strstr(fn->name, ".__part.");
+}
+
 /*
  * A target inside another symbol is a cold part, in a module without local symbols, or
  * assembly code, and either may branch back.
@@ -205,6 +211,9 @@ static bool is_outside(const struct function_map *map, unsigned long addr)
 static bool may_branch_back(const struct kprobe_function *fn, unsigned long target)
 {
 	unsigned long offset = target - fn->start;
+
+	if (is_part(fn))
+		return true;
 
 	return offset && !(offset == ENDBR_INSN_SIZE && IS_ENABLED(CONFIG_X86_KERNEL_IBT));
 }
@@ -436,7 +445,7 @@ static const struct function_map *map_function(struct kprobe_function *fn)
 	map.end = fn->end;
 	map.cold = 0;
 	map.cold_end = 0;
-	map.indirect = COLD_PARTS_UNKNOWN;
+	map.indirect = COLD_PARTS_UNKNOWN || is_part(fn);
 	map.backwards = false;
 	map.rewritten = kprobe_has_sites(fn->start, fn->end) ||
 			alternatives_text_reserved((void *)fn->start, (void *)fn->end);
