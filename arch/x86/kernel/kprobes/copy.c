@@ -273,8 +273,10 @@ unsigned long kprobe_copy_thunk(struct insn *insn)
 	if (X86_MODRM_MOD(modrm) != 3 || reg == 4)
 		return 0;
 
-	if (cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
-		return (unsigned long)its_static_thunk(reg);
+	/* Not its_static_thunk(), before which FineIBT may put the end of a check. */
+	if (IS_ENABLED(CONFIG_MITIGATION_ITS) &&
+	    cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
+		return (unsigned long)__x86_indirect_its_thunk_array[reg];
 #ifdef CONFIG_MITIGATION_RETPOLINE
 	return (unsigned long)__x86_indirect_thunk_array[reg];
 #else
