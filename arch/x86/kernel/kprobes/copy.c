@@ -236,6 +236,8 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
  *				to as well. But an emulated call leaves nothing in the return
  *				stack buffer, so the next return has to fill that. No detour
  *				has a copy of a call then: it would lack the same.
+ *	RSB stuffing		The calls that do it are refused, and in no detour, see
+ *				kprobe_refusal_reason().
  *	SLS			In copies a breakpoint is after each return and jump, too.
  *	BHI			The history is cleared where the kernel is entered. Nothing
  *				in probed code depends on it.

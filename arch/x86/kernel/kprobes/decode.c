@@ -163,6 +163,9 @@ const char *kprobe_refusal_reason(struct insn *insn)
 	if (opcode == 0x0f01 && insn->modrm.bytes[0] == 0xca &&
 	    (kprobe_insn_has_prefix(insn, 0xf2) || kprobe_insn_has_prefix(insn, 0xf3)))
 		return refused_switch;
+	/* A CALL over a breakpoint. Emulated, or as a jump of a detour, it would fill nothing. */
+	if (opcode == CALL_INSN_OPCODE && insn->immediate.value == INT3_INSN_SIZE)
+		return "fills the CPU's return stack buffer";
 
 	for (r = refusals; r < refusals + ARRAY_SIZE(refusals) && r->opcode <= opcode; r++) {
 		/* On 32 bits %gs is user space's, and each trap loads %fs. */
