@@ -243,7 +243,8 @@ __visible noinstr void kprobe_post_trap(struct pt_regs *regs)
  *				in probed code depends on it.
  *	IBT			An ENDBR stays where it is. The copy of an indirect branch is
  *				checked. An emulated one is not: IRET goes anywhere.
- *	kCFI, FineIBT		No probe is in a check, see kprobe_in_cfi_check().
+ *	kCFI, FineIBT		A check's trap is decoded from text that no probe changes, see
+ *				kprobe_in_cfi_check().
  *	LFENCE, index masks	Copied as they are, and executed after the handlers.
  *	PTI, MDS, L1TF, IBPB	Entry code, which is on the blacklist.
  */

@@ -87,7 +87,8 @@ int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned 
 /*
  * Before an indirect call the compiler puts "movl; addl; je; ud2" to check the type of
  * the function, 6, 4, 2 and 2 bytes long. The handler of the ud2's trap reads the first
- * two instructions, so none of them may be a breakpoint.
+ * two instructions, so none of them may be a breakpoint. FineIBT puts others in their
+ * place, of which only the last may trap, see kprobe_refusal_reason().
  */
 bool kprobe_in_cfi_check(unsigned long addr)
 {
@@ -166,6 +167,9 @@ const char *kprobe_refusal_reason(struct insn *insn)
 	/* A CALL over a breakpoint. Emulated, or as a jump of a detour, it would fill nothing. */
 	if (opcode == CALL_INSN_OPCODE && insn->immediate.value == INT3_INSN_SIZE)
 		return "fills the CPU's return stack buffer";
+	/* JNE to its LOCK prefix, which FineIBT may end a check with: decode_bug() reads both. */
+	if (opcode == 0x75 && insn->immediate.value == -3)
+		return "makes a trap together with the byte before it";
 
 	for (r = refusals; r < refusals + ARRAY_SIZE(refusals) && r->opcode <= opcode; r++) {
 		/* On 32 bits %gs is user space's, and each trap loads %fs. */
