@@ -205,13 +205,12 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	}
 
 	/* The jump after the copy does not fault. */
-	addr = arch_kprobe_original_ip(ip);
-	if (addr != slot->addr)
+	if (ip != (unsigned long)slot->back && ip != (unsigned long)slot->post)
 		return;
 
-	regs->ip = addr;
+	regs->ip = slot->addr;
 	if (ip == (unsigned long)slot->post)
-		leave_post_copy(addr, regs);
+		leave_post_copy(slot->addr, regs);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
