@@ -343,10 +343,7 @@ enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const stru
 	optinsn->len = region->len;
 	optinsn->fixed_up = region->fixed_up;
 	optinsn->calls = region->calls;
-	optinsn->from = 0;
 	optinsn->to = JMP32_INSN_SIZE;
-	optinsn->linked = false;
-	optinsn->calls_post = false;
 	optinsn->why = DETOUR_POSSIBLE;
 	optinsn->why_at = 0;
 
