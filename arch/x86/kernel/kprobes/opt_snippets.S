@@ -551,7 +551,7 @@ END too_short
 
 #ifdef CONFIG_KPROBES_CFI
 /* What may be the hash of the next function's type is not covered. */
-NO_JUMP before_type_hash, "too short at +2"
+NO_JUMP before_type_hash, "jump into the region at +2"
 .Lprobe_before_type_hash:
 	jmp	opt_before_type_hash
 	mov	$0x12345678, %eax

@@ -566,15 +566,6 @@ static bool is_padding(const struct region *region, struct insn *insn)
 }
 
 /*
- * In a module without local symbols the next function may belong to the symbol, and begin
- * with a move of its type's hash, which callers read.
- */
-static bool is_type_hash(const struct region *region, struct insn *insn)
-{
-	return IS_ENABLED(CONFIG_KPROBES_CFI) && region->ended && insn->opcode.bytes[0] == 0xb8;
-}
-
-/*
  * Is this a NOP, and so padding? No compiled function starts with one unless the kernel patches
  * it.
  */
@@ -595,7 +586,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 	*ri = (struct region_insn){ .at = at, .len = insn->length, .kind = kind };
 	region->len += insn->length;
 
-	/* Code after the end of flow must be entered somehow. */
+	/* Code after the end of flow is entered somehow, or is the type of the next function. */
 	if (region->ended && !padding)
 		region->entered |= BIT(at);
 	region->ended = ends_flow(kind) || (region->ended && padding);
@@ -634,8 +625,6 @@ static enum detour_obstacle fill_region(struct region *region)
 					   region->addr + region->len, region->end))
 			return DETOUR_UNDECODABLE;
 
-		if (is_type_hash(region, &insn))
-			return DETOUR_TOO_SHORT;
 		if (is_padding(region, &insn))
 			kind = REGION_PADDING;
 		else
