@@ -664,6 +664,30 @@ static void preempt_vectors_at_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_spoilt, 2);
 	KUNIT_EXPECT_EQ(test, nr_simd, 0);
 }
+
+static int note_simd(struct kprobe *kp, struct pt_regs *regs)
+{
+	nr_simd += may_use_simd();
+
+	return 0;
+}
+
+/* With interrupts off the registers may be changing hands. */
+static void preempt_vectors_masked(struct kunit *test)
+{
+	struct pair *pair = probe_add(test, ONCE);
+
+	if (!has_vector())
+		kunit_skip(test, "the CPU has no vector registers");
+	pair->handler = note_simd;
+	expect_jump(test, ONCE);
+	nr_simd = 0;
+	preempt_once(2);
+	KUNIT_EXPECT_EQ(test, nr_simd, 1);
+	scoped_guard(irqsave)
+		preempt_once(2);
+	KUNIT_EXPECT_EQ(test, nr_simd, 1);
+}
 #endif
 
 /* -- preemption at random instructions -- */
@@ -749,6 +773,7 @@ static struct kunit_case preempt_cases[] = {
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),
 	KUNIT_CASE(preempt_vectors_at_return),
+	KUNIT_CASE(preempt_vectors_masked),
 #endif
 	KUNIT_CASE_SLOW(preempt_race),
 	{}
