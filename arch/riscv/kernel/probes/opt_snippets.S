@@ -504,6 +504,15 @@ SYM_FUNC_START_LOCAL(opt_free_at_fixup)
 	_asm_extable 1b, 2b
 SYM_FUNC_END(opt_free_at_fixup)
 
+/* This fixup may read any register. */
+SYM_FUNC_START_LOCAL(opt_free_at_zeropad)
+1:	FREE	0
+	lw	a0, 0(a0)
+2:	FREE	T | A(2) | A(3) | A(4) | A(5) | A(6) | A(7)
+	ret
+	__ASM_EXTABLE_RAW(1b, 2b, EX_TYPE_LOAD_UNALIGNED_ZEROPAD, 0)
+SYM_FUNC_END(opt_free_at_zeropad)
+
 /* A jump by a table may also lead to another function, with all arguments. */
 SYM_FUNC_START_LOCAL(opt_free_at_table)
 1:	auipc	a4, %pcrel_hi(5f)

@@ -43,6 +43,7 @@
 #include <linux/extable.h>
 #include <linux/mm.h>
 #include <linux/string.h>
+#include <asm/asm-extable.h>
 #include <asm/sections.h>
 
 #include "common.h"
@@ -159,14 +160,26 @@ static void note_target(void *data, unsigned long addr)
 		map_insn_at(map, addr)->target = true;
 }
 
+/* The fixup of such a load reads a register with the address, which the load itself may not. */
+static bool fixup_reads_regs(unsigned long addr)
+{
+	const struct exception_table_entry *ex = search_exception_tables(addr);
+
+	return ex && ex->type == EX_TYPE_LOAD_UNALIGNED_ZEROPAD;
+}
+
 static void note_listed(void *data, unsigned long from, unsigned long to, bool fixup)
 {
 	const struct function_map *map = data;
 
 	note_target(data, to);
-	if (map_holds(map, from))
-		map_insn_at(map, from)->listed = map_holds(map, to) ? (to - map->start) / 2 + 1 :
-								      ELSEWHERE;
+	if (!map_holds(map, from))
+		return;
+
+	if (map_holds(map, to) && !(fixup && fixup_reads_regs(from)))
+		map_insn_at(map, from)->listed = (to - map->start) / 2 + 1;
+	else
+		map_insn_at(map, from)->listed = ELSEWHERE;
 }
 
 /* Return whether @insn may branch, or compute the address for a branch. */
