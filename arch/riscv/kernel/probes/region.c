@@ -733,9 +733,12 @@ u32 kprobe_free_regs(unsigned long addr)
 
 /* -- the region of a jump -- */
 
-/* In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. */
+/*
+ * In order of preference. Never sp, gp, tp or s0: an interrupt may unwind at any time. Nor t6:
+ * routines that copy to and from user memory keep ra there while they call each other.
+ */
 static const u8 jump_regs[] = {
-	6, 7, 28, 29, 30, 31, 5, 17, 16, 15, 14, 13, 12, 11, 10, 1, 27, 26, 25, 24, 23, 22, 21,
+	6, 7, 28, 29, 30, 5, 17, 16, 15, 14, 13, 12, 11, 10, 1, 27, 26, 25, 24, 23, 22, 21,
 	20, 19, 18, 9,
 };
 
