@@ -387,6 +387,7 @@ static void insn_same_by_jumps(struct kunit *test)
 	unsigned int first;
 
 	use_snippet(test->param_value);
+	stay_on_cpu(test);
 	learn_free_regs();
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, allow_jumps, NULL));
 	run_thinned(test, 0, NOT_PROBED);
