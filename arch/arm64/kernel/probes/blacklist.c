@@ -60,6 +60,7 @@ static const char * const traps_call[] = {
 	"stackinfo_on_stack",
 	"unwind_consume_stack",
 	"unwind_find_next_stack",
+	"unwind_find_stack",
 	"unwind_init_common",
 	"unwind_next_frame_record",
 };
