@@ -171,11 +171,13 @@ static __always_inline bool tags_are_unchecked(void)
 /*
  * Only the entry of an exception saves some states of a preempted task: DAIF where
  * interrupts are masked by priority, and TCO. In these cases the next exception has to
- * preempt, not the end of the hit.
+ * preempt, not the end of the hit. So it has to for live patching: the probed function may not
+ * have its frame yet, so its caller may be missing from the stack, and only an exception on the
+ * stack tells that.
  */
 static __always_inline bool may_preempt(const struct pt_regs *regs)
 {
-	if (tags_are_unchecked())
+	if (IS_ENABLED(CONFIG_LIVEPATCH) || tags_are_unchecked())
 		return false;
 
 	return !system_uses_irq_prio_masking() || !(regs->pstate & DAIF_MASK);
