@@ -4,6 +4,8 @@
  * exception mask.
  */
 #include <linux/kprobes.h>
+#include <linux/sched/signal.h>
+#include <asm/mmu_context.h>
 #include <asm/traps.h>
 
 #include "common.h"
@@ -45,11 +47,41 @@ void kprobe_emulate_nop(u32 insn, long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_emulate_nop);
 
+static noinline void use_gcs(bool call, long addr, struct pt_regs *regs)
+{
+	int err = 0;
+
+	if (call)
+		push_user_gcs(addr + AARCH64_INSN_SIZE, &err);
+	else if (pop_user_gcs(&err) != regs->pc)
+		err = -EPERM;
+	if (!err)
+		return;
+
+	regs->pc = addr;
+	force_sig(SIGSEGV);
+}
+
+NOKPROBE_SYMBOL(use_gcs);
+
+/*
+ * The call or return at @addr has been emulated. A program may have a guarded control stack, onto
+ * which calls push the address to return to, and from which returns pop it. The program gets a
+ * signal at @addr if that fails, or if it would return elsewhere.
+ */
+static __always_inline void follow_gcs(bool call, long addr, struct pt_regs *regs)
+{
+	if (unlikely(user_mode(regs) && task_gcs_el0_enabled(current)))
+		use_gcs(call, addr, regs);
+}
+
 void kprobe_emulate_b_bl(u32 insn, long addr, struct pt_regs *regs)
 {
-	if (insn & BIT(31))
-		regs->regs[30] = addr + AARCH64_INSN_SIZE;
 	branch_if(true, insn, addr, regs);
+	if (insn & BIT(31)) {
+		regs->regs[30] = addr + AARCH64_INSN_SIZE;
+		follow_gcs(true, addr, regs);
+	}
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_b_bl);
@@ -119,6 +151,8 @@ static void branch_to(u64 target, u32 insn, long addr, struct pt_regs *regs)
 	regs->pc = target;
 	if (!user_mode(regs))
 		regs->pstate |= btype_of(kind, insn_field(insn, 5, 5));
+	if (kind != BRANCH_BR)
+		follow_gcs(kind == BRANCH_BLR, addr, regs);
 }
 
 NOKPROBE_SYMBOL(branch_to);

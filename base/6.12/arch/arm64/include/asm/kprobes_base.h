@@ -16,4 +16,9 @@
 #define kprobe_neon_begin(state)	((void)(state), kernel_neon_begin())
 #define kprobe_neon_end(state)		((void)(state), kernel_neon_end())
 
+/* No program has a guarded control stack. Later asm/mmu_context.h declares these. */
+#define task_gcs_el0_enabled(task)	((void)(task), false)
+#define push_user_gcs(value, err)	((void)(value), (void)(err))
+#define pop_user_gcs(err)		((void)(err), 0UL)
+
 #endif /* _ASM_ARM64_KPROBES_BASE_H */
