@@ -104,7 +104,6 @@ probes_handler_t kprobe_emulate_adr_adrp;
 probes_handler_t kprobe_emulate_br_blr_ret;
 probes_handler_t kprobe_emulate_br_blr_ret_auth;
 probes_handler_t kprobe_emulate_ldr_literal;
-probes_handler_t kprobe_emulate_ldrsw_literal;
 probes_handler_t kprobe_emulate_mrs_daif;
 probes_handler_t kprobe_emulate_msr_daif;
 probes_handler_t kprobe_emulate_msr_daif_imm;

@@ -43,8 +43,7 @@ static const struct {
 	{ { 0xfffffc1f, 0xd63f0000 }, kprobe_emulate_br_blr_ret },	/* BLR */
 	{ { 0xfffffc1f, 0xd65f0000 }, kprobe_emulate_br_blr_ret },	/* RET */
 	{ { 0xff000000, 0xd8000000 }, kprobe_emulate_nop },		/* PRFM (literal) */
-	{ { 0xbf000000, 0x18000000 }, kprobe_emulate_ldr_literal, true }, /* LDR (literal) */
-	{ { 0xff000000, 0x98000000 }, kprobe_emulate_ldrsw_literal, true }, /* LDRSW (literal) */
+	{ { 0x3f000000, 0x18000000 }, kprobe_emulate_ldr_literal, true }, /* LDR, LDRSW (literal) */
 	{ { 0xfedff800, 0xd61f0800 }, kprobe_emulate_br_blr_ret_auth, true }, /* BRAA and so on */
 	{ { 0xfffffbff, 0xd65f0bff }, kprobe_emulate_br_blr_ret_auth, true }, /* RETAA, RETAB */
 	{ { 0xffffffe0, 0xd53b4220 }, kprobe_emulate_mrs_daif, true }, /* MRS Xt, DAIF */

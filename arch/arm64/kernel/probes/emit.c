@@ -187,7 +187,6 @@ static const struct {
 	{ kprobe_emulate_br_blr_ret, relocate_br_blr_ret },
 	{ kprobe_emulate_br_blr_ret_auth, relocate_br_blr_ret },
 	{ kprobe_emulate_ldr_literal, relocate_literal },
-	{ kprobe_emulate_ldrsw_literal, relocate_literal },
 };
 
 /**

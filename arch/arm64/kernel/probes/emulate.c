@@ -205,25 +205,19 @@ NOKPROBE_SYMBOL(kprobe_emulate_br_blr_ret_auth);
 void kprobe_emulate_ldr_literal(u32 insn, long addr, struct pt_regs *regs)
 {
 	const void *literal = (const void *)(addr + insn_literal_offset(insn));
+	u64 value;
 
 	if (insn & BIT(30))
-		set_reg(regs, insn_field(insn, 0, 5), *(const u64 *)literal);
+		value = *(const u64 *)literal;
+	else if (insn & BIT(31))
+		value = *(const s32 *)literal;
 	else
-		set_reg(regs, insn_field(insn, 0, 5), *(const u32 *)literal);
+		value = *(const u32 *)literal;
+	set_reg(regs, insn_field(insn, 0, 5), value);
 	go_on(regs, addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_emulate_ldr_literal);
-
-void kprobe_emulate_ldrsw_literal(u32 insn, long addr, struct pt_regs *regs)
-{
-	const s32 *literal = (const s32 *)(addr + insn_literal_offset(insn));
-
-	set_reg(regs, insn_field(insn, 0, 5), (s64)*literal);
-	go_on(regs, addr);
-}
-
-NOKPROBE_SYMBOL(kprobe_emulate_ldrsw_literal);
 
 /*
  * Instructions that access the exception mask are emulated, since the second copy

@@ -555,7 +555,7 @@ static const struct decoded {
 	{ 0xd65f0bff, INSN_REJECTED, kprobe_emulate_br_blr_ret_auth, false, "retaa" },
 	{ 0x58000040, INSN_REJECTED, kprobe_emulate_ldr_literal, false, "ldr x" },
 	{ 0x18000040, INSN_REJECTED, kprobe_emulate_ldr_literal, false, "ldr w" },
-	{ 0x98000040, INSN_REJECTED, kprobe_emulate_ldrsw_literal, false, "ldrsw" },
+	{ 0x98000040, INSN_REJECTED, kprobe_emulate_ldr_literal, false, "ldrsw" },
 	{ 0xd8000040, INSN_GOOD_NO_SLOT, kprobe_emulate_nop, false, "prfm" },
 	{ 0x1c000040, INSN_REJECTED, NULL, false, "ldr s" },
 	{ 0x9c000040, INSN_REJECTED, NULL, false, "ldr q" },

@@ -144,8 +144,7 @@ static int prepare_emulation(struct kprobe *p)
 	struct arch_probe_insn *api = &p->ainsn.api;
 
 	api->handler = kprobe_find_emulation(p->opcode, true);
-	if ((api->handler == kprobe_emulate_ldr_literal ||
-	     api->handler == kprobe_emulate_ldrsw_literal) &&
+	if (api->handler == kprobe_emulate_ldr_literal &&
 	    !literal_is_readable((unsigned long)p->addr, p->opcode))
 		return kprobe_refuse(-EILSEQ, p->addr, "its literal cannot be read");
 
