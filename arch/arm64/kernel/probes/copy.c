@@ -198,18 +198,6 @@ void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_enter_post_copy);
 
-static void finish_post_copy(struct pt_regs *regs)
-{
-	struct kprobe *p = kprobe_running();
-
-	restore_daif(regs);
-	regs->pc = pc_after(p);
-
-	kprobe_hit_finish(p, regs, true);
-}
-
-NOKPROBE_SYMBOL(finish_post_copy);
-
 /**
  * kprobe_ss_brk_handler() - handle the breakpoint after a copy, or of a detour
  * @regs: registers at the trap
@@ -221,6 +209,7 @@ NOKPROBE_SYMBOL(finish_post_copy);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	struct slot *slot = kprobe_insn_slot_at(regs->pc);
+	struct kprobe *p = kprobe_running();
 
 	if (kprobe_detour_elsewhere(regs))
 		return DBG_HOOK_HANDLED;
@@ -230,10 +219,12 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		return DBG_HOOK_HANDLED;
 	}
 
-	if (regs->pc != (unsigned long)&slot->post[1] || !kprobe_running())
+	if (regs->pc != (unsigned long)&slot->post[1] || !p)
 		return DBG_HOOK_ERROR;
 
-	finish_post_copy(regs);
+	restore_daif(regs);
+	regs->pc = pc_after(p);
+	kprobe_hit_finish(p, regs, true);
 
 	return DBG_HOOK_HANDLED;
 }

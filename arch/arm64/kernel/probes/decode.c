@@ -68,8 +68,7 @@ static const struct {
 } refusals[] = {
 	{ { 0x9e000000, 0x00000000 }, refused_trap },		/* UDF */
 	{ { 0x1a000000, 0x02000000 }, refused_data },		/* not allocated */
-	{ { 0xffe0001f, 0xd4000002 }, refused_call },		/* HVC */
-	{ { 0xffe0001f, 0xd4000003 }, refused_call },		/* SMC */
+	{ { 0xffe0001e, 0xd4000002 }, refused_call },		/* HVC, SMC */
 	{ { 0xff000000, 0xd4000000 }, refused_trap },		/* SVC, BRK, HLT, DCPS */
 	{ { 0xff800000, 0xd6800000 }, refused_switch },		/* ERET and the like, DRPS */
 	{ { 0xfe000000, 0xd6000000 }, refused_unknown },	/* other branches to registers */

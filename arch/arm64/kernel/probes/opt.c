@@ -15,11 +15,6 @@
 
 #include "common.h"
 
-static struct detour *detour_of(const struct optimized_kprobe *op)
-{
-	return (struct detour *)op->optinsn.insn;
-}
-
 /* -- preparing a detour -- */
 
 /* BTI lets an indirect branch land on a breakpoint, but not on the branch to a detour. */
@@ -80,7 +75,9 @@ static void write_insn(struct optimized_kprobe *op, u32 old, u32 new)
 
 static u32 jump_of(const struct optimized_kprobe *op)
 {
-	return insn_branch((unsigned long)op->kp.addr, (unsigned long)detour_of(op)->entry);
+	const struct detour *d = (const struct detour *)op->optinsn.insn;
+
+	return insn_branch((unsigned long)op->kp.addr, (unsigned long)d->entry);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
