@@ -285,7 +285,10 @@ static void points_drop_jumps(struct list_head *kps)
 	points_set_state(kps, POINT_ARMED);
 }
 
-/* Replace the breakpoints of @ops by jumps. The architecture empties that list: link the points. */
+/*
+ * Replace the breakpoints of @ops by jumps, and empty the list. The kernel's own ports empty it
+ * themselves, so link the points.
+ */
 static void jumps_write(struct list_head *ops)
 {
 	struct optimized_kprobe *op;
@@ -295,6 +298,7 @@ static void jumps_write(struct list_head *ops)
 	list_for_each_entry(op, ops, list)
 		point_queue(container_of(op, struct kprobe_point, op), &points);
 	text_write_chunks(ops, arch_optimize_kprobes);
+	jumps_unlink(ops);
 	points_set_state(&points, POINT_OPTIMIZED);
 	list_for_each_entry_safe(p, next, &points, list)
 		list_del_init(&p->list);

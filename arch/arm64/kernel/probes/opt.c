@@ -82,14 +82,12 @@ static u32 jump_of(const struct optimized_kprobe *op)
 
 void arch_optimize_kprobes(struct list_head *oplist)
 {
-	struct optimized_kprobe *op, *next;
+	struct optimized_kprobe *op;
 
 	/* Make every CPU drop the former contents of the slots from its pipeline. */
 	kick_all_cpus_sync();
-	list_for_each_entry_safe(op, next, oplist, list) {
+	list_for_each_entry(op, oplist, list)
 		write_insn(op, BRK64_OPCODE_KPROBES, jump_of(op));
-		list_del_init(&op->list);
-	}
 	kick_all_cpus_sync();
 }
 

@@ -125,11 +125,7 @@ static void write_breakpoints(struct list_head *oplist)
 
 void arch_optimize_kprobes(struct list_head *oplist)
 {
-	struct optimized_kprobe *op, *next;
-
 	kprobe_write_text(write_jumps, oplist);
-	list_for_each_entry_safe(op, next, oplist, list)
-		list_del_init(&op->list);
 }
 
 /* Replace the jumps by the breakpoints of the probes. */

@@ -163,11 +163,10 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	}
 	kprobe_poke_sync();
 
-	list_for_each_entry_safe(op, next, oplist, list) {
+	list_for_each_entry(op, oplist, list) {
 		fill_jump(op, jump);
 		poke_first(op, jump[0]);
 		announce_jump(op, jump, true);
-		list_del_init(&op->list);
 	}
 	kprobe_poke_sync();
 }
