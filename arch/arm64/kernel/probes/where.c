@@ -116,6 +116,8 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	switch (part_at(regs->pc, &addr)) {
 	case PART_COPY:
 		regs->pc = addr;
+		/* An earlier fault may have left its mark on the stack. */
+		regs->orig_x0 = 0;
 		break;
 	case PART_POST_COPY:
 		regs->pc = addr;

@@ -268,6 +268,13 @@ bool kprobe_end_of_copy(struct pt_regs *regs);
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested);
 void kprobe_leave_post_copy(struct pt_regs *regs, unsigned long addr);
 
+/* An earlier fault may have left the mark of kprobe_leave_post_copy() on the stack. */
+static __always_inline void kprobe_leave_first_copy(struct pt_regs *regs, unsigned long addr)
+{
+	regs->orig_a0 = 0;
+	regs->epc = addr;
+}
+
 /* Continue at the first copy. */
 static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
 {

@@ -137,7 +137,7 @@ void kprobe_detour_leave_copy(struct pt_regs *regs)
 	if (is_post_copy(detour, regs->epc))
 		kprobe_leave_post_copy(regs, (unsigned long)p->addr);
 	else if (optinsn_of(p)->extable && regs->epc == detour_copies(optinsn_of(p)))
-		regs->epc = (unsigned long)p->addr;
+		kprobe_leave_first_copy(regs, (unsigned long)p->addr);
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_leave_copy);

@@ -45,7 +45,7 @@ void arch_kprobe_leave_copy(struct pt_regs *regs)
 	if (pc == (unsigned long)slot->post)
 		kprobe_leave_post_copy(regs, slot->addr);
 	else if (pc == (unsigned long)slot->back)
-		regs->epc = slot->addr;
+		kprobe_leave_first_copy(regs, slot->addr);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
