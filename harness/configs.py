@@ -146,19 +146,17 @@ MIPS = Arch("mips", "vmlinux", "ttyS0", ("qemu-system-mipsel", "-M", "malta", "-
 
 ALL = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 
-CONFIGS = [
-    Config(X86_64, "none", parts=("examples", *ALL, "loops"), daily=("kunit", "toggle", "selftests"),
-           racing=(15, 10), more=("x86-hardened", "network"),
 # Mitigations of x86 by what they rewrite at boot.
 CALL_DEPTH = ("call-depth", "Skylake-Server", "retbleed=stuff spectre_v2=retpoline", "Mitigation: Stuffing")
 ITS = ("its", "", "indirect_target_selection=force", "Mitigation: Aligned branch/return thunks")
 
+CONFIGS = [
+    Config(X86_64, "none", parts=("examples", *ALL, "loops"), daily=("kunit", "toggle", "selftests"),
+           racing=(15, 10), more=("x86-hardened", "network"),
            # Returns that stand bare in the upper half of a cache line only.
            mitigations=(ITS,)),
     Config(X86_64, "debug", memory=1024, slow=4, racing=(15, 30), selftests=("kprobe",),
-           more=("checkers",)),
-    Config(X86_64, "preempt", racing=(15, 10),
-           parts=("kunit", "scripts", "toggle", "faults", "selftests")),
+           parts=("kunit", "scripts", "toggle", "faults", "selftests"), more=("checkers", "rt")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 30), parts=("toggle",),
            options="kprobes-core"),
     Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"),
@@ -172,9 +170,10 @@ ITS = ("its", "", "indirect_target_selection=force", "Mitigation: Aligned branch
            impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19",
            more=("checkers",)),
     Config(RISCV, "none", slow=3, parts=ALL, daily=("kunit",), racing=(15, 10)),
-    # The ftrace of this architecture is for kernels without preemption only.
-    Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
-           parts=("kunit", "scripts", "toggle"), more=("checkers",)),
+    # The ftrace of this architecture is for kernels without preemption only. What gcc inlines, clang
+    # may leave in functions of their own, which the entry of traps calls.
+    Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"), llvm="-19",
+           parts=("kunit", "scripts", "sweep", "toggle"), more=("checkers", "rt")),
 ]
 
 
@@ -194,12 +193,13 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(X86_64, "kmsan", memory=2048, slow=6, racing=(15, 10), parts=("kunit", "toggle"),
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),
            Config(RISCV, "fault", slow=3, parts=("kunit", "faults")),
+           Config(X86_64, "preempt", racing=(15, 10), parts=("kunit", "scripts", "toggle", "faults", "selftests")),
            Config(X86_64, "rt", memory=1024, slow=3, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle", "faults", "selftests", "sweep")),
            Config(ARM64, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
-           Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
-                  parts=("kunit", "scripts", "toggle"), qemu=("-cpu", "rv64,v=true")),
+           Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
+                  parts=("kunit", "scripts", "toggle"), more=("checkers",)),
            *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=("sleep", "kexec"), options="kprobes-core")
              for arch, slow, qemu in ((X86_64, 1, ()), (ARM64, 2, ("-cpu", "cortex-a57")), (RISCV, 3, ()))),
            Config(RISCV, "clang", slow=3, racing=(15, 10), parts=("kunit", "scripts", "sweep", "toggle"), llvm="-19"),
