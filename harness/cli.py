@@ -34,13 +34,13 @@ kp - build, boot and test this kprobes subsystem
                          --dense N has probes at each instruction of N functions;
                          --seed N repeats one; --refused tells instead which functions
                          no probe can be on, and why
-  ./kp probe PLACE       the hits of one probe while a little work runs in a guest;
-                         PLACE is SYMBOL or SYMBOL+OFFSET; --ret shows what SYMBOL
-                         returns; --seconds N
+  ./kp probe PLACE       the hits of one probe while a little work runs in a guest of
+                         x86_64; PLACE is SYMBOL or SYMBOL+OFFSET; --ret shows what
+                         SYMBOL returns; --seconds N
   ./kp share             of random instructions, how many can be probed and need no
                          trap, ours and the kernel's own; --entries takes functions'
                          entries, --dense whole functions; --post, --count N, --seed N,
-                         --config CONFIGURATION
+                         --config CONFIG
   ./kp bench [ARCH]      what probes cost, ours and the kernel's own; or of one of its
                          kernels: x86_64:bench-none. --plot FILE draws it
   ./kp coverage [CONFIG...]
@@ -54,16 +54,16 @@ kp - build, boot and test this kprobes subsystem
                          into the project
   ./kp series [DIR]      write numbered patches with a cover letter, for git am
 
-  ARCH  {archs}
+  ARCH    {archs}
+  CONFIG  ARCH:NAME of those below, such as arm64:none
   WHAT  ARCH             all its configurations:
 {configs}
         x86_64:none      one configuration
         x86_64 --kasan   the one with KASAN and lockdep
         ports            cross compile the kernel's other ports; or one: ports:arm
         {by_name}
-                         KUnit in a guest of such a port, or of a kernel that checks types;
-                         more in one of Debian's configuration, with 64 CPUs as well;
-                         in x86_64:clients Debian's perf and bpftrace
+                         only by name: the kernel's own ports in a guest, and other
+                         kernels and compilers; README.md tells what each is for
         harness          the tests of this tool
         series           the patches of ./kp series: checkpatch, git am, a build after each
         (nothing)        the daily test, after a change: KUnit of x86_64, arm64 and riscv,
@@ -71,8 +71,9 @@ kp - build, boot and test this kprobes subsystem
         all              everything, as CI does it
 
 Trees, objects and logs are in {cache}  (KP_CACHE=DIR)
-The kernel is Debian's Linux 6.12; --kernel 7.3, or KP_KERNEL=7.3, takes the one of its
-backports, KP_KERNEL=PATH a tree or tarball, for which the nearest folder of base/ is taken
+The kernel is Debian's Linux 6.12. After the command, --kernel 7.3 takes the one of its
+backports, and --kernel PATH a tree or tarball, with the nearest folder of base/; so do
+KP_KERNEL=7.3 and KP_KERNEL=PATH before it.
 Missing Debian packages are installed, which needs root; without it kp names them."""
 
 
