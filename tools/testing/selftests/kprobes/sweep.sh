@@ -147,7 +147,7 @@ armed()		# NAME WORK: by_both or works
 	hits "$1"
 }
 
-# No detour of RISC-V calls post_handlers.
+# On RISC-V neighbours prevent one another's jumps, and post_handlers by jump are not swept.
 post_by_jump()	{ [ -e $KNOB ] && [ $ARCH != riscv64 ]; }
 
 # With "jumps", repeat this after all probes that can have a jump have one.
