@@ -346,8 +346,9 @@ NOKPROBE_SYMBOL(detour_hit_of_idle);
  * kprobe_detour_entry() calls this.
  *
  * If the kernel itself uses vector registers, only an exception saves them, for a handler
- * that uses them and for a task that is preempted. In this case the trap handles the hit like
- * that of a breakpoint: only kernels with preemption do this, so the region is fenced.
+ * that uses them and for a task that is preempted. Then do nothing here but trap: the hit begins
+ * in kprobe_detour_elsewhere(). As only kernels with preemption use them so, the region is
+ * fenced, and arch_hit_detour() continues at the copies.
  */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
 {
@@ -417,7 +418,11 @@ bool kprobe_detour_elsewhere(struct pt_regs *regs)
 		return false;
 
 	load_regs(regs);
-	kprobe_detour_enter(regs);
+	/* In code that uses vector registers the hit begins only now, see kprobe_detour_hit(). */
+	if (kprobe_vectors_in_use() && get_kprobe((kprobe_opcode_t *)regs->epc))
+		kprobe_breakpoint_handler(regs);
+	else
+		kprobe_detour_enter(regs);
 
 	return true;
 }

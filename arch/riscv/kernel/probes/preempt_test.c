@@ -619,13 +619,13 @@ static int hit_and_wake(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /* The hit of a jump must preempt from a trap only, which saves the registers. */
-static void preempt_vectors(struct kunit *test)
+static void expect_trap_for_vectors(struct kunit *test, unsigned long addr)
 {
-	struct pair *pair = probe_add(test, ONCE);
+	struct pair *pair = probe_add(test, addr);
 
 	spoiler_begin(test);
 	pair->handler = hit_and_wake;
-	expect_jump(test, ONCE);
+	expect_jump(test, addr);
 	nr_nmis = 0;
 	expect_unspoilt(test, false);
 	KUNIT_EXPECT_EQ(test, nr_nmis, 0);
@@ -634,6 +634,17 @@ static void preempt_vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_nmis, 1);
 	KUNIT_EXPECT_EQ(test, nr_spoilt, 2);
 	KUNIT_EXPECT_EQ(test, pair->kp.nmissed, 0);
+}
+
+static void preempt_vectors(struct kunit *test)
+{
+	expect_trap_for_vectors(test, ONCE);
+}
+
+/* The jump begins before the probe, but the hit must not begin there again. */
+static void preempt_vectors_after_lead(struct kunit *test)
+{
+	expect_trap_for_vectors(test, ONCE_LAST);
 }
 
 static unsigned int nr_simd;
@@ -772,6 +783,7 @@ static struct kunit_case preempt_cases[] = {
 	KUNIT_CASE(preempt_unfenced),
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
 	KUNIT_CASE(preempt_vectors),
+	KUNIT_CASE(preempt_vectors_after_lead),
 	KUNIT_CASE(preempt_vectors_at_return),
 	KUNIT_CASE(preempt_vectors_masked),
 #endif
