@@ -55,37 +55,50 @@ check "they follow one another" in_order
 check "nothing is registered" no_probes
 check "nothing is recorded as refused" [ "$recorded" = "$(head -n 1 $KPROBES/refused)" ]
 
-# Each place is probed as it was told.
-same()		# OFFSET VERDICT...: does registering vfs_read+OFFSET end so?
+# Each place is probed as it was told; some at a time, which are too far apart to share jumps.
+APART=16
+
+same()		# NUMBER: for the places that have it, modulo $APART, does registering end so?
 {
-	local place="vfs_read+$1"
-	shift
-	if ! prober add x "$place"; then
-		[ "$1" = refused, ] || { tell "$place: refused, not $*"; return 1; }
-		return 0
-	fi
+	local addr place bytes told is moved nr=0 bad=0
+	while read addr place bytes told; do
+		nr=$((nr + 1))
+		[ $((nr % APART)) = $1 ] || continue
+		if prober add p$nr $place; then
+			echo "$nr $addr $told"
+		elif [ "${told%%,*}" != refused ]; then
+			echo "$place: refused, not $told" | tell
+			bad=1
+		fi
+	done <$TMP/tried >$TMP/probed
 	soon settled
-	local told="$*" is="$(points | sed 's/^[^ ]* //')"
-	prober del x
-	case "$told" in
-	refused*)	false ;;
-	*ftrace*)	[ "${is% ftrace site}" != "$is" ] ;;
-	*jump\ of*)	case "$is" in *" optimized "*) ;; *) false ;; esac ;;
-	*no\ jump:*)	[ "${is%${told#*no jump: }}" != "$is" ] ;;
-	*)		false ;;
-	esac || { tell "vfs_read: $told, but $is"; return 1; }
+	points >$TMP/points
+	while read nr addr told; do
+		prober del p$nr
+		moved=${told#moves by +}
+		[ "$moved" = "$told" ] || addr=$(printf %x $((0x$addr + ${moved%%;*})))
+		is=$(sed -n "s/^$addr [^ ]* //p" $TMP/points)
+		case "$told" in
+		refused*)	false ;;
+		*ftrace*)	[ "${is% ftrace site}" != "$is" ] ;;
+		*jump\ of*)	[ "${is#optimized }" != "$is" ] ;;
+		*no\ jump:*)	[ -n "$is" ] && [ "${is%${told#*no jump: }}" != "$is" ] ;;
+		*)		false ;;
+		esac || { echo "$addr: $told, but $is" | tell; bad=1; }
+	done <$TMP/probed
+	return $bad
 }
 
 all_same()
 {
-	local addr place bytes told bad=0
-	while read addr place bytes told; do
-		same ${place#*+} $told || bad=1
-	done <"$1"
+	local n bad=0
+	for n in $(seq 0 $((APART - 1))); do
+		same $n || bad=1
+	done
 	return $bad
 }
 sed 's/; return probe$//' $TMP/try >$TMP/tried
-check "registering ends as it was told" all_same $TMP/tried
+check "registering ends as it was told" all_same
 
 prober add here vfs_read+0 || exit 1
 check "a place that is probed" verdict vfs_read+0 "; probes here: 1\$"
