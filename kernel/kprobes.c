@@ -53,7 +53,8 @@
  *	  the locks of ftrace (never with text_mutex held)
  *	  chunks_mutex
  *
- * None of them is held across a grace period.
+ * None of them is held across a grace period. spares_mutex and try_mutex are taken alone, and
+ * refused_lock, a raw spinlock, is innermost.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -392,18 +393,19 @@ static int requests_register(struct probe_request *reqs, unsigned int nr)
  * * -%ENOENT - no such symbol, no symbol at that address, or the text of a
  *   module that is not loaded far enough yet, or is being unloaded
  * * -%EADDRNOTAVAIL - several functions of the kernel itself have that name
- * * -%EILSEQ - not the first byte of an instruction, or in text that cannot be
- *   decoded up to there
+ * * -%EILSEQ - not the first byte of an instruction, inside an ftrace site, in text that
+ *   cannot be decoded up to there, or on arm64 a load of a constant that cannot be read
  * * -%EOPNOTSUPP - an instruction that cannot be probed, or before kprobes are set up
  *   in early_initcall(), or when that has failed
- * * -%ENOMEM - no memory for the probe or for a copy of the instruction
+ * * -%ENOMEM - no memory for the probe or for a copy of the instruction, or on arm64 too
+ *   early in the boot, before alternatives have been applied
  * * -%EBUSY - a livepatch or another user of ftrace owns the function, the sysctl
  *   kernel.ftrace_enabled keeps ftrace from calling it, or the kernel's debugger has a
  *   breakpoint at the address
  * * -%EAGAIN - a BPF program on the same ftrace site is being changed at the moment
  * * -%ENODEV - ftrace, which owns the address, has shut down
  * * -%EFAULT - a copy of the instruction could not be written, or the constant that it
- *   loads could not be read
+ *   loads into a SIMD register could not be read
  */
 int register_kprobe(struct kprobe *p)
 {

@@ -272,7 +272,7 @@ void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
 
-/* Implemented by architectures whose own code calls them. */
+/* Implemented by architectures. Their own code calls them, and fault.c arch_kprobe_fixed_up(). */
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
 unsigned long arch_kprobe_insn_ip(unsigned long ip);
 

@@ -166,7 +166,8 @@ static __always_inline void kprobe_hit_finish(struct kprobe *p, struct pt_regs *
 
 /*
  * Mark for a word of @regs that kernel exceptions neither use nor set: the fault at @addr has
- * ended a hit.
+ * ended a hit. The word may still hold the mark of an earlier exception, which differs if that
+ * was at another place on the stack or at another address.
  */
 static __always_inline unsigned long kprobe_fault_mark(const struct pt_regs *regs,
 						       unsigned long addr)
@@ -363,7 +364,7 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 }
 #endif
 
-/* Largest lead of any probe since the boot. */
+/* Upper limit of the leads of all probes. It may rise, but never falls. */
 #if !defined(CONFIG_OPTPROBES) || !defined(arch_jump_lead)
 static inline unsigned int arch_jump_lead_max(void)
 {

@@ -26,7 +26,7 @@
  * struct ftrace_user - one of the two ftrace_ops
  * @ops: registered while @nr is not 0, for an empty filter would mean every
  *	function
- * @nr: sites in its filter
+ * @nr: sites in its filter; changes, as the filter does, under kprobe_mutex only
  */
 struct ftrace_user {
 	struct ftrace_ops ops;

@@ -135,7 +135,8 @@ static unsigned int keys_below(const struct kprobe_keys *list, u64 key)
  *
  * Context: Process context, may sleep, kprobe_mutex held; the module must have a probe
  * or be held.
- * Return: the number of addresses, -%ENOMEM.
+ * Return: the number of addresses, -%ENOMEM, or -%EAGAIN at the first question about a
+ * module if kprobe_index::second is set.
  */
 int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned long start,
 		      unsigned long end, const u64 **first)
@@ -245,7 +246,7 @@ static void collect_names(struct kprobe_keys *list, const struct module *mod)
 
 static struct kprobe_index name_index = { .collect = collect_names, .second = true };
 
-/* Look up the symbol that contains @addr. Return 1, 0 if there is none, or ask kallsyms. */
+/* Look up the symbol at @addr. Return 1, 0 if there is none, or an error: then ask kallsyms. */
 static int symbols_find(unsigned long addr, struct kprobe_function *fn, char *name)
 {
 	const struct kprobe_keys *list;
@@ -359,7 +360,7 @@ static struct kprobe_function function;
  * @offset: bytes that the caller is going to add, for architectures with more
  *	than one entry to a function
  *
- * Context: Process context, may sleep.
+ * Context: Any, as of within_kprobe_blacklist(). Takes no lock.
  * Return: the address, NULL when there is no such symbol.
  */
 kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)

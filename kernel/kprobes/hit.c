@@ -58,7 +58,7 @@ struct interrupted_hit {
 
 static DEFINE_PER_CPU(struct interrupted_hit [INTERRUPTED_MAX], interrupted_hit);
 
-/* Entries in use in interrupted_hit[]; read at the end of each hit. */
+/* Entries in use in interrupted_hit[]; read at the end of a hit that may have interrupted one. */
 DEFINE_PER_CPU(unsigned int, kprobe_nr_interrupted);
 
 /* Has an interrupt, softirq or NMI begun since the hit that is under way? */
@@ -139,8 +139,9 @@ NOKPROBE_SYMBOL(hit_interrupts);
  * @trap_count: what the exception that brought the hit has added to preempt_count()
  *
  * Context: A trap, or wherever a detour or an ftrace site is; preemption disabled.
- * Return: true when @p is current now; false when the hit comes from a handler, or
- * while handlers of the same address run. Then the caller calls no handler and leaves
+ * Return: true when @p is current now; false when the hit comes from a handler, while
+ * handlers of the same address run, between kprobe_busy_begin() and kprobe_busy_end(), or
+ * when too many hits are interrupted already. Then the caller calls no handler and leaves
  * the state of the other hit alone: it only executes the instruction.
  */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count)
@@ -325,7 +326,8 @@ NOKPROBE_SYMBOL(dump_kprobe);
  *
  * A probe hit before kprobe_busy_end() counts as missed. Does not nest.
  *
- * Context: Any; returns with preemption disabled.
+ * Context: Any in which no hit is under way, see kprobe_running(): that would be lost.
+ * Returns with preemption disabled.
  */
 void kprobe_busy_begin(void)
 {

@@ -633,9 +633,11 @@ const char *kprobe_refusal_noted(int err);
 void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,
 			   unsigned int of);
 
-/* -- kprobes.c for return.c and jprobe.c; and for try.c: what would become of a probe -- */
+/* -- try.c, with CONFIG_DEBUG_FS: for debugfs.c -- */
 
 extern const struct file_operations kprobe_try_fops;
+
+/* -- kprobes.c for return.c and jprobe.c; and for try.c: what would become of a probe -- */
 
 int kprobe_request_place(struct probe_request *req);
 void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict);

@@ -165,8 +165,9 @@ static bool module_drops_init(const struct module *mod)
 		     READ_ONCE(mod->mem[MOD_INIT_TEXT].size);
 
 	/*
-	 * Pairs with mod_tree_remove_init(), which runs after trim_init_extable() and before
-	 * the size is cleared.
+	 * Pairs with the write barriers in mod_tree_remove_init(), which runs after
+	 * trim_init_extable() and before the size is cleared. It has none without
+	 * CONFIG_MODULES_TREE_LOOKUP, which is on with PERF_EVENTS or TRACING.
 	 */
 	smp_rmb();
 

@@ -3,11 +3,12 @@
  * Jumps in place of breakpoints.
  *
  * An armed point that wants a jump is queued. A worker lets the architecture prepare a
- * detour for it, once. A jump for which arch_jump_needs_no_fence() is true is written at once. For
- * any other jump the architecture fences the region: from then on tasks that come to it
- * are led through the detour. After a grace period no task is in the region, and the jump
- * can be written. The way back needs no grace period. text.c has the lists of the points
- * on their way, and neighbours.c decides which points share a jump.
+ * detour for it, once, or again if there was no memory or the module was not ready. A jump
+ * for which arch_jump_needs_no_fence() is true is written at once. For any other jump the
+ * architecture fences the region: from then on tasks that come to it are led through the
+ * detour. After a grace period no task is in the region, and the jump can be written. The
+ * way back needs no grace period. text.c has the lists of the points on their way, and
+ * neighbours.c decides which points share a jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -68,6 +69,8 @@ int kprobe_explain_obstacle(const struct optimized_kprobe *op, char *buf, size_t
 	return scnprintf(buf, size, "not possible here");
 }
 #endif
+
+/* The list, the two switches and the delay below change only under kprobe_mutex. */
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
 static LIST_HEAD(optimize_postponed);

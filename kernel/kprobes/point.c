@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Points: their states, the table that finds them by address, their members, the text that
- * they want, and their life from creation until they are freed.
+ * Points: their states, their members, the text that they want, and their life from creation
+ * until they are freed.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -116,8 +116,8 @@ static void member_restore_addr(struct kprobe *kp, const struct kprobe_point *po
 }
 
 /*
- * Called to reject a second registration. Restores the address of a registered probe, which
- * its owner may have overwritten.
+ * Called to reject a second registration: if @kp is registered, notes that it is refused, and
+ * restores its address, which its owner may have overwritten.
  */
 bool kprobe_is_registered(struct kprobe *kp)
 {

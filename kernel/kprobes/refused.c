@@ -49,12 +49,15 @@ struct refusal {
 
 #define NR_REFUSALS	256
 
-/* All below is protected by this lock, which a caller in process context takes last. */
+/*
+ * Protects all below, and is the innermost lock. Only process context takes it; raw, because
+ * kprobe_module_hold() refuses with preemption disabled.
+ */
 static DEFINE_RAW_SPINLOCK(refused_lock);
 static struct refusal refusals[NR_REFUSALS];
 static unsigned long nr_refused;
 
-/* The reason that was noted last, by this task. */
+/* The reason that was noted last, and the task that did so. */
 static struct {
 	const struct task_struct *task;
 	const void *addr;

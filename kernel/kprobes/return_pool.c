@@ -67,7 +67,7 @@ struct spare_block {
  * @block: the block of @spare, NULL before there is one
  * @chunks: all other instances, the newest chunk first; no chunk is ever removed
  * @nr: instances in all of them
- * @nr_asked: @nr when the worker was last asked for more
+ * @nr_asked: @nr when the worker was last asked for more; -@nr after it has found no memory
  * @data_size: size of the user's data in each instance
  * @low: links it in pools_low
  */
@@ -276,7 +276,7 @@ static void pools_wake_workers(void)
 
 NOKPROBE_SYMBOL(pools_wake_workers);
 
-/* A CPU asks for nothing before it is online. */
+/* pools_wake_workers() does nothing on a CPU that is not online yet: make up for that. */
 static int pools_cpu_online(unsigned int cpu)
 {
 	pools_queue_works(NULL);
@@ -545,8 +545,8 @@ void kretprobe_pool_put(struct kretprobe_instance *ri)
 NOKPROBE_SYMBOL(kretprobe_pool_put);
 
 /*
- * This task dies in a handler. Give the instances of the calls whose entry_handlers it is in their
- * holders again, for kprobe_flush_task(): the present ones are on the stack.
+ * This task dies in a handler. An instance whose entry_handler it is in has a holder on the
+ * stack, see return_call_entry_handler(). Give it its own holder again, for kprobe_flush_task().
  */
 void kretprobe_entry_oopsed(void)
 {

@@ -54,7 +54,7 @@ NOKPROBE_SYMBOL(return_task_is_on_cpu);
 /**
  * kretprobe_find_ret_addr() - where a diverted function really returns to
  * @tsk: the task that called it, current or one that is not running
- * @fp: its frame, as the architecture told arch_prepare_kretprobe()
+ * @fp: its frame, as the architecture has noted it in kretprobe_instance::fp
  * @cur: the instance that an unwinder's search has reached; NULL at first
  *
  * Context: Any, an NMI included; for another task under rcu_read_lock(), which keeps the

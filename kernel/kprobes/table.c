@@ -81,7 +81,7 @@ static struct kprobe_point point_tombstones[QUARTERS] = {
 	{ .op.kp.addr = (kprobe_opcode_t *)QUARTER_ADDR(3) },
 };
 
-/* Points in state GONE, by the address they had. */
+/* Points in state GONE, by the address they had. Protected by kprobe_mutex. */
 static DEFINE_HASHTABLE(points_gone, 8);
 
 #define table_protected(p)	rcu_dereference_protected(p, lockdep_is_held(&kprobe_mutex))
@@ -188,6 +188,7 @@ static void table_insert(struct point_table *table, struct kprobe_point *point)
 	if (!rcu_access_pointer(table->slots[i]))
 		table->used++;
 	table->live++;
+	/* Count it before it can be found: lockless readers take the count for an upper limit. */
 	table_count_block(table, point_addr(point), 1);
 	rcu_assign_pointer(table->slots[i], point);
 }

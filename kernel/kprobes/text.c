@@ -107,9 +107,10 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 /*
  * Points on their way to a jump, and the text that is written there and back.
  *
- * A point is on at most one of the lists below, linked by its op.list. The worker keeps
- * no list of its own while it holds no lock, so taking a point off its list is enough to
- * stop it.
+ * A point is on at most one of the lists below or on optimize_postponed, linked by its
+ * op.list. kprobe_mutex protects the lists, and the numbers of grace periods. The worker
+ * keeps no list of its own while it holds no lock, so taking a point off its list is enough
+ * to stop it.
  *
  * Points that share a jump change their state together. Their detours are chained before
  * the region is fenced. Chaining changes code in a detour, so no task may be in it: after
