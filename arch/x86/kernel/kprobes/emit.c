@@ -240,7 +240,8 @@ static int emit_region(struct emitter *e, struct arch_optimized_insn *optinsn,
 	return ret;
 }
 
-static_assert(DETOUR_COPIES + 1 + JMP32_INSN_SIZE - DETOUR_SIZE >= S8_MIN);
+/* Short jumps lead back from the end of a slot at most, to the start of its code at most. */
+static_assert((int)offsetof(struct detour, code) - DETOUR_SIZE >= S8_MIN);
 
 /*
  * On 64 bits a detour pushes what a trap saves; the return address of the call takes the
