@@ -38,7 +38,10 @@
 #define DETOUR_COPIES		DETOUR_RETURN
 #endif
 
-/* Size of a detour: behind that code are copies, a jump back, and maybe the post way. */
+/*
+ * Size of a detour: behind that code are copies, a jump back, and maybe the post way. The 51
+ * bytes for these are a choice: what does not fit gets no jump (DETOUR_TOO_LONG), or no post way.
+ */
 #define DETOUR_SIZE		((DETOUR_COPIES + 51 + __SIZEOF_POINTER__ - 1) &	\
 				 -__SIZEOF_POINTER__)
 

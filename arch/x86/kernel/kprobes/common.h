@@ -20,7 +20,7 @@
  *			entry.S leaves them to C
  *	where.c		the original of an address in a copy or a detour
  *	ftrace.c	hits on ftrace sites
- *	jprobe.c	calling the handler of a jprobe, with jprobe_32.S or jprobe_64.S
+ *	jprobe.c	calling the handler of a jprobe, with jprobe_64.S; jprobe_32.S on 32 bits
  *	entry.S		the entry points for copies, detours and diverted returns;
  *			entry_32.S on 32 bits
  *

@@ -171,7 +171,7 @@ static __always_inline void follow_handler(struct pt_regs *regs, unsigned long i
 		kprobe_detour_enter(regs->ip, regs);
 }
 
-/* The instruction of @p may also lead there, if the jump is that of @p. */
+/* As follow_handler(). If the jump is that of @p, its instruction may lead into the middle, too. */
 static __always_inline void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs,
 						     bool nested)
 {

@@ -433,7 +433,7 @@ static int clear_map(struct function_map *map, const struct kprobe_function *fn)
 	return 0;
 }
 
-/* Map @fn. Callers ask about one function after the other, so there is only one map. */
+/* Map @fn. Callers ask about one function at a time, under kprobe_mutex: one map is enough. */
 static const struct function_map *map_function(struct kprobe_function *fn)
 {
 	static struct function_map map;
