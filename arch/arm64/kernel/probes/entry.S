@@ -76,7 +76,7 @@
 	msr	nzcv, x3
 	.endm
 
-	/* Save the registers but x30 and pc. */
+	/* Save x0 to x29 and sp. Leaves the PSTATE to save in x2. Overwrites x0 and x3. */
 	.macro	save_regs
 	save_gprs
 	add	x0, sp, #PT_REGS_SIZE
@@ -91,8 +91,8 @@ alternative_else_nop_endif
 	.endm
 
 	/*
-	 * Save the pc, in x1, which the frame record shows to unwinders, and call \function
-	 * with x19 and the struct pt_regs.
+	 * Save the pc, in x1, which the frame record shows to unwinders, and PSTATE, in x2.
+	 * Call \function with x19 and the struct pt_regs.
 	 */
 	.macro	call_handler, function
 	stp	x29, x1, [sp, #S_STACKFRAME]
