@@ -22,7 +22,7 @@
 #define DETOUR_POST_CALL	48	/* and the end of the call after it; */
 #define DETOUR_EXIT		20	/* or what follows an emulation */
 #define DETOUR_GO_ON		60	/* how other hits go on */
-#define DETOUR_RELEASE		8	/* size of what begins each of these but the way out */
+#define DETOUR_RELEASE		8	/* size of what releases the frame, before either copy */
 #define DETOUR_COPIES		(DETOUR_GO_ON + DETOUR_RELEASE)
 
 #ifndef __ASSEMBLY__

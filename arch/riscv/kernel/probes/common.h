@@ -123,6 +123,7 @@ static __always_inline bool insn_is_csr(u32 insn)
 #define T_ARGS		(IS_ENABLED(CONFIG_CC_IS_CLANG) ? BIT(7) | GENMASK(31, 28) : 0)
 #define ALL_REGS	GENMASK(31, 1)
 
+/* The order counts: region.c compares with FLOW_ADDRESS and with FLOW_BRANCH. */
 enum insn_flow {
 	FLOW_ON,		/* to the next instruction; does not use its own address */
 	FLOW_ADDRESS,		/* AUIPC: to the next instruction */

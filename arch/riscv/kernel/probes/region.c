@@ -22,9 +22,9 @@
  *
  * So a task that has called the scheduler is not inside: it would return from a call.
  * Without preemption this is all. With preemption an exception in the kernel may end in
- * the scheduler, with the interrupted task at any instruction. opt.c waits for a
- * grace period, until no task is inside, before a jump is written. No task is preempted
- * between the two instructions of a jump:
+ * the scheduler, with the interrupted task at any instruction. Then opt.c fences the
+ * region, and the core lets a grace period pass, until no task is inside, before the jump
+ * is written. No task is preempted between the two instructions of a jump:
  *
  * - Interrupts and page faults, do_irq() and do_page_fault(), end in irqentry_exit(),
  *   which preempts. Both call kprobe_rewind_jump() before that, which sets the task
@@ -328,7 +328,8 @@ static int find_branches_from(void *data, unsigned long addr)
  * @targets: targets of these branches
  *
  * Kept between calls, since callers mostly ask for functions in the order of
- * their addresses. It is never invalid: the functions of this text never change.
+ * their addresses. Protected by kprobe_mutex. It is never invalid: the functions of
+ * this text never change.
  */
 static struct surroundings {
 	unsigned long start;
@@ -696,7 +697,7 @@ static int draw_map(struct function_map *map, const char *name)
 	return ret;
 }
 
-/* Keep both maps of the last function, since callers ask for addresses in order. */
+/* Keep both maps of the last function, since callers, under kprobe_mutex, ask in order. */
 static const struct function_map *map_function(unsigned long addr, bool without_bugs)
 {
 	struct kprobe_function *fn = kprobe_function_of(addr);

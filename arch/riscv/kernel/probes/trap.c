@@ -5,7 +5,8 @@
  * A hit calls the pre_handler and then executes the instruction in one of two
  * ways, chosen when the probe was prepared: it emulates it, or runs a copy with
  * an ebreak after it. The second trap is needed because the original is too far
- * away for a jump that overwrites no register.
+ * away for a jump that overwrites no register. While the region of a jump is
+ * fenced, a hit without a post_handler continues at the copies in the detour instead.
  */
 #include <linux/export.h>
 #include <linux/preempt.h>
