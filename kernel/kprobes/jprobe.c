@@ -9,8 +9,6 @@
  * together with any other probe at the address, whether hits come by breakpoint, by jump
  * or from ftrace.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/kernel.h>

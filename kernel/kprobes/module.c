@@ -2,8 +2,6 @@
 /*
  * Text that appears and disappears: modules, and the kernel's init sections.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/limits.h>
 #include <linux/notifier.h>
 #include <linux/xarray.h>

@@ -3,8 +3,6 @@
  * Points: their states, their members, the text that they want, and their life from creation
  * until they are freed.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/array_size.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>

@@ -8,8 +8,6 @@
  * the user's handler. The files below keep the instances and divert the calls:
  * return_pool.c and return_trampoline.c, or return_rethook.c.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/mm.h>

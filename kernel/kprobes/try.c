@@ -3,8 +3,6 @@
  * Debugfs "try": may a place be probed, and how would it be done? A user writes the place and reads
  * the verdict, which kprobe_try() finds as a registration would, at the time of reading.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>

@@ -13,8 +13,6 @@
  * that the hit stays on its CPU, and only what cannot be masked can hit other
  * probes there between its handlers.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/init.h>

@@ -6,8 +6,6 @@
  * to be exchanged while other CPUs execute them. So the jumps of a batch are written one
  * after the other, followed by one synchronization of all CPUs.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>

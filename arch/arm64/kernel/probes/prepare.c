@@ -3,8 +3,6 @@
  * Preparing a probe: may the instruction at its address be probed, and how will
  * a hit execute it?
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>

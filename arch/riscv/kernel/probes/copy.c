@@ -12,8 +12,6 @@
  * interrupts off and the probe current, so that the hit stays on its CPU and no
  * other hit there comes between its handlers.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/csr.h>

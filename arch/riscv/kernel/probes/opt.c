@@ -6,8 +6,6 @@
  * region.c, and for kernels with preemption below. So the whole jump is written
  * at once while all CPUs are stopped, and so is the breakpoint that replaces it.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/execmem.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>

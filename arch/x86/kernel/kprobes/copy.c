@@ -12,8 +12,6 @@
  * stays on its CPU and is the only one there between its handlers: a hit in an
  * NMI meanwhile counts as missed.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/context_tracking_state.h>
 #include <linux/entry-common.h>
 #include <linux/execmem.h>

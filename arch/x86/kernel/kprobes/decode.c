@@ -3,8 +3,6 @@
  * Reading and classifying instructions: which must not be probed, and which are emulated. The
  * rest is copied. For emulation, choose the function of emulate.c and decode the operands.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/array_size.h>
 #include <linux/cfi.h>
 #include <linux/irqflags.h>

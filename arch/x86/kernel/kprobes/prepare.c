@@ -3,8 +3,6 @@
  * Preparing a probe: is its address the start of an instruction, may that be probed, and
  * how will a hit execute it?
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/uaccess.h>

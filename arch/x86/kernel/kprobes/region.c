@@ -42,8 +42,6 @@
  * static keys, static calls, ftrace and lock prefixes, and the instructions that
  * a type check decodes after its trap.
  */
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/bitmap.h>
 #include <linux/cfi.h>
 #include <linux/extable.h>
