@@ -10,8 +10,8 @@
  */
 #include <linux/build_bug.h>
 #include <linux/export.h>
-#include <linux/mm.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
 
 #include "internal.h"

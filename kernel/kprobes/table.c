@@ -17,7 +17,6 @@
 #include <linux/hashtable.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
-#include <linux/rculist.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -293,7 +292,6 @@ int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), vo
 {
 	struct point_table *table = table_protected(point_table);
 	struct kprobe_point *point;
-	struct hlist_node *next;
 	unsigned long i;
 	int ret = 0;
 	int bucket;
@@ -304,7 +302,7 @@ int kprobe_points_for_each(int (*fn)(struct kprobe_point *point, void *data), vo
 			ret = fn(point, data);
 	}
 
-	hash_for_each_safe(points_gone, bucket, next, point, op.kp.hlist) {
+	hash_for_each(points_gone, bucket, point, op.kp.hlist) {
 		if (ret)
 			break;
 		ret = fn(point, data);

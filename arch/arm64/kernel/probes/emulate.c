@@ -6,7 +6,6 @@
 #include <linux/kprobes.h>
 #include <linux/sched/signal.h>
 #include <asm/mmu_context.h>
-#include <asm/traps.h>
 
 #include "common.h"
 

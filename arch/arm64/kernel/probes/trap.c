@@ -13,7 +13,6 @@
 #include <linux/preempt.h>
 #include <asm/barrier.h>
 #include <asm/debug-monitors.h>
-#include <asm/traps.h>
 
 #include "common.h"
 

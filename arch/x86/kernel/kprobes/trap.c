@@ -11,7 +11,6 @@
  */
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
-#include <asm/sections.h>
 
 #include "copy.h"
 
