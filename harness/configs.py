@@ -58,7 +58,7 @@ class Config:
     llvm: str = ""          # built by the clang of this suffix
     without: tuple = ()     # of the architecture's suites
     # More KUnit boots: of each its name, the processor if it is another, words for the command line,
-    # and what the kernel says then.
+    # and what the kernel says then: nothing if it tells of no mitigation.
     mitigations: tuple = ()
     distribution: bool = False      # its configuration under the fragments
 
@@ -210,7 +210,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            # Each way in which returns and indirect calls are rewritten at boot.
            Config(X86_64, "mitigations", parts=("kunit",), more=("x86-hardened",), options="kprobes-core", mitigations=(
                CALL_DEPTH, ITS,
-               ("off", "", "mitigations=off", "mitigations=off"),
+               ("off", "", "mitigations=off", ""),
                ("retpolines", "", "spectre_v2=retpoline retbleed=off", "Mitigation: Retpolines"),
                ("lfence", "", "spectre_v2=retpoline,lfence retbleed=off", "Vulnerable: LFENCE"),
                ("untrained", "EPYC-Rome", "retbleed=unret", "Mitigation: untrained return thunk"),
