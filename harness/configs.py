@@ -173,7 +173,7 @@ CONFIGS = [
     # The ftrace of this architecture is for kernels without preemption only. What gcc inlines, clang
     # may leave in functions of their own, which the entry of traps calls.
     Config(RISCV, "rt", memory=1024, slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"), llvm="-19",
-           parts=("kunit", "scripts", "sweep", "toggle"), more=("checkers", "rt")),
+           parts=("kunit", "scripts", "sweep", "toggle"), more=("checkers", "rt", "riscv-preemptible")),
 ]
 
 
@@ -199,7 +199,7 @@ BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts",
            Config(ARM64, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
            Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
-                  parts=("kunit", "scripts", "toggle"), more=("checkers",)),
+                  parts=("kunit", "scripts", "toggle"), more=("checkers", "riscv-preemptible")),
            *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=("sleep", "kexec"), options="kprobes-core")
              for arch, slow, qemu in ((X86_64, 1, ()), (ARM64, 2, ("-cpu", "cortex-a57")), (RISCV, 3, ()))),
            Config(RISCV, "clang", slow=3, racing=(15, 10), parts=("kunit", "scripts", "sweep", "toggle"), llvm="-19"),
