@@ -52,7 +52,7 @@ extern u8 where_read_at[], where_load_at[], where_landed_at[];
 /* trap_test.c */
 extern u8 trap_sti_hlt[], trap_sti_mwait[], trap_sti_nop[];
 
-/* With call depth tracking, a call has no jump. */
+/* With call depth tracking a call has no jump; behind an LFENCE, one by memory has none. */
 static inline void skip_if_calls_have_no_jump(struct kunit *test)
 {
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
