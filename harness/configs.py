@@ -159,8 +159,8 @@ CONFIGS = [
            parts=("kunit", "scripts", "toggle", "faults", "selftests"), more=("checkers", "rt")),
     Config(X86_64, "kcsan", memory=1024, slow=4, racing=(15, 30), parts=("toggle",),
            options="kprobes-core"),
-    Config(I386, "preempt", slow=3, parts=("kunit", "scripts", "sweep", "toggle", "selftests"),
-           racing=(15, 10), more=("x86-hardened", "checkers")),
+    Config(I386, "preempt", slow=2, parts=("kunit", "scripts", "sweep", "toggle", "selftests"),
+           racing=(15, 10), more=("x86-hardened",)),
     Config(ARM64, "none", slow=2, parts=ALL, daily=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority. The kernel has no landing pads when gcc compiles it.
     Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
@@ -182,11 +182,11 @@ def port(arch, **more):
                   threads="single", **more)
 
 
-# Tested only by name: 32 bits without preemption, KUnit on our core with the kernel's own
+# Tested only by name: 32 bits with lockdep, KUnit on our core with the kernel's own
 # ports, code that only some compilers generate, fault handlers in the detours of RISC-V, and
 # Debian's configuration, which takes three times as long to build.
-BY_NAME = [Config(I386, "voluntary", racing=(15, 10), parts=("kunit", "scripts", "toggle"),
-                  more=("x86-hardened",)),
+BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "scripts", "toggle"),
+                  more=("x86-hardened", "checkers")),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
            Config(X86_64, "cfi", parts=("kunit", "sweep"), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=(("fineibt", "", "cfi=fineibt", "Using FineIBT CFI"),)),
