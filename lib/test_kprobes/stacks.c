@@ -3,11 +3,16 @@
  * Tests of stack traces through followed calls: they must show the callers, and not the
  * trampolines of return probes.
  */
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 #include "return_watch.h"
 #include "targets.h"
@@ -27,6 +32,11 @@ struct trace {
 /* Traces taken by each return handler, and in the body of the innermost function. */
 static struct trace regs_trace[NR_FRAMES], own_trace[NR_FRAMES], body_trace;
 
+/* The innermost function sleeps between these if @sleeps. */
+static DECLARE_COMPLETION(reached);
+static DECLARE_COMPLETION(go_on);
+static bool sleeps;
+
 static void note_frame(unsigned int i, unsigned long ret_addr)
 {
 	if (note_frames)
@@ -37,6 +47,10 @@ static noinline u32 kprobes_test_inner(u32 n)
 {
 	note_frame(0, _RET_IP_);
 	body_trace.nr = stack_trace_save(body_trace.entries, MAX_TRACE, 0);
+	if (READ_ONCE(sleeps)) {
+		complete(&reached);
+		wait_for_completion(&go_on);
+	}
 	barrier();
 	return n + 1;
 }
@@ -195,6 +209,43 @@ static void stacktrace_shared_function(struct kunit *test)
 	expect_traces(test, 0);
 }
 
+static int call_frames_thread(void *unused)
+{
+	return call_frames(1);
+}
+
+/* As /proc/PID/stack shows it. */
+static void stacktrace_of_sleeper(struct kunit *test)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	static struct trace trace;
+	struct task_struct *task;
+	unsigned int i;
+
+	learn_frames(test);
+	for (i = 0; i < NR_FRAMES; i++)
+		probe_frame(test, i);
+
+	reinit_completion(&reached);
+	reinit_completion(&go_on);
+	WRITE_ONCE(sleeps, true);
+	task = kthread_run(call_frames_thread, NULL, "kprobes_test");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	wait_for_completion(&reached);
+	WRITE_ONCE(sleeps, false);
+	/* Until it has left its CPU, its calls are not told. */
+	do {
+		msleep(20);
+		trace.nr = stack_trace_save_tsk(task, trace.entries, MAX_TRACE, 0);
+	} while (!shows_frames(&trace, 0) && time_before(jiffies, end));
+	complete(&go_on);
+
+	KUNIT_EXPECT_TRUE(test, shows_frames(&trace, 0));
+	KUNIT_EXPECT_FALSE(test, shows_trampoline(&trace));
+	KUNIT_EXPECT_EQ(test, kthread_stop_put(task), 5);
+}
+
 static struct task_struct *tested;
 static struct trace schedule_trace;
 
@@ -310,6 +361,7 @@ static struct kunit_case stacks_cases[] = {
 	KUNIT_CASE(stacktrace_in_return_handler),
 	KUNIT_CASE(stacktrace_nested),
 	KUNIT_CASE(stacktrace_shared_function),
+	KUNIT_CASE(stacktrace_of_sleeper),
 	KUNIT_CASE(stacktrace_preempted),
 #ifdef CONFIG_FPROBE
 	KUNIT_CASE(stacktrace_fprobe_first),
