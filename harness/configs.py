@@ -188,7 +188,7 @@ def port(arch, **more):
 BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "scripts", "toggle"),
                   more=("x86-hardened", "checkers")),
            port(ARM), port(POWERPC), port(S390), port(MIPS, cpus=1),
-           Config(X86_64, "cfi", parts=("kunit", "sweep"), options="kprobes-core", llvm="-19",
+           Config(X86_64, "cfi", parts=("kunit", "sweep", "toggle"), options="kprobes-core", llvm="-19",
                   without=("longest-symbol",), mitigations=(("fineibt", "", "cfi=fineibt", "Using FineIBT CFI"),)),
            Config(X86_64, "kmsan", memory=2048, slow=6, racing=(15, 10), parts=("kunit", "toggle"),
                   options="kprobes-core", llvm="-19", without=("fprobe_test",)),

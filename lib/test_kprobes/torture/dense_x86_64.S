@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Functions of many short instructions, so that a jump covers several, some of them
- * targets of branches, returns and faults. %rdi is n, %rsi an array of four that
- * belongs to the caller.
+ * targets of branches, returns and faults. They are called by pointers; %rdi is n, %rsi an
+ * array of four that belongs to the caller.
  */
+#include <linux/cfi_types.h>
 #include <linux/linkage.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
 #include <asm/smap.h>
 
-/* They are called by pointers. */
-#define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
-
 	.text
 
-CALLED_START(kp_target_short)
+SYM_TYPED_FUNC_START(kp_target_short)
 	mov %edi, %eax
 	push %rdi
 	push %rsi
@@ -35,7 +33,7 @@ CALLED_START(kp_target_short)
 SYM_FUNC_END(kp_target_short)
 
 /* Each label is inside the regions of jumps before it. */
-CALLED_START(kp_target_branch)
+SYM_TYPED_FUNC_START(kp_target_branch)
 	xor %eax, %eax
 	mov %edi, %ecx
 	inc %ecx
@@ -72,7 +70,7 @@ CALLED_START(kp_target_branch)
 SYM_FUNC_END(kp_target_branch)
 
 /* A call of two bytes returns into the region of a jump at the call or just before it. */
-CALLED_START(kp_target_callback)
+SYM_TYPED_FUNC_START(kp_target_callback)
 	FRAME_BEGIN
 	push %rbx
 	push %r12
@@ -103,7 +101,7 @@ CALLED_START(kp_target_callback)
 SYM_FUNC_END(kp_target_callback)
 
 /* Odd inputs read from an unmapped address. */
-CALLED_START(kp_target_load)
+SYM_TYPED_FUNC_START(kp_target_load)
 	mov %edi, %ecx
 	mov %rdi, (%rsi)
 	test $1, %cl
@@ -133,7 +131,7 @@ CALLED_START(kp_target_load)
 	_ASM_EXTABLE(2b, .Lload_bad)
 SYM_FUNC_END(kp_target_load)
 
-CALLED_START(kp_target_store)
+SYM_TYPED_FUNC_START(kp_target_store)
 	mov %edi, %ecx
 	ASM_STAC
 	xor %eax, %eax
@@ -154,7 +152,7 @@ CALLED_START(kp_target_store)
 	_ASM_EXTABLE(1b, .Lstore_bad)
 SYM_FUNC_END(kp_target_store)
 
-CALLED_START(kp_target_flags)
+SYM_TYPED_FUNC_START(kp_target_flags)
 	mov %edi, %eax
 	neg %edi
 	sbb %edx, %edx
@@ -179,7 +177,7 @@ CALLED_START(kp_target_flags)
 	RET
 SYM_FUNC_END(kp_target_flags)
 
-CALLED_START(kp_target_returns)
+SYM_TYPED_FUNC_START(kp_target_returns)
 	mov %edi, %eax
 	test %edi, %edi
 	jz .Lzero
@@ -203,7 +201,7 @@ CALLED_START(kp_target_returns)
 	RET
 SYM_FUNC_END(kp_target_returns)
 
-CALLED_START(kp_target_tail)
+SYM_TYPED_FUNC_START(kp_target_tail)
 	test $1, %dil
 	jnz kp_target_leaf
 	inc %edi
@@ -217,7 +215,7 @@ CALLED_START(kp_target_tail)
 SYM_FUNC_END(kp_target_tail)
 
 /* The result depends on the stack pointer and on the stack. */
-CALLED_START(kp_target_stack)
+SYM_TYPED_FUNC_START(kp_target_stack)
 	mov %rsp, %rax
 	push %rdi
 	push %rsp
