@@ -15,6 +15,7 @@
 #include <asm/insn.h>
 
 #include "common.h"
+#include "copy.h"
 #include "detour.h"
 #include "insn_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
@@ -305,6 +306,7 @@ static void drop_sampler(void *unused)
 static void expect_samples_at(struct kunit *test, u8 opcode)
 {
 	struct perf_event_attr attr;
+	unsigned long post;
 	struct kprobe *p;
 
 	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = count_hit };
@@ -327,6 +329,8 @@ static void expect_samples_at(struct kunit *test, u8 opcode)
 	p = get_kprobe(kp.addr);
 	sample_functions(test, "breakpoint");
 	sample_code(test, p->ainsn.insn, 1 + JMP32_INSN_SIZE, "copy");
+	post = (unsigned long)slot_of_copy(p->ainsn.insn)->post;
+	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(post + 1), (unsigned long)kp.addr + 1);
 	KUNIT_EXPECT_GT(test, samples, 100);
 
 	kprobe_optimize_set_knob(true);

@@ -95,6 +95,19 @@ check_new "points tells why" \
 prober del deep
 rmmod kp_shared
 
+# What the handler of another probe hits is missed.
+if [ -e $EVENTS ]; then
+	prober add nested trace_event_buffer_commit
+	echo p:kp/outer kernel_clone >$EVENTS
+	echo 1 >$TRACE/events/kp/enable
+	/bin/true
+	check_new "points tells hits in handlers" \
+		grep -q "buffer_commit+.* (missed: [1-9][0-9]* in other hits, 0 in hits here)\$" \
+			$KPROBES/points
+	drop_events
+	prober del nested
+fi
+
 for name in entry return off late; do
 	check "$name is removed" prober del $name
 done
