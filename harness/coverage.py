@@ -13,13 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import guesttest, tree, ui
-from .paths import CACHE, log_file
+from .paths import CACHE, HARNESS, log_file
 
 ANNOTATED = CACHE / "coverage"
 # The parts of a test that execute our code in the guest's kernel, without those that measure.
 PARTS = ("kunit", "scripts", "beside", "sweep", "toggle", "faults", "selftests")
 CONFIGS = ("x86_64:none", "x86_64:preempt", "i386:preempt", "arm64:none", "riscv:none", "riscv:preempt")
 TEST = re.compile(r"_test\.[ch]$|_snippets|^lib/|^samples/|^tools/")
+# Functions with lines that no test executes, below the reason for that.
+KNOWN = HARNESS / "coverage.txt"
 
 
 def counting(config):
@@ -49,6 +51,7 @@ class Counts:
 
     def __init__(self):
         self.lines, self.branches = defaultdict(Counter), defaultdict(Counter)
+        self.functions = {}
         self.ours = {name: path for name, path in tree.our_files().items() if not TEST.search(name)}
 
     def add(self, made, printed):
@@ -59,6 +62,7 @@ class Counts:
                 continue
             for line in file["lines"]:
                 number = line["line_number"]
+                self.functions[name, number] = line.get("function_name", "-")
                 self.lines[name][number] += line["count"]
                 for i, branch in enumerate(line["branches"]):
                     self.branches[name][number, i] += branch["count"]
@@ -77,6 +81,10 @@ class Counts:
 
     def missing(self, name):
         return sorted(n for n, count in self.lines[name].items() if not count)
+
+    def unexplained(self, known):
+        """The functions with lines that were not executed, but for those that are known."""
+        return sorted({(name, self.functions[name, n]) for name in self.lines for n in self.missing(name)} - known)
 
     def annotate(self):
         """Writes each file with the count of each line before it."""
@@ -97,6 +105,10 @@ class Counts:
         yield "all", *total
 
 
+def known():
+    return {tuple(line.split()) for line in KNOWN.read_text().splitlines() if line.startswith(" ")}
+
+
 def ranges(numbers):
     """3-5, 8 for 3, 4, 5 and 8."""
     groups = []
@@ -115,6 +127,8 @@ def show(counts):
     for name in sorted(counts.lines):
         if counts.missing(name):
             ui.say(f"not executed: {name}: {ranges(counts.missing(name))}")
+    for name, function in counts.unexplained(known()):
+        ui.say(f"not in {KNOWN.name}: {name} {function}")
     ui.say(f"each file with its counts: {ANNOTATED}")
 
 

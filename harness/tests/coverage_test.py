@@ -14,7 +14,7 @@ def printed(*files):
     """What gcov prints: of each file the counts of its lines, from 1, each with two branches."""
     return json.dumps({"files": [
         {"file": f"/tree/{name}", "lines": [
-            {"line_number": n, "count": count, "branches": [{"count": count}, {"count": 0}]}
+            {"line_number": n, "count": count, "function_name": "add", "branches": [{"count": count}, {"count": 0}]}
             for n, count in enumerate(counts, 1)]} for name, counts in files]})
 
 
@@ -23,7 +23,8 @@ class CoverageTest(Case):
         super().setUp()
         (self.folder / "slot.c").write_text("one\ntwo\nthree\n")
         self.swap(coverage.tree, our_files=lambda: {SLOT: self.folder / "slot.c", TEST: self.folder / "slot.c"})
-        self.swap(coverage, ANNOTATED=self.folder / "annotated")
+        (self.folder / "known.txt").write_text("")
+        self.swap(coverage, ANNOTATED=self.folder / "annotated", KNOWN=self.folder / "known.txt")
         self.made = mock.Mock(source=Path("/tree"))
         self.counts = coverage.Counts()
         self.counts.add(self.made, printed((SLOT, [2, 0, 0]), (TEST, [1]), ("kernel/fork.c", [1])))
@@ -45,3 +46,10 @@ class CoverageTest(Case):
         said = self.said()
         coverage.show(self.counts)
         self.assertIn(f"not executed: {SLOT}: 3", said.getvalue())
+        self.assertIn(f"not in known.txt: {SLOT} add", said.getvalue())
+
+    def test_known(self):
+        (self.folder / "known.txt").write_text(f"No memory:\n {SLOT} add\n")
+        said = self.said()
+        coverage.show(self.counts)
+        self.assertNotIn("not in", said.getvalue())
