@@ -21,6 +21,7 @@ static const char * const cannot_trap[] = {
 	"__cpu_resume_enter",
 	"cpu_suspend",
 	"suspend_restore_csrs",
+	"riscv_clear_hypervisor_csr",
 	"__hibernate_cpu_resume",
 	"hibernate_core_restore_code",
 	/* Neither RCU nor text patching waits for a CPU that has reported itself dead. */
