@@ -297,8 +297,11 @@ static const char * const blacklisted_everywhere[] = {
 	 * irqentry_nmi_enter() and irqentry_nmi_exit() have events. Until it has a place in the
 	 * buffer, an event does not see that it interrupts itself.
 	 */
+	"__traceiter_rcu_watching",
+	"__traceiter_nmi_noise",
 	"trace_event_raw_event_rcu_watching",
 	"trace_event_raw_event_nmi_noise",
+	"__trace_trigger_soft_disabled",
 	"trace_event_ignore_this_pid",
 	"trace_event_buffer_reserve",
 	"trace_event_buffer_lock_reserve",
@@ -307,9 +310,16 @@ static const char * const blacklisted_everywhere[] = {
 	"ring_buffer_lock_reserve",
 	"perf_trace_rcu_watching",
 	"perf_trace_nmi_noise",
+	"do_perf_trace_rcu_watching",
+	"do_perf_trace_nmi_noise",
 	"perf_trace_buf_alloc",
-	"bpf_trace_run3",
+	"perf_swevent_get_recursion_context",
+	"__bpf_trace_rcu_watching",
+	"__bpf_trace_nmi_noise",
+	"bpf_trace_run2",
 	"bpf_trace_run4",
+	/* A program that interrupts itself calls this, and is not run. */
+	"bpf_prog_inc_misses_counter",
 #endif
 #ifdef CONFIG_PROVE_LOCKING
 	/*
@@ -324,6 +334,8 @@ static const char * const blacklisted_everywhere[] = {
 	"__traceiter_irq_enable",
 	"trace_event_raw_event_preemptirq_template",
 	"perf_trace_preemptirq_template",
+	"do_perf_trace_preemptirq_template",
+	"__bpf_trace_preemptirq_template",
 	"bpf_trace_run2",
 #endif
 	/* Instrumented code calls these on the way to a handler, and while a CPU comes up. */

@@ -76,6 +76,12 @@ static void blacklist_entries(struct kunit *test)
 		"startup_64_load_idt",
 		"swsusp_save",
 		"__pi_startup_64_load_idt",
+#ifdef CONFIG_RCU_TRACE
+		"__traceiter_rcu_watching",
+		"perf_trace_rcu_watching",
+		"perf_swevent_get_recursion_context",
+		"__bpf_trace_rcu_watching",
+#endif
 #ifdef CONFIG_PROVE_LOCKING
 		"rcu_is_watching",
 		"lockdep_hardirqs_on_prepare",
