@@ -159,6 +159,3 @@ static struct kunit_suite blacklist_suite = {
 };
 
 kunit_test_suite(blacklist_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the blacklist of kprobes");
-MODULE_LICENSE("GPL");

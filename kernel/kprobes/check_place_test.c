@@ -170,6 +170,3 @@ static struct kunit_suite check_place_suite = {
 };
 
 kunit_test_suite(check_place_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the places that probes are kept out of");
-MODULE_LICENSE("GPL");

@@ -192,6 +192,3 @@ static struct kunit_suite check_suite = {
 };
 
 kunit_test_suite(check_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the text that probes are kept out of");
-MODULE_LICENSE("GPL");

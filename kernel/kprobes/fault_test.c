@@ -536,6 +536,3 @@ static struct kunit_suite fault_suite = {
 };
 
 kunit_test_suite(fault_suite);
-
-MODULE_DESCRIPTION("KUnit test of the fault handlers of probes");
-MODULE_LICENSE("GPL");

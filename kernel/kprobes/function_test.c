@@ -110,6 +110,3 @@ static struct kunit_suite function_suite = {
 };
 
 kunit_test_suite(function_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the function that a probed address is in");
-MODULE_LICENSE("GPL");

@@ -112,6 +112,3 @@ static struct kunit_suite index_suite = {
 };
 
 kunit_test_suite(index_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the sorted tables of kprobes");
-MODULE_LICENSE("GPL");

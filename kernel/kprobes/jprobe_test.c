@@ -691,6 +691,3 @@ static struct kunit_suite jprobe_suite = {
 };
 
 kunit_test_suite(jprobe_suite);
-
-MODULE_DESCRIPTION("KUnit test of jprobes");
-MODULE_LICENSE("GPL");

@@ -156,6 +156,3 @@ static struct kunit_suite lifetime_suite = {
 };
 
 kunit_test_suite(lifetime_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes in text that comes and goes");
-MODULE_LICENSE("GPL");

@@ -1417,6 +1417,3 @@ static struct kunit_suite optimize_suite = {
 };
 
 kunit_test_suite(optimize_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the way to a jump and back");
-MODULE_LICENSE("GPL");

@@ -543,6 +543,3 @@ static struct kunit_suite point_suite = {
 };
 
 kunit_test_suite(point_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the points of kprobes");
-MODULE_LICENSE("GPL");

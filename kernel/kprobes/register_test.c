@@ -293,6 +293,3 @@ static struct kunit_suite register_suite = {
 };
 
 kunit_test_suite(register_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the registration of probes");
-MODULE_LICENSE("GPL");

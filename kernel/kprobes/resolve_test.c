@@ -156,6 +156,3 @@ static struct kunit_suite resolve_suite = {
 };
 
 kunit_test_suite(resolve_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the places that kprobes are asked for");
-MODULE_LICENSE("GPL");

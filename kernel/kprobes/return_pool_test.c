@@ -354,6 +354,3 @@ static struct kunit_suite pool_suite = {
 };
 
 kunit_test_suite(pool_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the instances of return probes");
-MODULE_LICENSE("GPL");

@@ -94,6 +94,3 @@ static struct kunit_suite settled_suite = {
 };
 
 kunit_test_suite(settled_suite);
-
-MODULE_DESCRIPTION("KUnit tests of text that others no longer change for probes");
-MODULE_LICENSE("GPL");

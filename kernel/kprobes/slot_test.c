@@ -281,6 +281,3 @@ static struct kunit_suite slot_suite = {
 };
 
 kunit_test_suite(slot_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the out-of-line slots of kprobes");
-MODULE_LICENSE("GPL");

@@ -79,6 +79,3 @@ static struct kunit_suite state_suite = {
 };
 
 kunit_test_suite(state_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the states of a point");
-MODULE_LICENSE("GPL");

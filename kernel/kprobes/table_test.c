@@ -153,6 +153,3 @@ static struct kunit_suite table_suite = {
 };
 
 kunit_test_suite(table_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the table of points");
-MODULE_LICENSE("GPL");

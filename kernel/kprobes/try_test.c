@@ -260,6 +260,3 @@ static struct kunit_suite try_suite = {
 };
 
 kunit_test_suite(try_suite);
-
-MODULE_DESCRIPTION("KUnit tests of verdicts about probes");
-MODULE_LICENSE("GPL");
