@@ -158,12 +158,7 @@ static const struct reason {
 	{ "ftrace site", "check_test_traced", err_of_ftrace },
 };
 
-static void reason_describe(const struct reason *reason, char *desc)
-{
-	strscpy(desc, reason->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(reason, reasons, reason_describe);
+KUNIT_ARRAY_PARAM_DESC(reason, reasons, name);
 
 static void check_refuses(struct kunit *test)
 {

@@ -260,12 +260,7 @@ static const struct context_case context_cases[] = {
 	CASES("return handler", NULL, NULL, BY_RETURN),
 };
 
-static void describe(const struct context_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(context, context_cases, describe);
+KUNIT_ARRAY_PARAM_DESC(context, context_cases, name);
 
 static void add_probe(struct kunit *test, struct kprobe *kp, target_t function,
 		      kprobe_pre_handler_t pre, kprobe_post_handler_t post)

@@ -1192,12 +1192,7 @@ static const struct drop {
 	{ "by a neighbour", drop_by_neighbour },
 };
 
-static void drop_describe(const struct drop *drop, char *desc)
-{
-	strscpy(desc, drop->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(drop, drops, drop_describe);
+KUNIT_ARRAY_PARAM_DESC(drop, drops, name);
 
 /*
  * A hit is in the detour when the jump is removed, and then a member that it has yet to call is

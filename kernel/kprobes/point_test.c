@@ -31,12 +31,7 @@ static const struct target targets[] = {
 	{ "on a breakpoint", plain_target },
 };
 
-static void target_describe(const struct target *t, char *desc)
-{
-	strscpy(desc, t->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(target, targets, target_describe);
+KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 
 static struct kprobe_point *find(struct kprobe *kp)
 {

@@ -136,12 +136,7 @@ static const struct owner {
 	{ "names a symbol", owner_names_symbol },
 };
 
-static void owner_describe(const struct owner *owner, char *desc)
-{
-	strscpy(desc, owner->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(owner, owners, owner_describe);
+KUNIT_ARRAY_PARAM_DESC(owner, owners, name);
 
 static void register_twice(struct kunit *test)
 {

@@ -272,15 +272,7 @@ static const struct bad_input bad_inputs[] = {
 #endif
 };
 
-static KUNIT_GENERATOR(next_bad_input)
-{
-	const struct bad_input *bad = prev ? (const struct bad_input *)prev + 1 : bad_inputs;
-
-	if (bad == bad_inputs + ARRAY_SIZE(bad_inputs))
-		return NULL;
-	strscpy(desc, bad->what, KUNIT_PARAM_DESC_SIZE);
-	return bad;
-}
+KUNIT_ARRAY_PARAM_DESC(bad_input, bad_inputs, what);
 
 static void expect_error(struct kunit *test, const struct bad_input *bad, int err)
 {
@@ -489,11 +481,11 @@ static void bad_input_unregistered_twice(struct kunit *test)
 /* -- the suite -- */
 
 static struct kunit_case refused_cases[] = {
-	KUNIT_CASE_PARAM(bad_input_kprobe, next_bad_input),
+	KUNIT_CASE_PARAM(bad_input_kprobe, bad_input_gen_params),
 #ifdef CONFIG_KRETPROBES
-	KUNIT_CASE_PARAM(bad_input_kretprobe, next_bad_input),
+	KUNIT_CASE_PARAM(bad_input_kretprobe, bad_input_gen_params),
 #endif
-	KUNIT_CASE_PARAM(bad_input_batch, next_bad_input),
+	KUNIT_CASE_PARAM(bad_input_batch, bad_input_gen_params),
 	KUNIT_CASE(bad_input_null),
 	KUNIT_CASE_PARAM(bad_input_registered_twice, kprobes_test_next_subject),
 	KUNIT_CASE_PARAM(bad_input_registered_anew, kprobes_test_next_subject),

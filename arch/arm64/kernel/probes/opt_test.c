@@ -215,16 +215,7 @@ static void opt_relocated(struct kunit *test)
 		expect_same(test, place, &r);
 }
 
-static KUNIT_GENERATOR(next_place)
-{
-	const struct place *place = prev ? (const struct place *)prev + 1 : places;
-
-	if (place == places + ARRAY_SIZE(places))
-		return NULL;
-	strscpy(desc, place->name, KUNIT_PARAM_DESC_SIZE);
-
-	return place;
-}
+KUNIT_ARRAY_PARAM_DESC(place, places, name);
 
 /* -- one probe, and its handlers -- */
 
@@ -713,7 +704,7 @@ static void opt_vectors_in_use(struct kunit *test)
 }
 
 static struct kunit_case opt_cases[] = {
-	KUNIT_CASE_PARAM(opt_relocated, next_place),
+	KUNIT_CASE_PARAM(opt_relocated, place_gen_params),
 	KUNIT_CASE(opt_far_away),
 	KUNIT_CASE(opt_landing_pad),
 	KUNIT_CASE(opt_goes_elsewhere),
