@@ -8,9 +8,7 @@
 #include <linux/objtool.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
-#if defined(CONFIG_X86)
-#include <asm/insn.h>
-#elif defined(CONFIG_RISCV)
+#if defined(CONFIG_X86) || defined(CONFIG_RISCV)
 #include <asm/insn.h>
 #endif
 
@@ -169,22 +167,20 @@ static int fault_test_init(struct kunit *test)
 	return 0;
 }
 
-static u32 (*targets[])(u32 n) = { fault_test_plain, fault_test_traced };
+static const struct target {
+	const char *name;
+	u32 (*fn)(u32 n);
+} targets[] = {
+	{ "plain", fault_test_plain },
+	{ "traced", fault_test_traced },
+};
 
-static KUNIT_GENERATOR(next_target)
-{
-	u32 (**t)(u32 n) = prev ? (void *)prev + sizeof(*t) : targets;
+KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 
-	if (t == targets + ARRAY_SIZE(targets))
-		return NULL;
-	strscpy(desc, t == targets ? "plain" : "traced", KUNIT_PARAM_DESC_SIZE);
-	return t;
-}
-
-static struct kprobe on_target(u32 (*target)(u32 n))
+static struct kprobe on_target(const struct target *t)
 {
 	return (struct kprobe) {
-		.addr = dereference_symbol_descriptor(target),
+		.addr = dereference_symbol_descriptor(t->fn),
 		.fault_handler = on_fault,
 	};
 }
@@ -207,14 +203,14 @@ static void expect_asked(struct kunit *test, const struct kprobe *kp)
 /* A handler fixes up a pre_handler that writes to NULL, and execution continues. */
 static void fault_in_pre_handler(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct kprobe kp = on_target(*target);
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t);
 
 	kp.pre_handler = on_pre_faulty;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &kp);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(4), 27);
+	KUNIT_EXPECT_EQ(test, t->fn(4), 27);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, hits, 2);
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
@@ -223,12 +219,12 @@ static void fault_in_pre_handler(struct kunit *test)
 
 static void fault_in_post_handler(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct kprobe kp = on_target(*target);
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t);
 
 	kp.post_handler = on_post_faulty;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
 	unregister_kprobe(&kp);
@@ -236,14 +232,14 @@ static void fault_in_post_handler(struct kunit *test)
 
 static void fault_in_return_probe(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
+	const struct target *t = test->param_value;
 	struct kretprobe rp = {
-		.kp = on_target(*target),
+		.kp = on_target(t),
 		.entry_handler = on_entry_faulty,
 	};
 
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &rp.kp);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	unregister_kretprobe(&rp);
@@ -251,7 +247,7 @@ static void fault_in_return_probe(struct kunit *test)
 	rp.entry_handler = NULL;
 	rp.handler = on_return_faulty;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &rp.kp);
 	KUNIT_EXPECT_EQ(test, returns, 1);
 	unregister_kretprobe(&rp);
@@ -266,13 +262,13 @@ static u32 on_call_faulty(u32 n)
 
 static void fault_in_jprobe(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct jprobe jp = { .kp = on_target(*target), .entry = JPROBE_ENTRY(on_call_faulty) };
+	const struct target *t = test->param_value;
+	struct jprobe jp = { .kp = on_target(t), .entry = JPROBE_ENTRY(on_call_faulty) };
 
 	if (!IS_ENABLED(CONFIG_JPROBES))
 		kunit_skip(test, "no jprobes in this kernel");
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &jp.kp);
 	KUNIT_EXPECT_EQ(test, hits, 3);
 	unregister_jprobe(&jp);
@@ -281,8 +277,8 @@ static void fault_in_jprobe(struct kunit *test)
 /* Of several probes at an address, only the one whose handler faults is asked. */
 static void fault_of_one_of_several(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct kprobe first = on_target(*target), second = first, third = first;
+	const struct target *t = test->param_value;
+	struct kprobe first = on_target(t), second = first, third = first;
 
 	first.pre_handler = count_hit;
 	first.fault_handler = on_others_fault;
@@ -292,7 +288,7 @@ static void fault_of_one_of_several(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&first), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&second), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&third), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &second);
 	KUNIT_EXPECT_EQ(test, hits, 3);
 	unregister_kprobe(&third);
@@ -303,55 +299,14 @@ static void fault_of_one_of_several(struct kunit *test)
 /* No handler is asked about a fault with a fixup. */
 static void fault_with_fixup(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct kprobe kp = on_target(*target);
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t);
 
 	kp.pre_handler = on_pre_nofault;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, asked, 0);
-	unregister_kprobe(&kp);
-}
-
-/* The probed instruction itself faults, in a copy, after its pre_handlers have run. */
-static void fault_of_instruction(struct kunit *test)
-{
-	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
-	struct kprobe declines = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = count_hit,
-		.fault_handler = on_others_fault,
-	};
-	struct kprobe kp = declines, post = declines;
-
-	kp.fault_handler = on_fault;
-	post.fault_handler = NULL;
-	post.post_handler = count_post;
-	OPTIMIZER_HIDE_VAR(reads);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_EXPECT_EQ(test, reads(&good), 5);
-	KUNIT_EXPECT_EQ(test, asked, 0);
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
-	expect_asked(test, &kp);
-	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
-	KUNIT_EXPECT_EQ(test, hits, 2);
-
-	/* The instruction is over for a post_handler as well. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
-	expect_asked(test, &kp);
-	KUNIT_EXPECT_EQ(test, posts, 1);
-	unregister_kprobe(&post);
-	unregister_kprobe(&kp);
-
-	/* Handlers are asked one after the other, until one has dealt with the fault. */
-	kp.addr = (kprobe_opcode_t *)fault_test_load;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
-	KUNIT_EXPECT_EQ(test, asked, 101);
-	unregister_kprobe(&declines);
 	unregister_kprobe(&kp);
 }
 
@@ -362,8 +317,8 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 		KUNIT_EXPECT_EQ(test, kprobe_point_find_member(kp)->state, POINT_OPTIMIZED);
 }
 
-/* In a detour the handler sees the original instruction, and execution continues after it. */
-static void fault_in_detour(struct kunit *test)
+/* The instruction that faults is in a copy at first, and with @jump in a detour. */
+static void expect_instruction_asks(struct kunit *test, bool jump)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
 	struct kprobe kp = {
@@ -373,14 +328,13 @@ static void fault_in_detour(struct kunit *test)
 	};
 	struct kprobe declines = kp, post = kp;
 
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "no jumps in this kernel");
 	declines.fault_handler = on_others_fault;
 	post.fault_handler = NULL;
 	post.post_handler = count_post;
 	OPTIMIZER_HIDE_VAR(reads);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	expect_jump(test, &kp);
+	if (jump)
+		expect_jump(test, &kp);
 	KUNIT_EXPECT_EQ(test, reads(&good), 5);
 	KUNIT_EXPECT_EQ(test, asked, 0);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
@@ -390,18 +344,35 @@ static void fault_in_detour(struct kunit *test)
 
 	/* The instruction is over for a post_handler as well. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
-	wait_for_kprobe_optimizer();
+	if (jump)
+		wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
 	unregister_kprobe(&post);
 
+	/* Handlers are asked one after the other, until one has dealt with the fault. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
-	expect_jump(test, &kp);
+	if (jump)
+		expect_jump(test, &kp);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	KUNIT_EXPECT_EQ(test, asked, 101);
 	unregister_kprobe(&kp);
 	unregister_kprobe(&declines);
+}
+
+/* The probed instruction itself faults, after its pre_handlers have run. */
+static void fault_of_instruction(struct kunit *test)
+{
+	expect_instruction_asks(test, false);
+}
+
+/* In a detour the handler sees the original instruction, and execution continues after it. */
+static void fault_in_detour(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "no jumps in this kernel");
+	expect_instruction_asks(test, true);
 }
 
 /* An address that is never valid causes another exception than a page fault. */
@@ -491,8 +462,8 @@ static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
 
 static void fault_of_instruction_in_handler(struct kunit *test)
 {
-	u32 (**target)(u32 n) = (void *)test->param_value;
-	struct kprobe kp = on_target(*target), inner = {
+	const struct target *t = test->param_value;
+	struct kprobe kp = on_target(t), inner = {
 		.addr = (kprobe_opcode_t *)fault_test_load,
 		.pre_handler = count_hit,
 	};
@@ -502,7 +473,7 @@ static void fault_of_instruction_in_handler(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&inner), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	for (i = 1; i <= 2; i++) {
-		KUNIT_EXPECT_EQ(test, READ_ONCE(*target)(3), 22);
+		KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 		expect_asked(test, &kp);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 		KUNIT_EXPECT_EQ(test, hits, i);
@@ -514,18 +485,18 @@ static void fault_of_instruction_in_handler(struct kunit *test)
 }
 
 static struct kunit_case fault_cases[] = {
-	KUNIT_CASE_PARAM(fault_in_pre_handler, next_target),
-	KUNIT_CASE_PARAM(fault_in_post_handler, next_target),
-	KUNIT_CASE_PARAM(fault_in_return_probe, next_target),
-	KUNIT_CASE_PARAM(fault_in_jprobe, next_target),
-	KUNIT_CASE_PARAM(fault_of_one_of_several, next_target),
-	KUNIT_CASE_PARAM(fault_with_fixup, next_target),
+	KUNIT_CASE_PARAM(fault_in_pre_handler, target_gen_params),
+	KUNIT_CASE_PARAM(fault_in_post_handler, target_gen_params),
+	KUNIT_CASE_PARAM(fault_in_return_probe, target_gen_params),
+	KUNIT_CASE_PARAM(fault_in_jprobe, target_gen_params),
+	KUNIT_CASE_PARAM(fault_of_one_of_several, target_gen_params),
+	KUNIT_CASE_PARAM(fault_with_fixup, target_gen_params),
 	KUNIT_CASE(fault_of_instruction),
 	KUNIT_CASE(fault_in_detour),
 	KUNIT_CASE(fault_in_nowhere),
 	KUNIT_CASE(fault_repaired),
 	KUNIT_CASE(fault_declined),
-	KUNIT_CASE_PARAM(fault_of_instruction_in_handler, next_target),
+	KUNIT_CASE_PARAM(fault_of_instruction_in_handler, target_gen_params),
 	{}
 };
 
