@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/array_size.h>
-#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ftrace.h>
@@ -16,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include "../../lib/test_kprobes/busy.h"
 #include "../../lib/test_kprobes/handlers.h"
 
 #define NR_CALLERS	2
@@ -191,37 +191,13 @@ static void ftrace_shared_site(struct kunit *test)
 	}
 }
 
-/* Grace periods of RCU-tasks wait for such a task, and without preemption those of RCU as well. */
-static int compute(void *data)
-{
-	unsigned long end = jiffies + 3 * HZ;
-
-	while (time_before(jiffies, end))
-		cpu_relax();
-	while (!kthread_should_stop())
-		usleep_range(1000, 2000);
-
-	return 0;
-}
-
-static void computer_stop(void *task)
-{
-	kthread_stop(task);
-}
-
 /* A post_handler that joins on a site must not keep kprobe_mutex for a grace period. */
 static void ftrace_waits_for_no_task(struct kunit *test)
 {
-	struct task_struct *task;
 	unsigned long start;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a CPU that keeps a grace period from ending");
-
 	probe_add(test, &hit_probe);
-	task = kthread_run_on_cpu(compute, NULL, cpumask_last(cpu_online_mask), "kprobes_compute");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, computer_stop, task), 0);
+	busy_start(test, 3 * HZ, false);
 	msleep(20);
 
 	start = jiffies;

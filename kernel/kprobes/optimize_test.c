@@ -8,7 +8,6 @@
  */
 #include <kunit/test.h>
 #include <linux/cleanup.h>
-#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -19,6 +18,7 @@
 #include <linux/workqueue.h>
 
 #include "internal.h"
+#include "../../lib/test_kprobes/busy.h"
 
 /* -- the probed functions -- */
 
@@ -725,84 +725,39 @@ static void optimize_batch(struct kunit *test)
 /* Much longer than writing a jump takes. */
 #define SPIN_SECONDS	10
 
-/* For RCU-tasks a task that is only ever preempted has not left the code it was in. */
-static int spin(void *over)
-{
-	unsigned long end = jiffies + SPIN_SECONDS * HZ;
-
-	while (!kthread_should_stop() && time_before(jiffies, end))
-		cond_resched();
-	WRITE_ONCE(*(bool *)over, !kthread_should_stop());
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-
-	return 0;
-}
-
-static void spin_stop(void *task)
-{
-	kthread_stop(task);
-}
-
 static void optimize_single_at_once(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
 	struct kprobe_point *point;
-	struct task_struct *task;
-	bool over = false;
+	struct busy_task *busy;
 
 	expect_jump(test, w);
 	scoped_guard(mutex, &kprobe_mutex)
 		point = kprobe_point_find((unsigned long)w->kp.addr);
 	if (!arch_jump_needs_no_fence(&point->op.optinsn))
 		kunit_skip(test, "the jump needs a grace period");
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a CPU for a task that spins");
 
-	task = kthread_run(spin, &over, "kprobes_spin");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
+	busy = busy_start(test, SPIN_SECONDS * HZ, true);
 	expect_jump(test, watch_add(test, 1));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(over));
-	kunit_release_action(test, spin_stop, task);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(busy->over));
+	kunit_release_action(test, busy_stop, busy);
 }
 
 /* -- with a grace period -- */
 
 #define GRACE	HZ
 
-/*
- * No grace period of RCU-tasks ends meanwhile. Preemption stays enabled: some ports stop all
- * CPUs to write text.
- */
-static int keep_grace(void *unused)
-{
-	unsigned long end = jiffies + GRACE;
-
-	while (time_before(jiffies, end))
-		cpu_relax();
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-
-	return 0;
-}
-
 /* A write of 0 does not wait for a grace period, though the optimizer does. */
 static void optimize_knob_at_once(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
-	struct task_struct *task;
 	unsigned long start;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a CPU that keeps a grace period from ending");
 	if (IS_ENABLED(CONFIG_RISCV) && !preempt_model_preemptible())
 		kunit_skip(test, "writing text stops all CPUs, and so waits for that one");
 
 	expect_jump(test, w);
-	task = kthread_run_on_cpu(keep_grace, NULL, cpumask_last(cpu_online_mask), "kprobes_grace");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
+	busy_start(test, GRACE, false);
 	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	/* Time enough for the optimizer to begin to wait. */
 	watch_add(test, 1);
@@ -812,48 +767,15 @@ static void optimize_knob_at_once(struct kunit *test)
 	kprobe_optimize_set_knob(false);
 	expect_settled(test, w, POINT_ARMED);
 	KUNIT_EXPECT_LT(test, jiffies - start, GRACE / 2);
-	kunit_release_action(test, spin_stop, task);
-}
-
-struct interrupted {
-	struct completion begun;
-	bool over;
-};
-
-/* Does not go to sleep meanwhile, but is interrupted. */
-static int be_interrupted(void *data)
-{
-	struct interrupted *task = data;
-	unsigned long end = jiffies + GRACE / 2;
-
-	complete(&task->begun);
-	while (time_before(jiffies, end))
-		cpu_relax();
-	WRITE_ONCE(task->over, true);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-
-	return 0;
 }
 
 /* An interrupted task may be in a copy, or in text that a jump is going to cover. */
 static void optimize_grace_waits_for_interrupted(struct kunit *test)
 {
-	struct interrupted state = {};
-	struct task_struct *task;
+	struct busy_task *busy = busy_start(test, GRACE / 2, false);
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a CPU for a task that is interrupted");
-
-	init_completion(&state.begun);
-	task = kthread_run_on_cpu(be_interrupted, &state, cpumask_last(cpu_online_mask),
-				  "kprobes_interrupted");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, spin_stop, task), 0);
-	wait_for_completion(&state.begun);
 	synchronize_rcu_tasks();
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(state.over));
-	kunit_release_action(test, spin_stop, task);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(busy->over));
 }
 
 /* -- handlers that set another ip -- */
