@@ -84,11 +84,10 @@ static kprobe_opcode_t *text_of(unsigned int n)
 
 struct watch {
 	struct kprobe kp;
+	unsigned int n;		/* in which target */
 	unsigned int hits;
 	unsigned int late;
 	bool over;
-	const kprobe_opcode_t *start;
-	kprobe_opcode_t text[WINDOW];	/* from @start on, before a probe was there */
 };
 
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
@@ -110,13 +109,16 @@ static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 	container_of(kp, struct watch, kp)->hits++;
 }
 
-static void watch_init(struct watch *w, unsigned int n)
+static struct watch *watch_new(struct kunit *test, unsigned int n, kprobe_pre_handler_t pre)
 {
-	memset(w, 0, sizeof(*w));
+	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->n = n;
 	w->kp.addr = text_of(n);
-	w->kp.pre_handler = count_hit;
-	w->start = w->kp.addr;
-	memcpy(w->text, w->start, sizeof(w->text));
+	w->kp.pre_handler = pre;
+
+	return w;
 }
 
 static void watch_leave(void *data)
@@ -141,11 +143,8 @@ static void watch_unregister(struct kunit *test, struct watch *w)
 
 static struct watch *watch_add_with(struct kunit *test, unsigned int n, kprobe_pre_handler_t pre)
 {
-	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct watch *w = watch_new(test, n, pre);
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
-	watch_init(w, n);
-	w->kp.pre_handler = pre;
 	watch_register(test, w);
 
 	return w;
@@ -160,22 +159,21 @@ static struct watch *watch_add(struct kunit *test, unsigned int n)
 static struct watch *watch_join(struct kunit *test, const struct watch *w,
 				kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
-	struct watch *fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
+	struct watch *fellow = watch_new(test, w->n, pre);
 
-	KUNIT_ASSERT_NOT_NULL(test, fellow);
 	fellow->kp.addr = w->kp.addr;
-	fellow->start = w->start;
-	memcpy(fellow->text, w->text, sizeof(fellow->text));
-	fellow->kp.pre_handler = pre;
 	fellow->kp.post_handler = post;
 	watch_register(test, fellow);
 
 	return fellow;
 }
 
-static void expect_original(struct kunit *test, const struct watch *w, unsigned int n)
+/* The text of the targets before a probe was there. */
+static kprobe_opcode_t original[NR_TARGETS][WINDOW];
+
+static void expect_original(struct kunit *test, unsigned int n)
 {
-	KUNIT_EXPECT_MEMEQ(test, (void *)text_of(n), (void *)w->text, sizeof(w->text));
+	KUNIT_EXPECT_MEMEQ(test, (void *)text_of(n), (void *)original[n], sizeof(original[n]));
 }
 
 /* -- state, flags and text of a probe -- */
@@ -183,11 +181,14 @@ static void expect_original(struct kunit *test, const struct watch *w, unsigned 
 /* Read from text that a probe has armed. */
 static kprobe_opcode_t breakpoint;
 
-static int learn_breakpoint(struct kunit_suite *suite)
+static int learn_text(struct kunit_suite *suite)
 {
 	struct kprobe kp = { .addr = text_of(0), .pre_handler = NULL };
+	unsigned int n;
 	int ret;
 
+	for (n = 0; n < NR_TARGETS; n++)
+		memcpy(original[n], text_of(n), sizeof(original[n]));
 	kprobe_optimize_set_knob(false);
 	ret = register_kprobe(&kp);
 	if (!ret) {
@@ -219,8 +220,8 @@ static struct look look_at(const struct watch *w)
 		.state = point->state,
 		.flag = point->op.kp.flags & KPROBE_FLAG_OPTIMIZED,
 		.at_break = *point->op.kp.addr == breakpoint,
-		/* The probe may be after a landing pad with which @w starts. */
-		.plain = *point->op.kp.addr == w->text[point->op.kp.addr - w->start],
+		/* The probe may be after a landing pad with which the text starts. */
+		.plain = *point->op.kp.addr == original[w->n][point->op.kp.addr - text_of(w->n)],
 	};
 }
 
@@ -267,15 +268,25 @@ static void expect_with_post(struct kunit *test, const struct watch *w)
 		expect_settled(test, w, POINT_ARMED);
 }
 
+static void expect_explained(struct kunit *test, const struct watch *w, const char *expected)
+{
+	char why[64];
+
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_optimize_explain(kprobe_point_find((unsigned long)w->kp.addr), why,
+					sizeof(why));
+	KUNIT_EXPECT_STREQ(test, why, expected);
+}
+
 #define CALLS	10
 
-static void expect_hits(struct kunit *test, struct watch *w, unsigned int n, unsigned int hits)
+static void expect_hits(struct kunit *test, struct watch *w, unsigned int hits)
 {
 	unsigned int i, wrong = 0;
 
 	w->hits = 0;
 	for (i = 0; i < CALLS; i++)
-		wrong += call_target(n, i) != value_of(n, i);
+		wrong += call_target(w->n, i) != value_of(w->n, i);
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 	KUNIT_EXPECT_EQ(test, w->hits, hits);
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
@@ -288,15 +299,14 @@ static void optimize_comes_and_goes(struct kunit *test)
 	struct watch *w = watch_add(test, 0);
 
 	expect_on_its_way(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	/* The owner does not mean to be called any more, but hits must not call NULL. */
 	WRITE_ONCE(w->kp.pre_handler, NULL);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	watch_unregister(test, w);
-	expect_hits(test, w, 0, 0);
-	expect_original(test, w, 0);
+	expect_hits(test, w, 0);
 }
 
 /* Failure C16: the fellow has left, and with it the reason for the breakpoint. */
@@ -307,15 +317,13 @@ static void optimize_post_handler(struct kunit *test)
 	expect_jump(test, w);
 	fellow = watch_join(test, w, count_hit, ignore_post);
 	expect_with_post(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
 
 	watch_unregister(test, fellow);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
-	watch_unregister(test, w);
-	expect_original(test, w, 0);
+	expect_hits(test, w, CALLS);
 }
 
 static void optimize_post_handler_disabled(struct kunit *test)
@@ -327,12 +335,10 @@ static void optimize_post_handler_disabled(struct kunit *test)
 	expect_with_post(test, w);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
 	expect_with_post(test, w);
 	watch_unregister(test, w);
-	watch_unregister(test, fellow);
-	expect_original(test, w, 0);
 }
 
 /* The only pre_handler belongs to another member than the post_handler. */
@@ -343,13 +349,11 @@ static void optimize_post_handler_of_another(struct kunit *test)
 
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	KUNIT_EXPECT_EQ(test, fellow->hits, CALLS);
 	watch_unregister(test, w);
 	wait_for_kprobe_optimizer();
-	expect_hits(test, fellow, 0, CALLS);
-	watch_unregister(test, fellow);
-	expect_original(test, w, 0);
+	expect_hits(test, fellow, CALLS);
 }
 
 static void optimize_several_members(struct kunit *test)
@@ -359,19 +363,19 @@ static void optimize_several_members(struct kunit *test)
 	expect_jump(test, w);
 	fellow = watch_join(test, w, count_hit, NULL);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, fellow, 0, CALLS);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, fellow, CALLS);
 	KUNIT_EXPECT_EQ(test, w->hits, 2 * CALLS);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, 0);
-	expect_hits(test, fellow, 0, CALLS);
+	expect_hits(test, w, 0);
+	expect_hits(test, fellow, CALLS);
 
 	watch_unregister(test, w);
 	expect_jump(test, fellow);
-	expect_hits(test, fellow, 0, CALLS);
-	expect_hits(test, w, 0, 0);
+	expect_hits(test, fellow, CALLS);
+	expect_hits(test, w, 0);
 }
 
 static void optimize_disabled(struct kunit *test)
@@ -381,49 +385,39 @@ static void optimize_disabled(struct kunit *test)
 	expect_jump(test, w);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
 	expect_settled(test, w, POINT_DISARMED);
-	expect_original(test, w, 0);
-	expect_hits(test, w, 0, 0);
+	expect_original(test, 0);
+	expect_hits(test, w, 0);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_DISARMED);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
 	expect_on_its_way(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 }
 
 /* -- the switches -- */
 
-static void knob_on(void *unused)
-{
-	kprobe_optimize_set_knob(true);
-}
-
 static void optimize_knob(struct kunit *test)
 {
 	struct watch *before = watch_add(test, 0), *meanwhile;
-	char why[32];
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	expect_jump(test, before);
 	kprobe_optimize_set_knob(false);
 	expect_settled(test, before, POINT_ARMED);
-	expect_hits(test, before, 0, CALLS);
+	expect_hits(test, before, CALLS);
 
 	meanwhile = watch_add(test, 1);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, meanwhile, POINT_ARMED);
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_optimize_explain(kprobe_point_find((unsigned long)meanwhile->kp.addr), why,
-					sizeof(why));
-	KUNIT_EXPECT_STREQ(test, why, "knob off");
+	expect_explained(test, meanwhile, "knob off");
 
 	kprobe_optimize_set_knob(true);
 	expect_jump(test, before);
 	expect_jump(test, meanwhile);
-	expect_hits(test, before, 0, CALLS);
-	expect_hits(test, meanwhile, 1, CALLS);
+	expect_hits(test, before, CALLS);
+	expect_hits(test, meanwhile, CALLS);
 }
 
 /* What joins has waited for hits that do not call post_handlers: the next one need not. */
@@ -434,7 +428,6 @@ static void optimize_knob_waits_once(struct kunit *test)
 
 	if (!__is_defined(ARCH_DETOURS_ARE_TOLD_OF_POST))
 		kunit_skip(test, "nothing to wait for");
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	expect_jump(test, w);
 	kprobe_optimize_set_knob(false);
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -453,20 +446,17 @@ static void optimize_knob_turned(struct kunit *test)
 	struct watch *w = watch_add(test, 0);
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	for (i = 0; i < 20; i++) {
 		kprobe_optimize_prepare_queued();
 		kprobe_optimize_set_knob(false);
 		expect_settled(test, w, POINT_ARMED);
-		expect_hits(test, w, 0, CALLS);
+		expect_hits(test, w, CALLS);
 		kprobe_optimize_set_knob(true);
 		expect_on_its_way(test, w);
-		expect_hits(test, w, 0, CALLS);
+		expect_hits(test, w, CALLS);
 		msleep(i % 8);
 	}
 	expect_jump(test, w);
-	watch_unregister(test, w);
-	expect_original(test, w, 0);
 }
 
 static int set_all_off(bool off)
@@ -477,16 +467,10 @@ static int set_all_off(bool off)
 	return kprobe_points_reconcile_all();
 }
 
-static void all_on(void *unused)
-{
-	set_all_off(false);
-}
-
 static void optimize_all_off(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *queued = watch_add(test, 1);
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, all_on, NULL), 0);
 	expect_jump(test, w);
 	watch_unregister(test, queued);
 	watch_register(test, queued);
@@ -495,9 +479,9 @@ static void optimize_all_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
 	expect_settled(test, w, POINT_DISARMED);
 	expect_settled(test, queued, POINT_DISARMED);
-	expect_original(test, w, 0);
-	expect_original(test, queued, 1);
-	expect_hits(test, w, 0, 0);
+	expect_original(test, 0);
+	expect_original(test, 1);
+	expect_hits(test, w, 0);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_DISARMED);
 
@@ -505,7 +489,7 @@ static void optimize_all_off(struct kunit *test)
 	expect_on_its_way(test, w);
 	expect_jump(test, w);
 	expect_jump(test, queued);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 }
 
 /* -- neighbours -- */
@@ -513,19 +497,16 @@ static void optimize_all_off(struct kunit *test)
 /* Add a disabled probe at the first instruction after that of @w. */
 static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 {
-	struct watch *next = kunit_kzalloc(test, sizeof(*next), GFP_KERNEL);
+	struct watch *next = watch_new(test, w->n, count_hit);
 	unsigned int i;
 	int ret = -EINVAL;
 
-	KUNIT_ASSERT_NOT_NULL(test, next);
-	next->kp.pre_handler = count_hit;
 	for (i = 1; ret && i < WINDOW; i++) {
 		next->kp.addr = w->kp.addr + i;
 		next->kp.flags = KPROBE_FLAG_DISABLED;
 		ret = register_kprobe(&next->kp);
 	}
 	KUNIT_ASSERT_EQ(test, ret, 0);
-	next->start = next->kp.addr;
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, watch_leave, next), 0);
 
 	return next;
@@ -548,16 +529,6 @@ static struct watch *watch_add_inside(struct kunit *test, struct watch *w)
 		kunit_skip(test, "the jump covers the first instruction only");
 
 	return inner;
-}
-
-static void expect_explained(struct kunit *test, const struct watch *w, const char *expected)
-{
-	char why[64];
-
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_optimize_explain(kprobe_point_find((unsigned long)w->kp.addr), why,
-					sizeof(why));
-	KUNIT_EXPECT_STREQ(test, why, expected);
 }
 
 /*
@@ -592,30 +563,28 @@ static void optimize_neighbour(struct kunit *test)
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, inner, 0, 0);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, inner, 0);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	expect_on_its_way(test, w);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, inner, 0, CALLS);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, inner, CALLS);
 	expect_neighbours(test, w, inner);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, inner, 0, CALLS);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, inner, CALLS);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&inner->kp), 0);
 	expect_jump(test, w);
 	KUNIT_EXPECT_EQ(test, look_at(inner).state, POINT_DISARMED);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, inner, 0, 0);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, inner, 0);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	expect_on_its_way(test, w);
 	watch_unregister(test, inner);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
-	watch_unregister(test, w);
-	expect_original(test, w, 0);
+	expect_hits(test, w, CALLS);
 }
 
 static void optimize_neighbour_apart(struct kunit *test)
@@ -630,14 +599,12 @@ static void optimize_neighbour_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&next->kp), 0);
 	expect_settled(test, w, POINT_OPTIMIZED);
 	expect_jump(test, next);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, next, 0, CALLS);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, next, CALLS);
 	KUNIT_EXPECT_EQ(test, w->hits, 2 * CALLS);
 	watch_unregister(test, w);
 	expect_settled(test, next, POINT_OPTIMIZED);
-	expect_hits(test, next, 0, CALLS);
-	watch_unregister(test, next);
-	expect_original(test, w, 0);
+	expect_hits(test, next, CALLS);
 }
 
 /*
@@ -655,12 +622,10 @@ static void optimize_neighbour_while_queued(struct kunit *test)
 	kprobe_optimize_prepare_queued();
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	expect_neighbours(test, w, inner);
-	expect_hits(test, w, 0, CALLS);
-	expect_hits(test, inner, 0, CALLS);
+	expect_hits(test, w, CALLS);
+	expect_hits(test, inner, CALLS);
 
 	watch_unregister(test, w);
-	watch_unregister(test, inner);
-	expect_original(test, w, 0);
 }
 
 /* -- probes removed early -- */
@@ -682,14 +647,14 @@ static void optimize_removed_early(struct kunit *test)
 			kprobe_optimize_prepare_queued();
 		if (i / 2 % 12)
 			msleep(i / 2 % 12 * 2);
-		expect_hits(test, w, 0, CALLS);
+		expect_hits(test, w, CALLS);
 		seen[look_at(w).state == POINT_FENCED ? POINT_OPTIMIZING : look_at(w).state]++;
 		watch_unregister(test, w);
-		expect_original(test, w, 0);
-		expect_hits(test, w, 0, 0);
+		expect_original(test, 0);
+		expect_hits(test, w, 0);
 	}
 	wait_for_kprobe_optimizer();
-	expect_original(test, w, 0);
+	expect_original(test, 0);
 	KUNIT_EXPECT_GT(test, seen[POINT_OPTIMIZING], 0);
 	kunit_info(test, "armed %u times, optimizing %u, optimized %u\n", seen[POINT_ARMED],
 		   seen[POINT_OPTIMIZING], seen[POINT_OPTIMIZED]);
@@ -702,21 +667,19 @@ static void optimize_batch(struct kunit *test)
 	unsigned int n;
 
 	for (n = 0; n < NR_TARGETS; n++) {
-		w[n] = kunit_kzalloc(test, sizeof(*w[n]), GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, w[n]);
-		watch_init(w[n], n);
+		w[n] = watch_new(test, n, count_hit);
 		kps[n] = &w[n]->kp;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_TARGETS), 0);
 	wait_for_kprobe_optimizer();
 	for (n = 0; n < NR_TARGETS; n++) {
 		expect_settled(test, w[n], POINT_OPTIMIZED);
-		expect_hits(test, w[n], n, CALLS);
+		expect_hits(test, w[n], CALLS);
 	}
 	unregister_kprobes(kps, NR_TARGETS);
 	for (n = 0; n < NR_TARGETS; n++) {
-		expect_original(test, w[n], n);
-		expect_hits(test, w[n], n, 0);
+		expect_original(test, n);
+		expect_hits(test, w[n], 0);
 	}
 }
 
@@ -758,7 +721,6 @@ static void optimize_knob_at_once(struct kunit *test)
 
 	expect_jump(test, w);
 	busy_start(test, GRACE, false);
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	/* Time enough for the optimizer to begin to wait. */
 	watch_add(test, 1);
 	msleep(100);
@@ -804,7 +766,7 @@ static void optimize_handler_goes_elsewhere(struct kunit *test)
 
 	w = watch_add(test, 0);
 	expect_jump(test, w);
-	expect_hits(test, w, 0, CALLS);
+	expect_hits(test, w, CALLS);
 	expect_settled(test, w, POINT_OPTIMIZED);
 }
 
@@ -984,7 +946,6 @@ static void optimize_counts_each_call(struct kunit *test)
 	struct caller *c;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	wait_for_kprobe_optimizer();
 	inner = watch_add_next(test, w);
 	c = caller_start(test);
@@ -1008,9 +969,6 @@ static void optimize_counts_each_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 	KUNIT_EXPECT_EQ(test, w->hits, c->calls);
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
-	watch_unregister(test, inner);
-	watch_unregister(test, w);
-	expect_original(test, w, 0);
 }
 
 static bool pair_is_open, pairs_are_due;
@@ -1057,15 +1015,8 @@ static void optimize_post_handler_joins(struct kunit *test)
 	nr_pairs = 0;
 	for (i = 0; i < ROUNDS; i++) {
 		expect_jump(test, w);
-		fellow = kunit_kzalloc(test, sizeof(*fellow), GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, fellow);
-		fellow->kp.addr = w->kp.addr;
-		fellow->start = w->start;
-		memcpy(fellow->text, w->text, sizeof(fellow->text));
-		fellow->kp.pre_handler = begin_pair;
-		fellow->kp.post_handler = end_pair;
 		nr_begun = 0;
-		watch_register(test, fellow);
+		fellow = watch_join(test, w, begin_pair, end_pair);
 		expect_pairs_from_now_on();
 		caller_let_run(c);
 		/* A hit may be under way when the counters are reset, and another below. */
@@ -1129,7 +1080,6 @@ static void optimize_post_handler_enabled_late(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, knob_on, NULL), 0);
 	fellow = watch_join(test, w, begin_pair, end_pair);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
 	watch_join(test, w, hold_hit, NULL);
@@ -1170,7 +1120,7 @@ static void want_slots(void)
 	WRITE_ONCE(kprobe_optinsn_slots_withheld, true);
 }
 
-static void want_nothing(void *unused)
+static void want_nothing(void)
 {
 	WRITE_ONCE(kprobe_optimize_prepare, arch_prepare_optimized_kprobe);
 	WRITE_ONCE(kprobe_optinsn_slots_withheld, false);
@@ -1194,19 +1144,16 @@ static void optimize_no_memory(struct kunit *test)
 	struct watch *w;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, want_nothing, NULL), 0);
 	shortage->begin();
 	w = watch_add(test, 0);
 	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_ARMED);
-	expect_hits(test, w, 0, CALLS);
-	want_nothing(NULL);
+	expect_hits(test, w, CALLS);
+	want_nothing();
 	for (i = 0; i < 100 && look_at(w).state != POINT_OPTIMIZED; i++)
 		msleep(100);
 	expect_settled(test, w, POINT_OPTIMIZED);
-	expect_hits(test, w, 0, CALLS);
-	watch_unregister(test, w);
-	expect_original(test, w, 0);
+	expect_hits(test, w, CALLS);
 }
 
 static void optimize_never_late(struct kunit *test)
@@ -1227,7 +1174,7 @@ static void optimize_never_late(struct kunit *test)
 		watch_unregister(test, w);
 		caller_let_run(c);
 		w->hits = 0;
-		expect_original(test, w, 0);
+		expect_original(test, 0);
 	}
 	caller_stop(c);
 	KUNIT_EXPECT_GT(test, hits, 0);
@@ -1293,6 +1240,26 @@ static void optimize_from_boot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at_boot.w.hits, 1);
 }
 
+/* -- the suite -- */
+
+static void leave_as_found(void *context)
+{
+	struct kunit *test = context;
+	unsigned int n;
+
+	want_nothing();
+	kprobe_optimize_set_knob(true);
+	KUNIT_EXPECT_EQ(test, set_all_off(false), 0);
+	for (n = 0; n < NR_TARGETS; n++)
+		expect_original(test, n);
+}
+
+/* Actions run in reverse order, so that one runs when all probes are gone. */
+static int optimize_init(struct kunit *test)
+{
+	return kunit_add_action(test, leave_as_found, test);
+}
+
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_comes_and_goes),
 	KUNIT_CASE(optimize_post_handler),
@@ -1329,7 +1296,8 @@ static struct kunit_case optimize_cases[] = {
 
 static struct kunit_suite optimize_suite = {
 	.name = "kprobes_optimize",
-	.suite_init = learn_breakpoint,
+	.suite_init = learn_text,
+	.init = optimize_init,
 	.test_cases = optimize_cases,
 };
 
