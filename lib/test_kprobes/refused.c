@@ -10,98 +10,38 @@
 #include <linux/vmalloc.h>
 #include "targets.h"
 
+/* A place that must be refused, and the function that finds it if it is not a constant. */
 struct bad_input {
 	const char *what;
-	void (*fill)(struct kunit *test, struct kprobe *kp);
 	int err;
 	int or_err;	/* another error that some configurations may return */
+	const char *symbol;
+	unsigned long addr;
+	unsigned int offset;
+	void (*find)(struct kunit *test, struct kprobe *kp);
 };
 
-static void fill_both(struct kunit *test, struct kprobe *kp)
+static void find_plain(struct kunit *test, struct kprobe *kp)
 {
-	kp->symbol_name = PLAIN->name;
+	kp->addr = text_of(PLAIN);
 }
 
-static void fill_neither(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = NULL;
-}
-
-static void fill_symbol(struct kprobe *kp, const char *name, unsigned int offset)
-{
-	kp->addr = NULL;
-	kp->symbol_name = name;
-	kp->offset = offset;
-}
-
-static void fill_unknown(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, "there is no such symbol", 0);
-}
-
-static void fill_empty(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, "", 0);
-}
-
-static void fill_unknown_module(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, "no_such_module:kprobes_test_plain", 0);
-}
-
-static void fill_far(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, PLAIN->name, SZ_1G);
-}
-
-static void fill_overflow(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, PLAIN->name, UINT_MAX);
-}
-
-static void fill_addr_overflow(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = (kprobe_opcode_t *)(ULONG_MAX - 15);
-	kp->offset = 64;
-}
-
-static void fill_user(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = (kprobe_opcode_t *)SZ_4M;
-}
-
-static void fill_offset_from_null(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = NULL;
-	kp->offset = SZ_4M;
-}
-
-static void fill_high(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = (kprobe_opcode_t *)(ULONG_MAX - 4095);
-}
-
-static void fill_highest(struct kunit *test, struct kprobe *kp)
-{
-	kp->addr = (kprobe_opcode_t *)ULONG_MAX;
-}
-
-static void fill_data(struct kunit *test, struct kprobe *kp)
+static void find_data(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = (kprobe_opcode_t *)kprobes_test_targets;
 }
 
-static void fill_rodata(struct kunit *test, struct kprobe *kp)
+static void find_rodata(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = (kprobe_opcode_t *)PLAIN->name;
 }
 
-static void fill_stack(struct kunit *test, struct kprobe *kp)
+static void find_stack(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = task_stack_page(current) + THREAD_SIZE / 2;
 }
 
-static void fill_heap(struct kunit *test, struct kprobe *kp)
+static void find_heap(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = kunit_kzalloc(test, 64, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, kp->addr);
@@ -112,21 +52,16 @@ static void free_page_of_vmalloc(void *page)
 	vfree(page);
 }
 
-static void fill_vmalloc(struct kunit *test, struct kprobe *kp)
+static void find_vmalloc(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = vzalloc(PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, kp->addr);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_page_of_vmalloc, kp->addr));
 }
 
-static void fill_forbidden(struct kunit *test, struct kprobe *kp)
+static void find_forbidden(struct kunit *test, struct kprobe *kp)
 {
 	kp->addr = text_of(FORBIDDEN);
-}
-
-static void fill_forbidden_symbol(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, FORBIDDEN->name, 0);
 }
 
 /* Compilers give such names to the code and data that they put in front of a function. */
@@ -146,25 +81,15 @@ static noinline notrace void __used __cfi_kprobes_test(void)
 }
 #endif
 
-static void fill_pfx(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, "__pfx_kprobes_test", 0);
-}
-
-static void fill_cfi(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, CFI_SYMBOL, 0);
-}
-
-static void fill_trampoline(struct kunit *test, struct kprobe *kp)
+static void find_trampoline(struct kunit *test, struct kprobe *kp)
 {
 	/* On these architectures the trampoline works by a kprobe on it. */
 	if (IS_ENABLED(CONFIG_PPC) || IS_ENABLED(CONFIG_MIPS))
-		fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
-			    "rethook_trampoline_handler" : "__kretprobe_trampoline_handler", 0);
+		kp->symbol_name = IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
+				  "rethook_trampoline_handler" : "__kretprobe_trampoline_handler";
 	else
-		fill_symbol(kp, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
-			    "arch_rethook_trampoline" : "__kretprobe_trampoline", 0);
+		kp->symbol_name = IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ?
+				  "arch_rethook_trampoline" : "__kretprobe_trampoline";
 }
 
 #if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
@@ -173,7 +98,7 @@ static void free_filter(void *filter)
 	bpf_prog_destroy(filter);
 }
 
-static void fill_bpf(struct kunit *test, struct kprobe *kp)
+static void find_bpf(struct kunit *test, struct kprobe *kp)
 {
 	struct sock_filter insn = BPF_STMT(BPF_RET | BPF_K, 1);
 	struct sock_fprog_kern program = { .len = 1, .filter = &insn };
@@ -215,64 +140,70 @@ static noinline notrace u32 kprobes_test_long_insn(void)
 	return value;
 }
 
-static void fill_mid_insn(struct kunit *test, struct kprobe *kp)
+static void find_mid_insn(struct kunit *test, struct kprobe *kp)
 {
 	kprobes_test_long_insn();
 	kp->addr = (kprobe_opcode_t *)(long_insn + 2);
 }
 
-static void fill_mid_insn_symbol(struct kunit *test, struct kprobe *kp)
+static void find_mid_insn_offset(struct kunit *test, struct kprobe *kp)
 {
 	kprobes_test_long_insn();
-	fill_symbol(kp, "kprobes_test_long_insn",
-		    long_insn + 2 - (unsigned long)kprobes_test_long_insn);
-}
-
-static void __maybe_unused fill_mid_site(struct kunit *test, struct kprobe *kp)
-{
-	fill_symbol(kp, TRACED->name, MID_SITE);
+	kp->offset = long_insn + 2 - (unsigned long)kprobes_test_long_insn;
 }
 
 #endif
 
 static const struct bad_input bad_inputs[] = {
-	{ "symbol and address", fill_both, -EINVAL },
-	{ "neither symbol nor address", fill_neither, -EINVAL },
-	{ "offset alone", fill_offset_from_null, -EINVAL },
-	{ "unknown symbol", fill_unknown, -ENOENT },
-	{ "empty symbol", fill_empty, -ENOENT, -EINVAL },
-	{ "unknown module", fill_unknown_module, -ENOENT },
-	{ "offset far beyond", fill_far, -EINVAL, -ENOENT },
-	{ "offset overflows", fill_overflow, -EINVAL, -ENOENT },
-	{ "address overflows", fill_addr_overflow, -EINVAL, -ENOENT },
+	{ "symbol and address", -EINVAL, .symbol = "kprobes_test_plain", .find = find_plain },
+	{ "neither symbol nor address", -EINVAL },
+	{ "offset alone", -EINVAL, .offset = SZ_4M },
+	{ "unknown symbol", -ENOENT, .symbol = "there is no such symbol" },
+	{ "empty symbol", -ENOENT, -EINVAL, .symbol = "" },
+	{ "unknown module", -ENOENT, .symbol = "no_such_module:kprobes_test_plain" },
+	{ "offset far beyond", -EINVAL, -ENOENT, .symbol = "kprobes_test_plain", .offset = SZ_1G },
+	{ "offset overflows", -EINVAL, -ENOENT, .symbol = "kprobes_test_plain",
+	  .offset = UINT_MAX },
+	{ "address overflows", -EINVAL, -ENOENT, .addr = ULONG_MAX - 15, .offset = 64 },
 	/* Failure C12, for this and the following */
-	{ "user address", fill_user, -EINVAL, -ENOENT },
-	{ "end of the address space", fill_high, -EINVAL, -ENOENT },
-	{ "the last address", fill_highest, -EINVAL, -ENOENT },
-	{ "data", fill_data, -EINVAL, -ENOENT },
-	{ "read-only data", fill_rodata, -EINVAL, -ENOENT },
-	{ "stack", fill_stack, -EINVAL, -ENOENT },
-	{ "heap", fill_heap, -EINVAL, -ENOENT },
-	{ "vmalloc", fill_vmalloc, -EINVAL, -ENOENT },
-	{ "blacklisted address", fill_forbidden, -EINVAL },
-	{ "blacklisted symbol", fill_forbidden_symbol, -EINVAL },
+	{ "user address", -EINVAL, -ENOENT, .addr = SZ_4M },
+	{ "end of the address space", -EINVAL, -ENOENT, .addr = ULONG_MAX - 4095 },
+	{ "the last address", -EINVAL, -ENOENT, .addr = ULONG_MAX },
+	{ "data", -EINVAL, -ENOENT, .find = find_data },
+	{ "read-only data", -EINVAL, -ENOENT, .find = find_rodata },
+	{ "stack", -EINVAL, -ENOENT, .find = find_stack },
+	{ "heap", -EINVAL, -ENOENT, .find = find_heap },
+	{ "vmalloc", -EINVAL, -ENOENT, .find = find_vmalloc },
+	{ "blacklisted address", -EINVAL, .find = find_forbidden },
+	{ "blacklisted symbol", -EINVAL, .symbol = "kprobes_test_forbidden" },
 	/* Failure C10 */
-	{ "in front of a function, __pfx_", fill_pfx, -EINVAL },
-	{ "in front of a function, __cfi_", fill_cfi, -EINVAL },
-	{ "return trampoline", fill_trampoline, -EINVAL },
+	{ "in front of a function, __pfx_", -EINVAL, .symbol = "__pfx_kprobes_test" },
+	{ "in front of a function, __cfi_", -EINVAL, .symbol = CFI_SYMBOL },
+	{ "return trampoline", -EINVAL, .find = find_trampoline },
 #if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
-	{ "BPF program", fill_bpf, -EINVAL, -ENOENT },
+	{ "BPF program", -EINVAL, -ENOENT, .find = find_bpf },
 #endif
 #ifdef LONG_INSN
-	{ "within an instruction", fill_mid_insn, -EILSEQ },
-	{ "symbol, within an instruction", fill_mid_insn_symbol, -EILSEQ },
+	{ "within an instruction", -EILSEQ, .find = find_mid_insn },
+	{ "symbol, within an instruction", -EILSEQ, .symbol = "kprobes_test_long_insn",
+	  .find = find_mid_insn_offset },
 #ifdef CONFIG_FUNCTION_TRACER
-	{ "within an ftrace site", fill_mid_site, -EILSEQ, -EINVAL },
+	{ "within an ftrace site", -EILSEQ, -EINVAL, .symbol = "kprobes_test_traced",
+	  .offset = MID_SITE },
 #endif
 #endif
 };
 
 KUNIT_ARRAY_PARAM_DESC(bad_input, bad_inputs, what);
+
+static void fill(struct kunit *test, const struct bad_input *bad, struct kprobe *kp)
+{
+	kp->symbol_name = bad->symbol;
+	kp->addr = (kprobe_opcode_t *)bad->addr;
+	kp->offset = bad->offset;
+	if (bad->find)
+		bad->find(test, kp);
+}
 
 static void expect_error(struct kunit *test, const struct bad_input *bad, int err)
 {
@@ -287,7 +218,7 @@ static void bad_input_kprobe(struct kunit *test)
 	struct kprobe before;
 	unsigned int i;
 
-	bad->fill(test, &w->kp);
+	fill(test, bad, &w->kp);
 	before = w->kp;
 	for (i = 0; i < 2; i++) {
 		expect_error(test, bad, add(test, w));
@@ -313,7 +244,7 @@ static void bad_input_batch(struct kunit *test)
 	struct kprobe *kps[3] = { &w[0]->kp, &w[1]->kp, &w[2]->kp };
 	struct kprobe before;
 
-	bad->fill(test, kps[1]);
+	fill(test, bad, kps[1]);
 	before = *kps[1];
 	expect_error(test, bad, register_kprobes(kps, 3));
 	expect_clean(test, kps[1], &before);
@@ -340,8 +271,7 @@ static void bad_input_kretprobe(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, rp);
 	init_links(&rp->kp);
 	rp->handler = ignore_return;
-	rp->kp.addr = text_of(PLAIN);
-	bad->fill(test, &rp->kp);
+	fill(test, bad, &rp->kp);
 	before = rp->kp;
 	err = register_kretprobe(rp);
 	/* A return probe may also fail with -EINVAL: not a function's entry. */
