@@ -4,8 +4,6 @@
  * reported for other places; free registers; the decoded properties of instructions and
  * their copies, each form at the limits of its reach.
  */
-#define pr_fmt(fmt) "kprobes_riscv_opt: " fmt
-
 #include <kunit/test.h>
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
@@ -14,7 +12,6 @@
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "common.h"
@@ -31,7 +28,15 @@ struct subject {
 	int err;
 };
 
-static struct subject *subjects;
+#include "../../../../lib/test_kprobes/opt_rules.h"
+
+static void subject_follow(struct subject *s, const struct rule *rule)
+{
+	s->kp.addr = rule->addr;
+	s->kp.pre_handler = ignore_hit;
+	memcpy(s->text, s->kp.addr, sizeof(s->text));
+	memcpy(s->before, (void *)s->kp.addr - sizeof(s->before), sizeof(s->before));
+}
 
 static struct optimized_kprobe *op_of(const struct subject *s)
 {
@@ -129,17 +134,6 @@ static void opt_rule(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr, s->text, sizeof(s->text));
 	KUNIT_EXPECT_MEMEQ(test, (void *)s->kp.addr - lead, s->before + sizeof(s->before) - lead,
 			   lead);
-}
-
-static KUNIT_GENERATOR(next_rule)
-{
-	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
-
-	if (rule >= opt_rules_end)
-		return NULL;
-	strscpy(desc, rule->name, KUNIT_PARAM_DESC_SIZE);
-
-	return rule;
 }
 
 /* -- which registers are free -- */
@@ -461,40 +455,6 @@ static void opt_rcu_watches(struct kunit *test)
 }
 
 /* -- the suite -- */
-
-static int opt_suite_init(struct kunit_suite *suite)
-{
-	unsigned int i, nr = opt_rules_end - opt_rules;
-
-	subjects = kcalloc(nr, sizeof(*subjects), GFP_KERNEL);
-	if (!subjects)
-		return -ENOMEM;
-
-	for (i = 0; i < nr; i++) {
-		struct subject *s = &subjects[i];
-
-		s->kp.addr = opt_rules[i].addr;
-		s->kp.pre_handler = ignore_hit;
-		memcpy(s->text, s->kp.addr, sizeof(s->text));
-		memcpy(s->before, (void *)s->kp.addr - sizeof(s->before), sizeof(s->before));
-	}
-	for (i = 0; i < nr; i++)
-		subjects[i].err = register_kprobe(&subjects[i].kp);
-	wait_for_kprobe_optimizer();
-
-	return 0;
-}
-
-static void opt_suite_exit(struct kunit_suite *suite)
-{
-	unsigned int i;
-
-	for (i = 0; i < opt_rules_end - opt_rules; i++) {
-		if (!subjects[i].err)
-			unregister_kprobe(&subjects[i].kp);
-	}
-	kfree(subjects);
-}
 
 static struct kunit_case opt_cases[] = {
 	KUNIT_CASE_PARAM(opt_rule, next_rule),

@@ -15,7 +15,6 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
-#include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
@@ -53,15 +52,19 @@ struct subject {
 	int err;
 };
 
-static struct subject *subjects;
+#include "../../../../lib/test_kprobes/opt_rules.h"
 
 static void subject_init(struct subject *s, u8 *addr, unsigned int lead)
 {
-	memset(s, 0, sizeof(*s));
 	s->kp.addr = addr;
 	s->kp.pre_handler = count_hit;
 	s->jump = addr - lead;
 	memcpy(s->text, s->jump, WINDOW);
+}
+
+static void subject_follow(struct subject *s, const struct rule *rule)
+{
+	subject_init(s, rule->start + rule->offset, rule->lead);
 }
 
 static struct subject *subject_add_handlers(struct kunit *test, u8 *addr, unsigned int lead,
@@ -187,17 +190,6 @@ static void opt_rule(struct kunit *test)
 	unregister_kprobe(&s->kp);
 	s->err = -ENOENT;
 	expect_original(test, s);
-}
-
-static KUNIT_GENERATOR(next_rule)
-{
-	const struct rule *rule = prev ? (const struct rule *)prev + 1 : opt_rules;
-
-	if (rule >= opt_rules_end)
-		return NULL;
-	strscpy(desc, rule->name, KUNIT_PARAM_DESC_SIZE);
-
-	return rule;
 }
 
 /* -- text that others rewrite -- */
@@ -1177,36 +1169,6 @@ static void opt_unwound(struct kunit *test)
 #endif
 
 /* -- the suite -- */
-
-static int opt_suite_init(struct kunit_suite *suite)
-{
-	unsigned int i, nr = opt_rules_end - opt_rules;
-
-	subjects = kcalloc(nr, sizeof(*subjects), GFP_KERNEL);
-	if (!subjects)
-		return -ENOMEM;
-
-	for (i = 0; i < nr; i++)
-		subject_init(&subjects[i], opt_rules[i].start + opt_rules[i].offset,
-			     opt_rules[i].lead);
-	for (i = 0; i < nr; i++)
-		subjects[i].err = register_kprobe(&subjects[i].kp);
-	wait_for_kprobe_optimizer();
-
-	return 0;
-}
-
-static void opt_suite_exit(struct kunit_suite *suite)
-{
-	unsigned int i, nr = opt_rules_end - opt_rules;
-
-	for (i = 0; subjects && i < nr; i++) {
-		if (!subjects[i].err)
-			unregister_kprobe(&subjects[i].kp);
-	}
-	kfree(subjects);
-	subjects = NULL;
-}
 
 static struct kunit_case opt_cases[] = {
 	KUNIT_CASE_PARAM(opt_rule, next_rule),
