@@ -35,14 +35,9 @@ static u8 text[CHAIN_SIZE];
 static char calls[32];
 static unsigned int nr_calls;
 
-/* Hide the sum from objtool, which warns about calls into the middle of functions. */
 static u8 *chain_text(void)
 {
-	const void *fn = opt_chain;
-
-	OPTIMIZER_HIDE_VAR(fn);
-
-	return (u8 *)fn + opt_chain_start;
+	return inside(opt_chain, opt_chain_start);
 }
 
 static void note(char letter)

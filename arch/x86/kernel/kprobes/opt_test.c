@@ -31,14 +31,6 @@
 /* Bytes to compare: more than a jump has, but none of the next row. */
 #define WINDOW		(MAX_OPTIMIZED_LENGTH + 3)
 
-/* Hide the sum from objtool, which warns about calls into the middle of functions. */
-static u8 *inside(const void *fn, u32 offset)
-{
-	OPTIMIZER_HIDE_VAR(fn);
-
-	return (u8 *)fn + offset;
-}
-
 static u8 *in_opt_branch(u32 offset)
 {
 	return inside(opt_branch, offset);

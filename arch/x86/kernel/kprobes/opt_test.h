@@ -9,6 +9,7 @@
 #ifndef __ASSEMBLY__
 
 #include <kunit/test.h>
+#include <linux/compiler.h>
 #include <linux/types.h>
 #include <asm/cpufeature.h>
 
@@ -51,6 +52,14 @@ extern u8 where_read_at[], where_load_at[], where_landed_at[];
 
 /* trap_test.c */
 extern u8 trap_sti_hlt[], trap_sti_mwait[], trap_sti_nop[];
+
+/* Hide the sum from objtool, which warns about calls into the middle of functions. */
+static inline u8 *inside(const void *fn, u32 offset)
+{
+	OPTIMIZER_HIDE_VAR(fn);
+
+	return (u8 *)fn + offset;
+}
 
 /* With call depth tracking a call has no jump; behind an LFENCE, one by memory has none. */
 static inline void skip_if_calls_have_no_jump(struct kunit *test)

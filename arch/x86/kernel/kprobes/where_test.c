@@ -355,21 +355,11 @@ static void where_trap_of_program(struct kunit *test)
 
 /* -- mitigations -- */
 
-/* Hide the sum from objtool. */
-static u8 *in_opt_return(unsigned int offset)
-{
-	const void *fn = opt_return;
-
-	OPTIMIZER_HIDE_VAR(fn);
-
-	return (u8 *)fn + offset;
-}
-
 static void where_return_is_safe(struct kunit *test)
 {
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT), .pre_handler = count_hit };
+	kp = (struct kprobe){ .addr = inside(opt_return, OPT_RETURN_AT), .pre_handler = count_hit };
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
@@ -389,7 +379,10 @@ static void where_copied_return_is_safe(struct kunit *test)
 	struct insn insn;
 	s32 disp;
 
-	kp = (struct kprobe){ .addr = in_opt_return(OPT_RETURN_AT - 4), .pre_handler = count_hit };
+	kp = (struct kprobe){
+		.addr = inside(opt_return, OPT_RETURN_AT - 4),
+		.pre_handler = count_hit,
+	};
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
