@@ -29,6 +29,14 @@
 /* Removed after the test, so it cannot be on the test's stack. */
 static struct kprobe kp;
 
+/* Probe @addr, by a jump where there can be one. */
+static void add_counted(struct kunit *test, void *addr)
+{
+	kp = (struct kprobe){ .addr = addr, .pre_handler = count_hit };
+	add_kprobe(test, &kp);
+	wait_for_kprobe_optimizer();
+}
+
 /* -- the functions -- */
 
 static noinline notrace void leaf(void)
@@ -54,9 +62,7 @@ static void where_sampled(struct kunit *test)
 	unsigned int pos;
 	s32 disp;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_hit };
-	add_kprobe(test, &kp);
-	wait_for_kprobe_optimizer();
+	add_counted(test, adding);
 	if (*kp.addr != JMP32_INSN_OPCODE)
 		kunit_skip(test, "no jump");
 
@@ -89,9 +95,7 @@ static void where_in_post_way(struct kunit *test)
 	unsigned long slot, post, copy, call, addr;
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)adding, .pre_handler = count_hit };
-	add_kprobe(test, &kp);
-	wait_for_kprobe_optimizer();
+	add_counted(test, adding);
 	if (*kp.addr != JMP32_INSN_OPCODE)
 		kunit_skip(test, "no jump");
 
@@ -312,9 +316,7 @@ static void where_left_detour(struct kunit *test)
 	while (rule < opt_rules_end && strcmp(rule->name, "call_back_at_5"))
 		rule++;
 	KUNIT_ASSERT_PTR_NE(test, rule, (const struct rule *)opt_rules_end);
-	kp = (struct kprobe){ .addr = rule->start + rule->offset, .pre_handler = count_hit };
-	add_kprobe(test, &kp);
-	wait_for_kprobe_optimizer();
+	add_counted(test, rule->start + rule->offset);
 	optinsn = optinsn_of(get_kprobe(kp.addr));
 	KUNIT_ASSERT_TRUE(test, detour_copy(get_kprobe(kp.addr), 0));
 
@@ -342,8 +344,7 @@ static void where_trap_of_program(struct kunit *test)
 	struct pt_regs regs = { .cs = __USER_CS, .flags = X86_EFLAGS_FIXED };
 	int ret;
 
-	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)leaf, .pre_handler = count_hit };
-	add_kprobe(test, &kp);
+	add_counted(test, leaf);
 	regs.ip = (unsigned long)kp.addr + 1;
 	preempt_disable();
 	ret = kprobe_int3_handler(&regs);
@@ -359,12 +360,10 @@ static void where_return_is_safe(struct kunit *test)
 {
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = inside(opt_return, OPT_RETURN_AT), .pre_handler = count_hit };
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
-	add_kprobe(test, &kp);
-	wait_for_kprobe_optimizer();
+	add_counted(test, inside(opt_return, OPT_RETURN_AT));
 	p = get_kprobe(kp.addr);
 	KUNIT_EXPECT_NOT_NULL(test, p->ainsn.emulate);
 	KUNIT_EXPECT_NULL(test, p->ainsn.insn);
@@ -379,15 +378,10 @@ static void where_copied_return_is_safe(struct kunit *test)
 	struct insn insn;
 	s32 disp;
 
-	kp = (struct kprobe){
-		.addr = inside(opt_return, OPT_RETURN_AT - 4),
-		.pre_handler = count_hit,
-	};
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
-	add_kprobe(test, &kp);
-	wait_for_kprobe_optimizer();
+	add_counted(test, inside(opt_return, OPT_RETURN_AT - 4));
 	KUNIT_ASSERT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
 	memcpy(&disp, kp.addr + 1, sizeof(disp));
 	copy = kp.addr + JMP32_INSN_SIZE + disp + DETOUR_COPIES - sizeof(long);
