@@ -4,8 +4,6 @@
  * shorter than a jump. A call runs all handlers in the order of the instructions,
  * wherever it comes in and whatever has changed before.
  */
-#define pr_fmt(fmt) "kprobes_x86_chain: " fmt
-
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
@@ -22,13 +20,14 @@ static const u8 offsets[] = { 0, 2, 3, 5, 6, 8, 9, 10, 12, 13 };
 #define NR_PROBES	ARRAY_SIZE(offsets)
 #define CHAIN_SIZE	16
 
-/* Numbers of the target of a branch, and of a push. */
-#define BRANCHED	3
+/* Number of a push. */
 #define PUSH		5
 
 /* Pre_handlers log a small letter each, from 'a' on, and post_handlers a capital one. */
 static const char all[] = "abcdefghij";
-#define BY_BRANCH	"defghij"
+
+/* The letters of those in front of the target of the branch. */
+#define SKIPPED		"aAbBcC"
 
 static struct kprobe probes[NR_PROBES];
 static u8 text[CHAIN_SIZE];
@@ -122,16 +121,18 @@ static void expect_jump_at(struct kunit *test, unsigned int at)
 	KUNIT_EXPECT_EQ_MSG(test, *addr, JMP32_INSN_OPCODE, "at +%u", at);
 }
 
-static void expect_calls(struct kunit *test, const char *from_above, const char *by_branch)
+static void expect_call(struct kunit *test, int in, const char *expected)
 {
 	nr_calls = 0;
-	note(' ');
-	KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 42);
-	KUNIT_EXPECT_STREQ(test, calls + 1, from_above);
-	nr_calls = 0;
-	note(' ');
-	KUNIT_EXPECT_EQ(test, opt_chain(40, 1), 42);
-	KUNIT_EXPECT_STREQ(test, calls + 1, by_branch);
+	calls[0] = '\0';
+	KUNIT_EXPECT_EQ(test, opt_chain(40, in), 42);
+	KUNIT_EXPECT_STREQ(test, calls, expected);
+}
+
+static void expect_calls(struct kunit *test, const char *expected)
+{
+	expect_call(test, 0, expected);
+	expect_call(test, 1, expected + strspn(expected, SKIPPED));
 }
 
 /* Three jumps lead to all probes; the second begins at the branch's target. */
@@ -150,9 +151,9 @@ static void expect_chained(struct kunit *test)
 static void chain_all(struct kunit *test)
 {
 	chain_add_all(test, NULL);
-	expect_calls(test, all, BY_BRANCH);
+	expect_calls(test, all);
 	expect_chained(test);
-	expect_calls(test, all, BY_BRANCH);
+	expect_calls(test, all);
 }
 
 /* Post_handlers run in the order of the instructions, each before the next pre_handler. */
@@ -161,27 +162,26 @@ static void chain_post(struct kunit *test)
 	chain_add_all(test, note_post);
 	expect_chained(test);
 	/* A return continues elsewhere, so its probe has no post_handler then. */
-	expect_calls(test, "aAbBcCdDeEfFgGhHiIjJ", "dDeEfFgGhHiIjJ");
+	expect_calls(test, "aAbBcCdDeEfFgGhHiIjJ");
 }
 
 /* Probe @n leaves a complete chain, and comes back. */
 static void expect_leaving(struct kunit *test, unsigned int n)
 {
-	char from_above[sizeof(all)], by_branch[sizeof(all)];
+	char expected[sizeof(all)];
 
 	expect_chained(test);
 	unregister_kprobe(&probes[n]);
-	snprintf(from_above, sizeof(from_above), "%.*s%s", n, all, all + n + 1);
-	strscpy(by_branch, from_above + BRANCHED - (n < BRANCHED));
-	expect_calls(test, from_above, by_branch);
+	snprintf(expected, sizeof(expected), "%.*s%s", n, all, all + n + 1);
+	expect_calls(test, expected);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, !n || is_optimized(0));
-	expect_calls(test, from_above, by_branch);
+	expect_calls(test, expected);
 
 	chain_add(test, n, NULL);
-	expect_calls(test, all, BY_BRANCH);
+	expect_calls(test, all);
 	wait_for_kprobe_optimizer();
-	expect_calls(test, all, BY_BRANCH);
+	expect_calls(test, all);
 }
 
 static void chain_member_leaves(struct kunit *test)
@@ -201,65 +201,50 @@ static void chain_member_disabled(struct kunit *test)
 	chain_add_all(test, NULL);
 	expect_chained(test);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probes[1]), 0);
-	expect_calls(test, "acdefghij", BY_BRANCH);
+	expect_calls(test, "acdefghij");
 	wait_for_kprobe_optimizer();
 	expect_jump_at(test, 0);
-	expect_calls(test, "acdefghij", BY_BRANCH);
+	expect_calls(test, "acdefghij");
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probes[1]), 0);
-	expect_calls(test, all, BY_BRANCH);
+	expect_calls(test, all);
 	expect_chained(test);
 }
 
-/* Probes come one by one: each finds a chain that it has to join. */
+/* An order of the probes, in steps that are coprime to their number, so that each comes once. */
+static const struct order {
+	const char *name;
+	unsigned int first;
+	unsigned int step;
+} orders[] = {
+	{ "in order", 0, 1 },
+	{ "backwards", 9, 9 },
+	{ "in steps of three", 3, 3 },
+	{ "in steps of seven", 7, 7 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(order, orders, name);
+
+/* Probes come one by one: each finds jumps that it has to join, behind it or in front of it. */
 static void chain_grows(struct kunit *test)
 {
-	unsigned int n;
-
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
-	for (n = 0; n < NR_PROBES; n++) {
-		chain_add(test, n, NULL);
-		wait_for_kprobe_optimizer();
-	}
-	expect_chained(test);
-	expect_calls(test, all, BY_BRANCH);
-}
-
-/* Jumps are there already when probes come in front of them. */
-static void chain_grows_backwards(struct kunit *test)
-{
-	unsigned int n;
-
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
-	for (n = NR_PROBES; n--;) {
-		chain_add(test, n, NULL);
-		wait_for_kprobe_optimizer();
-		nr_calls = 0;
-		KUNIT_EXPECT_EQ(test, opt_chain(40, 0), 42);
-		KUNIT_EXPECT_STREQ(test, calls, all + n);
-	}
-	expect_chained(test);
-	expect_calls(test, all, BY_BRANCH);
-}
-
-/* Jumps are there already, both in front of and behind a probe that comes. */
-static void chain_grows_in_any_order(struct kunit *test)
-{
-	/* Coprime to the number of probes, so that each comes once. */
-	static const unsigned int steps[] = { 3, 7 };
-	unsigned int i, n;
+	const struct order *order = test->param_value;
+	char expected[sizeof(all)];
+	unsigned int i, n, len;
 
 	static_assert(NR_PROBES == 10);
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
-		for (n = 1; n <= NR_PROBES; n++) {
-			chain_add(test, n * steps[i] % NR_PROBES, NULL);
-			wait_for_kprobe_optimizer();
-			KUNIT_EXPECT_EQ(test, opt_chain(40, n & 1), 42);
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, chain_leave, NULL), 0);
+	for (i = 0; i < NR_PROBES; i++) {
+		chain_add(test, (order->first + i * order->step) % NR_PROBES, NULL);
+		for (n = 0, len = 0; n < NR_PROBES; n++) {
+			if (probes[n].addr)
+				expected[len++] = all[n];
 		}
-		expect_chained(test);
-		expect_calls(test, all, BY_BRANCH);
-		kunit_release_action(test, chain_leave, NULL);
+		expected[len] = '\0';
+		wait_for_kprobe_optimizer();
+		expect_calls(test, expected);
 	}
+	expect_chained(test);
+	expect_calls(test, all);
 }
 
 /* A handler jumps from the middle of a region to the middle of it, or of another. */
@@ -398,9 +383,7 @@ static struct kunit_case chain_test_cases[] = {
 	KUNIT_CASE(chain_post),
 	KUNIT_CASE(chain_member_leaves),
 	KUNIT_CASE(chain_member_disabled),
-	KUNIT_CASE(chain_grows),
-	KUNIT_CASE(chain_grows_backwards),
-	KUNIT_CASE(chain_grows_in_any_order),
+	KUNIT_CASE_PARAM(chain_grows, order_gen_params),
 	KUNIT_CASE(chain_redirect),
 	KUNIT_CASE(chain_originals),
 	KUNIT_CASE(chain_fences_owner_last),
