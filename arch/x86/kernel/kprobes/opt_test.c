@@ -7,18 +7,13 @@
  * All rows are probed before the first of them is checked, because they can wait
  * together.
  */
-#define pr_fmt(fmt) "kprobes_x86_opt: " fmt
-
 #include <kunit/test.h>
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
-#include <linux/stacktrace.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
@@ -152,6 +147,12 @@ static void expect_jump(struct kunit *test, const struct subject *s)
 	after[lead] = INT3_INSN_OPCODE;
 	KUNIT_EXPECT_MEMEQ(test, addr + JMP32_INSN_SIZE, after + JMP32_INSN_SIZE,
 			   WINDOW - JMP32_INSN_SIZE);
+}
+
+static void expect_jump_soon(struct kunit *test, const struct subject *s)
+{
+	wait_for_kprobe_optimizer();
+	expect_jump(test, s);
 }
 
 static void expect_breakpoint(struct kunit *test, const struct subject *s, const char *why)
@@ -334,9 +335,8 @@ static struct subject *add_branch_fenced(struct kunit *test, kprobe_post_handler
 
 static void opt_removed_while_fenced(struct kunit *test)
 {
-	struct subject *s;
+	struct subject *s = add_branch_fenced(test, NULL);
 
-	s = add_branch_fenced(test, NULL);
 	expect_branch(test, 1);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -347,15 +347,13 @@ static void opt_removed_while_fenced(struct kunit *test)
 
 static void opt_disabled_while_fenced(struct kunit *test)
 {
-	struct subject *s;
+	struct subject *s = add_branch_fenced(test, NULL);
 
-	s = add_branch_fenced(test, NULL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
 	expect_original(test, s);
 	expect_branch(test, 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
-	wait_for_kprobe_optimizer();
-	expect_jump(test, s);
+	expect_jump_soon(test, s);
 	subject_remove(test, s);
 	expect_original(test, s);
 }
@@ -374,11 +372,8 @@ static void expect_shared(struct kunit *test, const struct subject *outer,
 /* The neighbour's breakpoint stays when the jump over it is removed. */
 static void opt_neighbour(struct kunit *test)
 {
-	struct subject *outer, *inner;
-	u8 text[WINDOW];
+	struct subject *outer = subject_add(test, in_opt_branch(opt_branch_probe)), *inner;
 
-	memcpy(text, in_opt_branch(opt_branch_probe), WINDOW);
-	outer = subject_add(test, in_opt_branch(opt_branch_probe));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(outer));
 
@@ -393,7 +388,7 @@ static void opt_neighbour(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	expect_branch(test, 1);
 	subject_remove(test, inner);
-	KUNIT_EXPECT_MEMEQ(test, text, in_opt_branch(opt_branch_probe), WINDOW);
+	expect_original(test, outer);
 }
 
 /* The bytes that the jump replaces are not those that were there with the neighbour. */
@@ -456,10 +451,13 @@ static struct subject *add_tail(struct kunit *test, kprobe_post_handler_t post)
 				post);
 }
 
-static void expect_tail_jump(struct kunit *test, const struct subject *s)
+static struct subject *add_tail_jump(struct kunit *test, kprobe_post_handler_t post)
 {
-	wait_for_kprobe_optimizer();
-	expect_jump(test, s);
+	struct subject *s = add_tail(test, post);
+
+	expect_jump_soon(test, s);
+
+	return s;
 }
 
 static void expect_tail(struct kunit *test, unsigned int expected)
@@ -476,7 +474,7 @@ static void opt_lead(struct kunit *test)
 
 	s = add_tail(test, NULL);
 	expect_tail(test, 1);
-	expect_tail_jump(test, s);
+	expect_jump_soon(test, s);
 	expect_tail(test, 1);
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
@@ -484,7 +482,7 @@ static void opt_lead(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
 		expect_tail(test, 1);
 	}
-	expect_tail_jump(test, s);
+	expect_jump_soon(test, s);
 	subject_remove(test, s);
 	expect_original(test, s);
 	expect_tail(test, 0);
@@ -498,8 +496,7 @@ static void opt_lead_read(struct kunit *test)
 	u8 byte;
 	int err;
 
-	s = add_tail(test, NULL);
-	expect_tail_jump(test, s);
+	s = add_tail_jump(test, NULL);
 	guard(mutex)(&text_mutex);
 	for (i = 0; i < WINDOW; i++) {
 		err = arch_kprobe_read_insn(&byte, (unsigned long)s->jump + i, 1);
@@ -512,9 +509,8 @@ static void opt_lead_read(struct kunit *test)
 static void opt_lead_fenced(struct kunit *test)
 {
 	const u32 lead = opt_tail_probe - opt_tail_start;
-	struct subject *s;
+	struct subject *s = add_fenced(test, in_opt_tail(opt_tail_probe), lead, NULL);
 
-	s = add_fenced(test, in_opt_tail(opt_tail_probe), lead, NULL);
 	expect_tail(test, 1);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -526,15 +522,14 @@ static void expect_lead_neighbour(struct kunit *test, u32 offset)
 {
 	struct subject *s, *other;
 
-	s = add_tail(test, NULL);
-	expect_tail_jump(test, s);
+	s = add_tail_jump(test, NULL);
 	other = subject_add(test, in_opt_tail(offset));
 	KUNIT_EXPECT_FALSE(test, has_jump(s));
 	wait_for_kprobe_optimizer();
 	expect_tail(test, 2);
 
 	subject_remove(test, other);
-	expect_tail_jump(test, s);
+	expect_jump_soon(test, s);
 	expect_tail(test, 1);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -644,10 +639,8 @@ static void expect_sent(struct kunit *test, u32 from, u32 to)
 static void opt_lead_sent_to(struct kunit *test)
 {
 	u32 to, behind_push = opt_tail_start - 2 - 2 - 2;
-	struct subject *s;
+	struct subject *s = add_tail_jump(test, NULL);
 
-	s = add_tail(test, NULL);
-	expect_tail_jump(test, s);
 	for (to = opt_tail_start; to <= opt_tail_probe; to++)
 		expect_sent(test, behind_push, to);
 	subject_remove(test, s);
@@ -655,7 +648,7 @@ static void opt_lead_sent_to(struct kunit *test)
 
 	/* The same from before a longer lead. */
 	s = subject_add_with(test, in_opt_tail(opt_tail_end), opt_tail_end - opt_tail_start, NULL);
-	expect_tail_jump(test, s);
+	expect_jump_soon(test, s);
 	expect_sent(test, behind_push - 1, opt_tail_end);
 	subject_remove(test, s);
 	expect_original(test, s);
@@ -670,10 +663,7 @@ static void count_behind_tail(struct kprobe *kp, struct pt_regs *regs, unsigned 
 
 static void opt_lead_post(struct kunit *test)
 {
-	struct subject *s;
-
-	s = add_tail(test, count_behind_tail);
-	expect_tail_jump(test, s);
+	add_tail_jump(test, count_behind_tail);
 	behind = 0;
 	expect_tail(test, 1);
 	KUNIT_EXPECT_EQ(test, behind, 1);
@@ -682,13 +672,10 @@ static void opt_lead_post(struct kunit *test)
 /* Each place in the slot stands for one of the instructions, in their order. */
 static void opt_lead_originals(struct kunit *test)
 {
-	const struct arch_optimized_insn *optinsn;
+	struct subject *s = add_tail_jump(test, NULL);
+	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
 	unsigned long slot, start, probe;
-	struct subject *s;
 
-	s = add_tail(test, NULL);
-	expect_tail_jump(test, s);
-	optinsn = &op_of(s)->optinsn;
 	slot = (unsigned long)optinsn->insn;
 	start = (unsigned long)s->jump;
 	probe = (unsigned long)s->kp.addr;
@@ -793,9 +780,8 @@ static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre, bool 
 		.pre_handler = pre,
 		.post_handler = skip_behind_call,
 	};
-	struct subject *s;
+	struct subject *s = subject_add(test, behind_endbr(opt_stack_inner));
 
-	s = subject_add(test, behind_endbr(opt_stack_inner));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
 
@@ -1024,14 +1010,12 @@ static void count_behind(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 /* First by the breakpoint while the jump is planned, and then by the jump. */
 static void opt_post_while_fenced(struct kunit *test)
 {
-	struct subject *s;
+	struct subject *s = add_branch_fenced(test, count_behind);
 
-	s = add_branch_fenced(test, count_behind);
 	posts = 0;
 	expect_branch(test, 1);
 	KUNIT_EXPECT_EQ(test, posts, 1);
-	wait_for_kprobe_optimizer();
-	expect_jump(test, s);
+	expect_jump_soon(test, s);
 	expect_branch(test, 1);
 	KUNIT_EXPECT_EQ(test, posts, 2);
 	subject_remove(test, s);
@@ -1099,67 +1083,6 @@ static void opt_static_branches(struct kunit *test)
 }
 #endif
 
-/* -- unwinding through a detour -- */
-
-#ifdef CONFIG_STACKTRACE
-static unsigned long trace[32];
-static unsigned int trace_len;
-
-static int take_trace(struct kprobe *kp, struct pt_regs *regs)
-{
-	trace_len = stack_trace_save(trace, ARRAY_SIZE(trace), 0);
-
-	return 0;
-}
-
-/* Long enough for a jump, but without a frame. */
-#define UNWOUND	0x12345678
-
-static noinline notrace long unwound(long n)
-{
-	barrier();
-
-	return n + UNWOUND;
-}
-
-static noinline notrace long unwound_caller(long n)
-{
-	return unwound(n) + 1;
-}
-
-static bool trace_has(const void *fn)
-{
-	unsigned long size, offset;
-	unsigned int i;
-
-	for (i = 0; i < trace_len; i++) {
-		if (kallsyms_lookup_size_offset(trace[i], &size, &offset) &&
-		    trace[i] - offset == (unsigned long)fn)
-			return true;
-	}
-
-	return false;
-}
-
-/* The caller has no frame yet that could be found, except by ORC. */
-static void opt_unwound(struct kunit *test)
-{
-	struct subject *s;
-
-	s = subject_add_handlers(test, behind_endbr(unwound), 0, take_trace, NULL);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, has_jump(s));
-
-	KUNIT_EXPECT_EQ(test, unwound_caller(5), UNWOUND + 6);
-	KUNIT_EXPECT_TRUE(test, trace_has(opt_unwound));
-	if (IS_ENABLED(CONFIG_UNWINDER_ORC)) {
-		KUNIT_EXPECT_TRUE(test, trace_has(unwound));
-		KUNIT_EXPECT_TRUE(test, trace_has(unwound_caller));
-	}
-	subject_remove(test, s);
-}
-#endif
-
 /* -- the suite -- */
 
 static struct kunit_case opt_cases[] = {
@@ -1192,9 +1115,6 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_post_after_redirect),
 	KUNIT_CASE(opt_post_of_call),
 	KUNIT_CASE(opt_post_while_fenced),
-#ifdef CONFIG_STACKTRACE
-	KUNIT_CASE(opt_unwound),
-#endif
 	{}
 };
 

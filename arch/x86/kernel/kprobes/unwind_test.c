@@ -145,6 +145,37 @@ static void unwind_pop(struct kunit *test)
 	expect_traces_at(test, POP);
 }
 
+/* Long enough for a jump, but without a frame. */
+#define ADDED	0x12345678
+
+static noinline notrace long frameless(long n)
+{
+	barrier();
+
+	return n + ADDED;
+}
+
+static noinline notrace long frameless_caller(long n)
+{
+	return frameless(n) + 1;
+}
+
+/* The caller has no frame yet that could be found, except by ORC. */
+static void unwind_without_frame(struct kunit *test)
+{
+	kp = (struct kprobe){ .addr = (kprobe_opcode_t *)frameless, .pre_handler = trace_pre };
+	add_kprobe(test, &kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
+
+	KUNIT_EXPECT_EQ(test, frameless_caller(5), ADDED + 6);
+	KUNIT_EXPECT_TRUE(test, has(here, nr_here, unwind_without_frame));
+	if (IS_ENABLED(CONFIG_UNWINDER_ORC)) {
+		KUNIT_EXPECT_TRUE(test, has(here, nr_here, frameless));
+		KUNIT_EXPECT_TRUE(test, has(here, nr_here, frameless_caller));
+	}
+}
+
 #ifdef CONFIG_UNWINDER_ORC
 static int check_regs_ip(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -359,6 +390,7 @@ static void unwind_from_way_to_pop(struct kunit *test)
 static struct kunit_case unwind_test_cases[] = {
 	KUNIT_CASE(unwind_push),
 	KUNIT_CASE(unwind_pop),
+	KUNIT_CASE(unwind_without_frame),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(unwind_regs),
 	KUNIT_CASE(unwind_preempted_detour),
