@@ -3,29 +3,44 @@
  * The refusals of check.c: each byte of a function is refused if its owner, asked directly,
  * says that it is reserved, and accepted otherwise. Nothing in a function is reserved for a
  * second reason, which would hide that the first is missing.
+ *
+ * Other refusals depend on more than the function: what is no text at all, or for a while only,
+ * and a debugger's breakpoint; and the errno of one for a trap depends on who refuses.
  */
 #include <kunit/test.h>
 #include <linux/bug.h>
 #include <linux/cfi.h>
+#include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
+#include <linux/init.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/memory.h>
+#include <linux/mm.h>
 #include <linux/static_call.h>
+#include <linux/stop_machine.h>
+#ifdef CONFIG_X86_64
+#include <asm/vsyscall.h>
+#else
+#define VSYSCALL_ADDR	0UL
+#endif
 
+#include "../debug/debug_core.h"
 #include "internal.h"
 
 /* -- the functions: looked up by name, so that the compiler assumes nothing about them -- */
 
-#define DEFINE_FUNCTION(name, result)			\
-static noinline notrace __used int name(int x)		\
-{							\
-	barrier();					\
-	return result;					\
+#define DEFINE_FUNCTION(name, result, ...)			\
+static noinline notrace __used __VA_ARGS__ int name(int x)	\
+{								\
+	barrier();						\
+	return result;						\
 }
 
 DEFINE_FUNCTION(check_test_plain, x + 1)
+DEFINE_FUNCTION(check_test_init, x + 10, __init)
 
 static noinline __used int check_test_traced(int x)
 {
@@ -118,11 +133,16 @@ static int check(struct probe_request *req)
 	return kprobe_check(req);
 }
 
+static unsigned long start_of(const char *name)
+{
+	return (unsigned long)kprobe_lookup_name(name, 0);
+}
+
 /* Check all of @name. Return how many bytes of it are reserved. */
 static unsigned int expect_checked(struct kunit *test, const char *name,
 				   int (*err_of)(unsigned long addr))
 {
-	unsigned long addr, size, start = (unsigned long)kprobe_lookup_name(name, 0);
+	unsigned long addr, size, start = start_of(name);
 	unsigned int nr = 0;
 
 	if (!start)
@@ -171,13 +191,124 @@ static void check_refuses(struct kunit *test)
 
 static void check_accepts(struct kunit *test)
 {
-	KUNIT_ASSERT_NOT_NULL(test, kprobe_lookup_name("check_test_plain", 0));
+	KUNIT_ASSERT_NE(test, start_of("check_test_plain"), 0);
 	expect_checked(test, "check_test_plain", err_nowhere);
 }
+
+/* -- what depends on more than the function -- */
+
+static int check_at(unsigned long addr, struct module *mod)
+{
+	struct probe_request req = { .addr = addr, .module = mod };
+
+	return check(&req);
+}
+
+/* Whether the address is text of a module is known from the module that is held. */
+static void check_data(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, check_at((unsigned long)test, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, check_at((unsigned long)test, (struct module *)test), 0);
+}
+
+static void check_init_text(struct kunit *test)
+{
+	int err = system_state < SYSTEM_FREEING_INITMEM ? 0 : -EINVAL;
+
+	KUNIT_ASSERT_NE(test, start_of("check_test_init"), 0);
+	KUNIT_EXPECT_EQ(test, check_at(start_of("check_test_init"), NULL), err);
+}
+
+/* The module only keeps the address from being refused for another reason. */
+static void check_gate_area(struct kunit *test)
+{
+	unsigned long gate = VSYSCALL_ADDR;
+
+	if (!in_gate_area_no_mm(gate))
+		kunit_skip(test, "this kernel has none, or it is switched off");
+	KUNIT_EXPECT_EQ(test, check_at(gate, (struct module *)test), -EINVAL);
+	KUNIT_EXPECT_EQ(test, check_at(gate + PAGE_SIZE - 1, (struct module *)test), -EINVAL);
+	KUNIT_EXPECT_EQ(test, check_at(gate + PAGE_SIZE, (struct module *)test), 0);
+}
+
+/* For the caller it makes no difference whether the trap or its decoding is refused. */
+static void check_trap_errno(struct kunit *test)
+{
+	unsigned long addr, size, start = start_of("check_test_warning");
+	unsigned int nr = 0;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, NULL));
+	for (addr = start; addr < start + size; addr++) {
+		struct probe_request req = { .addr = addr };
+		bool bug = find_bug(addr);
+
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_check_refused(&req, -EILSEQ),
+				    bug ? -EINVAL : -EILSEQ, "%pS", (void *)addr);
+		nr += bug;
+	}
+	/* Elsewhere, as on ARM, WARN_ON() is a call. */
+#if defined(CONFIG_GENERIC_BUG) && defined(__WARN_FLAGS)
+	KUNIT_EXPECT_EQ(test, nr, 1);
+#endif
+}
+
+/* On other architectures a debugger's CPU needs the others to write a breakpoint. */
+#if defined(CONFIG_KGDB) && defined(CONFIG_X86)
+static int set_break(void *addr)
+{
+	return dbg_set_sw_break((unsigned long)addr) ?: dbg_activate_sw_breakpoints();
+}
+
+static int clear_break(void *addr)
+{
+	return dbg_deactivate_sw_breakpoints() ?: dbg_remove_sw_break((unsigned long)addr);
+}
+
+/* Pretend that the debugger has a keyboard. */
+static int check_with_debugger(unsigned long addr, bool present)
+{
+	int ret, before = kgdb_io_module_registered;
+
+	kgdb_io_module_registered = present;
+	ret = check_at(addr, NULL);
+	kgdb_io_module_registered = before;
+
+	return ret;
+}
+
+static void check_breakpoint(struct kunit *test)
+{
+	unsigned long addr = start_of("check_test_plain");
+	int err;
+
+	KUNIT_ASSERT_NE(test, addr, 0);
+	err = stop_machine(set_break, (void *)addr, NULL);
+	if (err == -EBUSY)
+		kunit_skip(test, "others are changing the text");
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ(test, check_with_debugger(addr, true), -EBUSY);
+	KUNIT_EXPECT_EQ(test, check_with_debugger(addr + 1, true), 0);
+	/* Without one the breakpoint is left over, and never hit. */
+	KUNIT_EXPECT_EQ(test, check_with_debugger(addr, false), 0);
+
+	KUNIT_EXPECT_EQ(test, stop_machine(clear_break, (void *)addr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, check_with_debugger(addr, true), 0);
+}
+#else
+static void check_breakpoint(struct kunit *test)
+{
+	kunit_skip(test, "this kernel has no debugger, or writes its breakpoints differently");
+}
+#endif
 
 static struct kunit_case check_cases[] = {
 	KUNIT_CASE_PARAM(check_refuses, reason_gen_params),
 	KUNIT_CASE(check_accepts),
+	KUNIT_CASE(check_data),
+	KUNIT_CASE(check_init_text),
+	KUNIT_CASE(check_gate_area),
+	KUNIT_CASE(check_trap_errno),
+	KUNIT_CASE(check_breakpoint),
 	{}
 };
 
