@@ -18,6 +18,7 @@
  *	insn_snippets[]		all of them, up to insn_snippets_end
  *	struct machine		with the arrays gpr[] of INSN_TEST_GPRS and stack[], and flags
  *	SNIPPET_VOLATILE	in needs: results that differ from run to run
+ *	INSN_TEST_BREAK		by which the ip in a pre_handler is behind the probe
  *	insn_test_mem[]		declared, for the snippets
  */
 #ifndef _LIB_TEST_KPROBES_INSN_ENGINE_H
@@ -117,9 +118,6 @@ static bool has_gaps(const struct snippet *snippet);
 
 /* Where the last instruction leads. */
 static unsigned long snippet_end(void);
-
-/* The instruction pointer in a pre_handler at this address. */
-static unsigned long pre_handler_pc(unsigned long addr);
 
 static const char *reg_name(unsigned int nr);
 
@@ -329,7 +327,7 @@ static const char *check_pre(const struct event *e)
 {
 	if (e->post)
 		return "log: two post_handlers in a row";
-	if (e->pc != pre_handler_pc(event_addr(e)))
+	if (e->pc != event_addr(e) + INSN_TEST_BREAK)
 		return "log: instruction pointer in a pre_handler";
 	return NULL;
 }

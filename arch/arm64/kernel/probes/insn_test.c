@@ -232,11 +232,6 @@ static unsigned long snippet_end(void)
 	return (unsigned long)insn_test_exit;
 }
 
-static unsigned long pre_handler_pc(unsigned long addr)
-{
-	return addr;
-}
-
 /* -- the same with probes -- */
 
 static __always_inline void run_all_probed(struct kunit *test)

@@ -6,6 +6,9 @@
 #ifndef _ARM64_KERNEL_PROBES_INSN_TEST_H
 #define _ARM64_KERNEL_PROBES_INSN_TEST_H
 
+/* By how many bytes the ip in a pre_handler is behind the probe. */
+#define INSN_TEST_BREAK		0
+
 /* Bytes of the stack that a snippet starts with. */
 #define INSN_TEST_STACK		256
 

@@ -172,11 +172,6 @@ static unsigned long snippet_end(void)
 	return (unsigned long)lab.snippet->start + lab.snippet->size;
 }
 
-static unsigned long pre_handler_pc(unsigned long addr)
-{
-	return addr;
-}
-
 /* -- the same with probes -- */
 
 static void use_snippet(const struct snippet *snippet)

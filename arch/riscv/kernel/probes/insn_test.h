@@ -10,6 +10,9 @@
 
 #define INSN_TEST_GPRS		32
 
+/* By how many bytes the ip in a pre_handler is behind the probe. */
+#define INSN_TEST_BREAK		0
+
 /* Bytes of the stack that a snippet starts with. */
 #define INSN_TEST_STACK		256
 

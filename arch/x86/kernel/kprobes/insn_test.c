@@ -240,11 +240,6 @@ static unsigned long snippet_end(void)
 	return (unsigned long)insn_test_exit;
 }
 
-static unsigned long pre_handler_pc(unsigned long addr)
-{
-	return addr + INT3_INSN_SIZE;
-}
-
 /* -- the same with probes -- */
 
 static bool needs_met(const struct snippet *s)
@@ -467,7 +462,7 @@ static const char *check_brief_pre(const struct brief *brief, const struct event
 {
 	if (e->post || e->index != brief->index)
 		return "log: hit of another probe";
-	if (e->pc != pre_handler_pc(event_addr(e)))
+	if (e->pc != event_addr(e) + INSN_TEST_BREAK)
 		return "log: instruction pointer in a pre_handler";
 	if (digest_alone(e) != brief->digest)
 		return "log: registers or flags in a pre_handler";

@@ -6,6 +6,9 @@
 #ifndef _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
 #define _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H
 
+/* By how many bytes the ip in a pre_handler is behind the probe. */
+#define INSN_TEST_BREAK		1
+
 /* Bytes of stack with which a snippet starts. */
 #define INSN_TEST_STACK		256
 
