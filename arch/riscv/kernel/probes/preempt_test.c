@@ -254,6 +254,8 @@ static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned 
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, v);
+	if (!cpu_online(0) || !cpu_online(BLOCKED_CPU))
+		kunit_skip(test, "needs two CPUs");
 	*v = (struct visit){ .poke = IRQ_WORK_INIT_HARD(poke_blocker), .at = at, .t1 = t1 };
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, visit_end, v), 0);
 	set_cpus_allowed_ptr(current, cpumask_of(0));
@@ -268,11 +270,6 @@ static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned 
 	KUNIT_ASSERT_EQ(test, v->seen, at);
 
 	return v;
-}
-
-static bool visit_fits(void)
-{
-	return cpu_online(0) && cpu_online(BLOCKED_CPU);
 }
 
 /* The result of a task that continued too early proves nothing. */
@@ -300,8 +297,6 @@ static void preempt_at_jump(struct kunit *test)
 	struct visit *v;
 	long early;
 
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
 	probe_add(test, ONCE);
 	expect_jump(test, ONCE);
 	KUNIT_ASSERT_NE(test, jump_t1(ONCE), 0);
@@ -419,8 +414,6 @@ static void preempt_inside(struct kunit *test)
 	bool fenced;
 	struct visit *v;
 
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
 	keep_jumps_away(test);
@@ -437,8 +430,6 @@ static void preempt_inside(struct kunit *test)
 /* Add a probe whose jump begins before it, and take the jump away again. */
 static void add_lead(struct kunit *test)
 {
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
 	probe_add(test, ONCE_LAST);
 	expect_jump(test, ONCE_LAST);
 	KUNIT_EXPECT_EQ(test, optinsn_at(ONCE_LAST)->lead, ONCE_LAST - ONCE_INSIDE);
@@ -492,8 +483,6 @@ static void preempt_unfenced(struct kunit *test)
 	struct visit *v;
 	bool fenced;
 
-	if (!visit_fits())
-		kunit_skip(test, "needs two CPUs");
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
 	keep_jumps_away(test);
