@@ -15,7 +15,6 @@
 #include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 #include "../../lib/test_kprobes/busy.h"

@@ -6,7 +6,6 @@
  * are also called when the module comes and goes.
  */
 #include <linux/kprobes.h>
-#include <linux/linkage.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 #ifdef CONFIG_X86_64

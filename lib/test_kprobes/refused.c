@@ -4,7 +4,6 @@
  * change.
  */
 #include <linux/filter.h>
-#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/sched/task_stack.h>
 #include <linux/vmalloc.h>

@@ -11,7 +11,6 @@
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include "return_watch.h"
-#include "targets.h"
 
 static void expect_told_caller(struct kunit *test, struct return_watch *w)
 {

@@ -15,7 +15,6 @@
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 #include "return_watch.h"
-#include "targets.h"
 
 #define NR_FRAMES	3
 #define MAX_TRACE	64

@@ -6,7 +6,6 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
-#include <linux/module.h>
 #include <linux/vmalloc.h>
 
 #include "../functions.h"

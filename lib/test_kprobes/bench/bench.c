@@ -6,7 +6,6 @@
  * in units of the CPU's cycle counter, which counts instructions in an emulator that is set so.
  */
 #include <linux/delay.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/module.h>

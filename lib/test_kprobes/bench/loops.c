@@ -4,7 +4,6 @@
  * or on each of its instructions in turn. A jump must not make the loop slow. Prints what
  * one call takes in addition, and for the instructions the number of hits as well.
  */
-#include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>

@@ -4,8 +4,6 @@
  * of reach, probes that get no jump and the reported reasons, the state that handlers see
  * in a detour, and the changes that they can make there.
  */
-#define pr_fmt(fmt) "kprobes_arm64_opt: " fmt
-
 #include <kunit/test.h>
 #include <linux/bottom_half.h>
 #include <linux/context_tracking.h>

@@ -25,7 +25,6 @@
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 #include <asm/bug.h>
-#include <asm/csr.h>
 #include <asm/kprobes_base.h>
 #include <asm/sections.h>
 

@@ -8,7 +8,6 @@
 #ifndef __ASSEMBLY__
 
 #include <linux/jump_label.h>
-#include <linux/types.h>
 
 /* A place for a probe, and the expected obstacle to a jump, if any. */
 struct rule {

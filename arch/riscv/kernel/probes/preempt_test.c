@@ -3,8 +3,6 @@
  * Test of tasks that are preempted inside a jump or a region: at a chosen instruction, where
  * the test keeps them as long as it needs, and many times at random ones.
  */
-#define pr_fmt(fmt) "kprobes_riscv_preempt: " fmt
-
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
