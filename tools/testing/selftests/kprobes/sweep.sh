@@ -48,11 +48,7 @@ works()		# NAME
 
 # The functions that put CPUs to sleep, and those that run while RCU considers CPUs idle. The
 # time must be enough for all hits on the way.
-sleep_and_wake()
-{
-	echo 30 >$SWEEP/wake && echo freeze >/sys/power/state &&
-		[ "$(cat /sys/power/suspend_stats/success)" = 1 ]
-}
+sleep_and_wake()	{ to_idle 30 && [ "$(nr_sleeps)" = 1 ]; }
 
 # Only of the small kernels that are configured for this: a distribution's has more ways to sleep.
 sleeps()	# NAME
@@ -91,11 +87,9 @@ refusals()	# <log: lines of: errno, kind of probe, function, reason
 # <what refusals() printed
 by_reason()	{ awk '{ $3 = ""; print }' | sort | uniq -c | sort -rn; }
 
-told()		# NAME: what kp_sweep has said since the last time
+told()		# NAME: what kp_sweep has said since the last time, and what was refused
 {
-	dmesg -c >$TMP/log
-	sed -n 's/.*kp_sweep: //p' $TMP/log | grep -v refused >$TMP/told
-	tell "$1: " <$TMP/told
+	said "$1"
 	refusals <$TMP/log >$TMP/refusals
 	by_reason <$TMP/refusals | tell "$1: refused "
 }
@@ -115,8 +109,6 @@ accepted()
 		END { exit !(accepted > 0 && accepted >= 0.99 * tried) }' $TMP/refusals
 }
 
-hit()		{ [ "$(number hits)" -gt "$1" ]; }	# AT-LEAST
-
 with_jumps()	# NAME
 {
 	knob 1
@@ -135,7 +127,7 @@ hits()		# NAME [AT-LEAST]: since the last time
 {
 	more tell
 	told "$1"
-	check "$1: they were hit" hit "${2:-1000}"
+	check "$1: they were hit" hits_are "${2:-1000}"
 }
 
 # Arm all that kp_sweep has registered while probes were switched off. Later a second probe at

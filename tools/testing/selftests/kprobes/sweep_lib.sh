@@ -27,6 +27,19 @@ load()		# WHAT MORE-PARAMETERS...
 	sweep_all "$@"
 }
 
+said()		# NAME: what kp_sweep has said since the last time, without what was refused
+{
+	dmesg -c >$TMP/log
+	sed -n 's/.*kp_sweep: //p' $TMP/log | grep -v refused >$TMP/told
+	tell "$1: " <$TMP/told
+}
+
+hits_are()	{ [ "$(number hits)" -gt "$1" ]; }	# MORE-THAN: what kp_sweep told
+
+# All CPUs are idle, until the timer ends that. SECONDS
+to_idle()	{ echo "$1" >$SWEEP/wake && echo freeze >/sys/power/state; }
+nr_sleeps()	{ cat /sys/power/suspend_stats/success; }
+
 # REGEX: every address of the functions whose names match. Some awks know integers of 31 bits only.
 places()
 {
