@@ -54,6 +54,16 @@ static bool is_taken_twice(const struct pool_test *pool)
 	return false;
 }
 
+static void drop_pool(void *data)
+{
+	struct pool_test *pool = data;
+
+	while (pool->nr)
+		give_back(pool);
+	kretprobe_pool_destroy(&pool->rp);
+}
+
+/* A pool that goes at the end of the case at the latest. */
 static struct pool_test *new_pool(struct kunit *test, int nr, int maxactive)
 {
 	struct pool_test *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
@@ -62,15 +72,9 @@ static struct pool_test *new_pool(struct kunit *test, int nr, int maxactive)
 	pool->rp.maxactive = maxactive;
 	pool->rp.data_size = sizeof(long);
 	KUNIT_ASSERT_EQ(test, kretprobe_pool_create(&pool->rp, nr), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_pool, pool), 0);
 
 	return pool;
-}
-
-static void drop_pool(struct pool_test *pool)
-{
-	while (pool->nr)
-		give_back(pool);
-	kretprobe_pool_destroy(&pool->rp);
 }
 
 static void pool_gives_all(struct kunit *test)
@@ -82,7 +86,7 @@ static void pool_gives_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_taken_twice(pool));
 	KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(pool->taken[0]), &pool->rp);
 
-	drop_pool(pool);
+	kunit_release_action(test, drop_pool, pool);
 	KUNIT_EXPECT_NULL(test, pool->rp.rph);
 }
 
@@ -102,8 +106,6 @@ static void pool_grows(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, pool->nr, NR_MORE);
 	KUNIT_EXPECT_FALSE(test, is_taken_twice(pool));
-
-	drop_pool(pool);
 }
 
 /* The newest chunk is the reserve. */
@@ -120,8 +122,6 @@ static void pool_newest_last(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, return_chunk_of(pool->taken[i]->rph),
 				    i < 2 ? newest->older : newest);
 	}
-
-	drop_pool(pool);
 }
 
 /* However many instances are in use, the worker has more before the next call needs one. */
@@ -135,8 +135,6 @@ static void pool_grows_in_time(struct kunit *test)
 		kretprobe_pools_settle();
 	}
 	KUNIT_EXPECT_EQ(test, nr_missed, 0);
-
-	drop_pool(pool);
 }
 
 /*
@@ -162,8 +160,6 @@ static void pool_spare_of_other(struct kunit *test)
 		kretprobe_pool_put(second);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, found, other < nr_cpu_ids ? first : NULL);
-
-	drop_pool(pool);
 }
 
 static void pool_reuses(struct kunit *test)
@@ -181,8 +177,6 @@ static void pool_reuses(struct kunit *test)
 	}
 	KUNIT_ASSERT_TRUE(test, again);
 	KUNIT_EXPECT_PTR_EQ(test, pool->taken[0], ri);
-
-	drop_pool(pool);
 }
 
 /* Spare instances of several pools are in one block of memory, each in its place. */
@@ -195,7 +189,7 @@ static void pool_keeps_its_own(struct kunit *test)
 		pools[i] = new_pool(test, 2, 2);
 	/* Places that were given back are used for other pools. */
 	for (i = 0; i < NR_POOLS; i += 3) {
-		drop_pool(pools[i]);
+		kunit_release_action(test, drop_pool, pools[i]);
 		pools[i] = new_pool(test, 2, 2);
 	}
 
@@ -207,9 +201,6 @@ static void pool_keeps_its_own(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, take(pools[i]));
 		KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(pools[i]->taken[0]), &pools[i]->rp);
 	}
-
-	for (i = 0; i < NR_POOLS; i++)
-		drop_pool(pools[i]);
 }
 
 /* The next chunk would need too large a part of the memory. */
@@ -275,8 +266,6 @@ static void pool_after_oops_in_entry(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, callees_holder_after, callees_holder);
 	KUNIT_EXPECT_PTR_EQ(test, get_kretprobe(ri), &pool->rp);
 	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, outer);
-
-	drop_pool(pool);
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
@@ -321,6 +310,7 @@ static void pool_retired(struct kunit *test)
 	struct pool_test *pool = new_pool(test, NR_INSTANCES, NR_INSTANCES);
 
 	KUNIT_ASSERT_TRUE(test, take(pool));
+	kunit_remove_action(test, drop_pool, pool);
 	kretprobe_pool_retire(&pool->rp);
 	KUNIT_EXPECT_TRUE(test, return_is_retired(&pool->rp));
 	KUNIT_EXPECT_NULL(test, get_kretprobe(pool->taken[0]));
