@@ -732,8 +732,7 @@ static void kretprobe_on_kprobes(struct kunit *test)
 			.kp.addr = dereference_function_descriptor(functions[i]),
 			.handler = count_returned,
 		};
-		KUNIT_ASSERT_EQ(test, register_kretprobe(&rps[i]), 0);
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, drop_kretprobe, &rps[i]), 0);
+		add_kretprobe(test, &rps[i]);
 	}
 	nr_returned = 0;
 	change_kprobes(test);

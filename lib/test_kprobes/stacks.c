@@ -104,13 +104,6 @@ static int take_traces(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static struct frame_probe frame_probes[NR_FRAMES];
 
-static void drop_frame_probe(void *context)
-{
-	struct frame_probe *fp = context;
-
-	unregister_kretprobe(&fp->rp);
-}
-
 static void probe_frame(struct kunit *test, unsigned int frame)
 {
 	void *functions[NR_FRAMES] = { inner_function, between_function, outer_function };
@@ -121,8 +114,7 @@ static void probe_frame(struct kunit *test, unsigned int frame)
 		.rp.handler = take_traces,
 		.frame = frame,
 	};
-	KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&fp->rp));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_probe, fp));
+	add_kretprobe(test, &fp->rp);
 }
 
 static void learn_frames(struct kunit *test)
