@@ -177,11 +177,23 @@ static const struct target {
 
 KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 
+/* Removed after the case, so they cannot be on its stack. */
+static struct kprobe kp, fellow;
+
 static struct kprobe on_target(const struct target *t)
 {
 	return (struct kprobe) {
 		.addr = dereference_symbol_descriptor(t->fn),
 		.fault_handler = on_fault,
+	};
+}
+
+static struct kprobe on_load(kprobe_pre_handler_t pre, kprobe_fault_handler_t fault)
+{
+	return (struct kprobe) {
+		.addr = (kprobe_opcode_t *)fault_test_load,
+		.pre_handler = pre,
+		.fault_handler = fault,
 	};
 }
 
@@ -204,30 +216,28 @@ static void expect_asked(struct kunit *test, const struct kprobe *kp)
 static void fault_in_pre_handler(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct kprobe kp = on_target(t);
 
+	kp = on_target(t);
 	kp.pre_handler = on_pre_faulty;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	add_kprobe(test, &kp);
 	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, t->fn(4), 27);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, hits, 2);
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
-	unregister_kprobe(&kp);
 }
 
 static void fault_in_post_handler(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct kprobe kp = on_target(t);
 
+	kp = on_target(t);
 	kp.post_handler = on_post_faulty;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	add_kprobe(test, &kp);
 	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
-	unregister_kprobe(&kp);
 }
 
 static void fault_in_return_probe(struct kunit *test)
@@ -278,36 +288,33 @@ static void fault_in_jprobe(struct kunit *test)
 static void fault_of_one_of_several(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct kprobe first = on_target(t), second = first, third = first;
+	static struct kprobe third;
 
-	first.pre_handler = count_hit;
-	first.fault_handler = on_others_fault;
-	second.pre_handler = on_pre_faulty;
-	third.pre_handler = count_hit;
-	third.fault_handler = on_others_fault;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&first), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&second), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&third), 0);
+	fellow = on_target(t);
+	fellow.pre_handler = count_hit;
+	fellow.fault_handler = on_others_fault;
+	third = fellow;
+	kp = on_target(t);
+	kp.pre_handler = on_pre_faulty;
+	add_kprobe(test, &fellow);
+	add_kprobe(test, &kp);
+	add_kprobe(test, &third);
 	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &second);
+	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, hits, 3);
-	unregister_kprobe(&third);
-	unregister_kprobe(&second);
-	unregister_kprobe(&first);
 }
 
 /* No handler is asked about a fault with a fixup. */
 static void fault_with_fixup(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct kprobe kp = on_target(t);
 
+	kp = on_target(t);
 	kp.pre_handler = on_pre_nofault;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	add_kprobe(test, &kp);
 	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, asked, 0);
-	unregister_kprobe(&kp);
 }
 
 static void expect_jump(struct kunit *test, struct kprobe *kp)
@@ -321,18 +328,10 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 static void expect_instruction_asks(struct kunit *test, bool jump)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = count_hit,
-		.fault_handler = on_fault,
-	};
-	struct kprobe declines = kp, post = kp;
 
-	declines.fault_handler = on_others_fault;
-	post.fault_handler = NULL;
-	post.post_handler = count_post;
 	OPTIMIZER_HIDE_VAR(reads);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp = on_load(count_hit, on_fault);
+	add_kprobe(test, &kp);
 	if (jump)
 		expect_jump(test, &kp);
 	KUNIT_EXPECT_EQ(test, reads(&good), 5);
@@ -343,22 +342,23 @@ static void expect_instruction_asks(struct kunit *test, bool jump)
 	KUNIT_EXPECT_EQ(test, hits, 2);
 
 	/* The instruction is over for a post_handler as well. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	fellow = on_load(count_hit, NULL);
+	fellow.post_handler = count_post;
+	add_kprobe(test, &fellow);
 	if (jump)
 		wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
-	unregister_kprobe(&post);
+	kunit_release_action(test, drop_kprobe, &fellow);
 
 	/* Handlers are asked one after the other, until one has dealt with the fault. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&declines), 0);
+	fellow = on_load(count_hit, on_others_fault);
+	add_kprobe(test, &fellow);
 	if (jump)
 		expect_jump(test, &kp);
 	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
 	KUNIT_EXPECT_EQ(test, asked, 101);
-	unregister_kprobe(&kp);
-	unregister_kprobe(&declines);
 }
 
 /* The probed instruction itself faults, after its pre_handlers have run. */
@@ -380,45 +380,36 @@ static void fault_in_nowhere(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads;
 	const u32 *nowhere = (u32 *)(0xdeadUL << (BITS_PER_LONG - 16));
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.fault_handler = on_fault,
-	};
 	unsigned int i;
 
 	if (!IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "not on this architecture");
 	OPTIMIZER_HIDE_VAR(reads);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp = on_load(NULL, on_fault);
+	add_kprobe(test, &kp);
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, reads(nowhere), 77);
 		expect_asked_about(test, &kp, 13);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 		expect_jump(test, &kp);
 	}
-	unregister_kprobe(&kp);
 }
 
 /* The instruction has to run again, which is a new hit. */
 static void fault_repaired(struct kunit *test)
 {
 	u32 (*reads)(const u32 *from) = fault_test_reads;
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = count_hit,
-		.fault_handler = on_fault_repair,
-	};
 	unsigned int i;
 
 	OPTIMIZER_HIDE_VAR(reads);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp = on_load(count_hit, on_fault_repair);
+	add_kprobe(test, &kp);
 	for (i = 1; i <= 2; i++) {
 		KUNIT_EXPECT_EQ(test, reads(bad_pointer), 99);
 		KUNIT_EXPECT_EQ(test, asked, i);
 		KUNIT_EXPECT_EQ(test, hits, 2 * i);
 		wait_for_kprobe_optimizer();
 	}
-	unregister_kprobe(&kp);
 }
 
 static int on_fault_spoil(struct kprobe *kp, struct pt_regs *regs, int trapnr)
@@ -431,20 +422,16 @@ static int on_fault_spoil(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 /* The fault is handled as usual then, as if no handler had been asked. */
 static void fault_declined(struct kunit *test)
 {
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.fault_handler = on_fault_spoil,
-	};
 	struct pt_regs regs, before;
 
 	memset(&regs, 1, sizeof(regs));
 	instruction_pointer_set(&regs, (unsigned long)fault_test_load);
 	before = regs;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp = on_load(NULL, on_fault_spoil);
+	add_kprobe(test, &kp);
 	KUNIT_EXPECT_FALSE(test, kprobe_ask_fault_handlers(&regs, 0));
 	KUNIT_EXPECT_EQ(test, asked, 1);
 	KUNIT_EXPECT_MEMEQ(test, &regs, &before, sizeof(regs));
-	unregister_kprobe(&kp);
 }
 
 /*
@@ -463,25 +450,21 @@ static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
 static void fault_of_instruction_in_handler(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct kprobe kp = on_target(t), inner = {
-		.addr = (kprobe_opcode_t *)fault_test_load,
-		.pre_handler = count_hit,
-	};
 	unsigned int i;
 
+	fellow = on_load(count_hit, NULL);
+	kp = on_target(t);
 	kp.pre_handler = on_pre_reads;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&inner), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	add_kprobe(test, &fellow);
+	add_kprobe(test, &kp);
 	for (i = 1; i <= 2; i++) {
 		KUNIT_EXPECT_EQ(test, t->fn(3), 22);
 		expect_asked(test, &kp);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 		KUNIT_EXPECT_EQ(test, hits, i);
-		KUNIT_EXPECT_EQ(test, inner.nmissed, i);
+		KUNIT_EXPECT_EQ(test, fellow.nmissed, i);
 		wait_for_kprobe_optimizer();
 	}
-	unregister_kprobe(&kp);
-	unregister_kprobe(&inner);
 }
 
 static struct kunit_case fault_cases[] = {
