@@ -220,7 +220,6 @@ static void jprobe_end_of_stack(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	words[0] = 71;
 	words[1] = 72;
-	calls = 0;
 	jprobe_pre_handler(&jp.kp, &regs);
 	KUNIT_EXPECT_EQ(test, calls, 1);
 	for (i = 0; i < ARGS_MAX - 3 && seen[i] != 71; i++)
@@ -261,14 +260,12 @@ static void jprobe_wide_arguments(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(expected); i++)
 		sum += expected[i];
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, ASK(take_wide, expected[0], expected[1], expected[2], expected[3],
 				  (s16)expected[4], expected[5]), sum);
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_EQ(test, calls, 1);
 	KUNIT_EXPECT_MEMEQ(test, wide, expected, sizeof(expected));
-	calls = 0;
 }
 
 /* -- a structure by value, arguments without a name, and all of them on the stack -- */
@@ -335,7 +332,6 @@ static void jprobe_conventions(struct kunit *test)
 {
 	struct jprobe jp = jprobe_at(take_struct, on_struct);
 
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, ASK(take_struct, 1, ((struct three) { 2, 3, 4 }), 5), 15);
 	EXPECT_SEEN(test, 1, 2, 3, 4, 5);
@@ -407,7 +403,6 @@ static void jprobe_recursive(struct kunit *test)
 {
 	struct jprobe jp = jprobe_at(take_deep, on_deep);
 
-	calls = 0;
 	sum_seen = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, ASK(take_deep, 10), 55);
@@ -415,7 +410,6 @@ static void jprobe_recursive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls, 11);
 	KUNIT_EXPECT_EQ(test, sum_seen, 55);
 	KUNIT_EXPECT_EQ(test, jp.kp.nmissed, 0);
-	calls = 0;
 }
 
 /* -- an interrupt handler -- */
@@ -439,14 +433,12 @@ static void jprobe_interrupt(struct kunit *test)
 {
 	struct jprobe jp = jprobe_at(take_interrupt, on_interrupt);
 
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	irq_work_queue(&irq_work);
 	irq_work_sync(&irq_work);
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_EQ(test, calls, 1);
 	KUNIT_EXPECT_PTR_EQ(test, interrupted_with, &irq_work);
-	calls = 0;
 }
 
 /* -- several at one entry: two jprobes, a probe and a return probe -- */
@@ -496,7 +488,6 @@ static void with_others(struct kunit *test, long (*function)(long a, long b))
 	struct kretprobe rp = { .kp.addr = first.kp.addr, .handler = on_return };
 	unsigned int i;
 
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&first), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
@@ -545,7 +536,6 @@ static void jprobe_by_jump(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "no jumps in this kernel");
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	wait_for_kprobe_optimizer();
 	scoped_guard(mutex, &kprobe_mutex)
@@ -571,7 +561,6 @@ static void jprobe_nested(struct kunit *test)
 {
 	struct jprobe outer = jprobe_at(take1, on_take1_nested), inner = jprobe_at(take3, on_take3);
 
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&inner), 0);
 	KUNIT_ASSERT_EQ(test, register_jprobe(&outer), 0);
 	KUNIT_EXPECT_EQ(test, ASK(take1, 5), 5);
@@ -588,7 +577,6 @@ static void jprobe_switches(struct kunit *test)
 {
 	struct jprobe jp = jprobe_at(take1, on_take1);
 
-	calls = 0;
 	jp.kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	ASK(take1, 1);
@@ -610,7 +598,6 @@ static void jprobe_arrays(struct kunit *test)
 	struct jprobe a = jprobe_at(take1, on_take1), b = jprobe_at(take2, on_take2), bad = b;
 	struct jprobe *both[] = { &a, &b }, *with_bad[] = { &a, &bad }, *twice[] = { &a, &a };
 
-	calls = 0;
 	bad.kp.addr = NULL;
 	bad.kp.symbol_name = "no_such_function_is_there";
 	KUNIT_EXPECT_EQ(test, register_jprobes(with_bad, 2), -ENOENT);
@@ -658,7 +645,6 @@ static void jprobe_refused(struct kunit *test)
 
 	/* A registered jprobe is refused a second time, and keeps working. */
 	jp = jprobe_at(take14, on_take14);
-	calls = 0;
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
 	KUNIT_EXPECT_EQ(test, register_jprobe(&jp), -EINVAL);
 	ASK(take14, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
@@ -666,6 +652,13 @@ static void jprobe_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_kind(jp.kp.hit_pre), 'j');
 	unregister_jprobe(&jp);
 	KUNIT_EXPECT_NE(test, kprobe_kind(jp.kp.hit_pre), 'j');
+}
+
+static int jprobe_test_init(struct kunit *test)
+{
+	calls = 0;
+
+	return 0;
 }
 
 static struct kunit_case jprobe_cases[] = {
@@ -687,6 +680,7 @@ static struct kunit_case jprobe_cases[] = {
 
 static struct kunit_suite jprobe_suite = {
 	.name = "kprobes_jprobe",
+	.init = jprobe_test_init,
 	.test_cases = jprobe_cases,
 };
 
