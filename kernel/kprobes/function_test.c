@@ -116,7 +116,7 @@ static noinline int function_test_other(int x)
 	return x - 1;
 }
 
-/* resolve_test.c has a variable of this name. */
+/* check_test.c has a variable of this name. */
 static noinline __used int resolve_test_namesake(int x)
 {
 	barrier();
