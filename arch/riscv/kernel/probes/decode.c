@@ -28,9 +28,6 @@
 #define INSN_FSW	0x00002027
 #define INSN_ADD	0x00000033
 #define INSN_LUI	0x00000037
-#define INSN_BEQ	0x00000063
-#define INSN_BNE	0x00001063
-#define INSN_JALR	0x00000067
 #define INSN_FSD	0x00003027
 
 #define SP	2
@@ -41,8 +38,6 @@ static u32 insn_b(u32 base, unsigned int rs1, s32 offset)
 	return base | rs1 << 15 | (offset & GENMASK(4, 1)) << 7 | (offset & GENMASK(10, 5)) << 20 |
 	       (offset & BIT(11)) >> 4 | (offset & BIT(12)) << 19;
 }
-
-NOKPROBE_SYMBOL(insn_b);
 
 /* A field of 3 bits names one of x8 to x15. */
 static u32 expand_c0(u32 insn)
@@ -74,8 +69,6 @@ static u32 expand_c0(u32 insn)
 	}
 }
 
-NOKPROBE_SYMBOL(expand_c0);
-
 /* c.srli, c.srai, c.andi, and arithmetic of two registers */
 static u32 expand_c_arithmetic(u32 insn, s32 imm)
 {
@@ -97,8 +90,6 @@ static u32 expand_c_arithmetic(u32 insn, s32 imm)
 		return op < (RV64 ? 6 : 4) ? insn_i(ops[op], reg, reg, from) : 0;
 	}
 }
-
-NOKPROBE_SYMBOL(expand_c_arithmetic);
 
 static u32 expand_c1(u32 insn)
 {
@@ -128,13 +119,11 @@ static u32 expand_c1(u32 insn)
 	case 5:
 		return insn_j(0, RVC_EXTRACT_JTYPE_IMM((s32)insn));
 	case 6:
-		return insn_b(INSN_BEQ, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
+		return insn_b(RVG_MATCH_BEQ, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
 	default:
-		return insn_b(INSN_BNE, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
+		return insn_b(RVG_MATCH_BNE, low, RVC_EXTRACT_BTYPE_IMM((s32)insn));
 	}
 }
-
-NOKPROBE_SYMBOL(expand_c1);
 
 /* c.jr, c.mv, c.jalr and c.add; c.ebreak does not get here */
 static u32 expand_c_move(u32 insn)
@@ -143,12 +132,10 @@ static u32 expand_c_move(u32 insn)
 	bool bit12 = insn_field(insn, 12, 1);
 
 	if (!from)
-		return reg ? insn_i(INSN_JALR, bit12, reg, 0) : 0;
+		return reg ? insn_i(RVG_MATCH_JALR, bit12, reg, 0) : 0;
 
 	return bit12 ? insn_i(INSN_ADD, reg, reg, from) : insn_i(INSN_ADDI, reg, from, 0);
 }
-
-NOKPROBE_SYMBOL(expand_c_move);
 
 static u32 expand_c2(u32 insn)
 {
@@ -183,8 +170,6 @@ static u32 expand_c2(u32 insn)
 		return 0;
 	}
 }
-
-NOKPROBE_SYMBOL(expand_c2);
 
 /**
  * kprobe_expand_insn() - expand a compressed instruction
@@ -273,7 +258,6 @@ static bool insn_is_memory_fence(u32 insn)
 }
 
 #define INSN_ECALL	0x00000073
-#define INSN_EBREAK	0x00100073
 #define INSN_WFI	0x10500073
 
 static const char *system_refusal_reason(u32 insn)
@@ -287,7 +271,7 @@ static const char *system_refusal_reason(u32 insn)
 	case INSN_ECALL:
 		/* The firmware may stop the CPU or resume it elsewhere: the hit would not end. */
 		return "calls the firmware, which need not return";
-	case INSN_EBREAK:
+	case RVG_MATCH_EBREAK:
 		return "traps";
 	case INSN_WFI:
 		/* WFI does the same in a copy. */
