@@ -158,8 +158,7 @@ struct insn_facts {
 
 u32 kprobe_expand_insn(u32 insn);
 bool kprobe_insn_is_lr(u32 insn);
-bool kprobe_insn_is_sc(u32 insn);
-bool kprobe_insn_is_wrs(u32 insn);
+bool kprobe_insn_ends_reservation(u32 insn);
 const char *kprobe_refusal_reason(u32 insn);
 void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 

@@ -219,15 +219,13 @@ bool kprobe_insn_is_lr(u32 insn)
 	return insn_is_amo(insn, FUNCT5_LR);
 }
 
-bool kprobe_insn_is_sc(u32 insn)
+/*
+ * A store-conditional, or a wait, which ends the use of a reservation as well: wrs.nto and wrs.sto
+ * wait for another CPU's store to the reserved address.
+ */
+bool kprobe_insn_ends_reservation(u32 insn)
 {
-	return insn_is_amo(insn, FUNCT5_SC);
-}
-
-/* wrs.nto and wrs.sto wait for another CPU's store to the reserved address. */
-bool kprobe_insn_is_wrs(u32 insn)
-{
-	return insn == 0x00d00073 || insn == 0x01d00073;
+	return insn_is_amo(insn, FUNCT5_SC) || insn == 0x00d00073 || insn == 0x01d00073;
 }
 
 /* Every trap writes these CSRs, or depends on them. */
@@ -288,7 +286,7 @@ const char *kprobe_refusal_reason(u32 insn)
 		return "longer than 4 bytes";
 	if (!insn || riscv_insn_is_c_ebreak(insn))
 		return "traps";
-	if (kprobe_insn_is_lr(insn) || kprobe_insn_is_sc(insn) || kprobe_insn_is_wrs(insn))
+	if (kprobe_insn_is_lr(insn) || kprobe_insn_ends_reservation(insn))
 		return "the probe would break the reservation";
 	if (riscv_insn_is_system(insn))
 		return system_refusal_reason(insn);
@@ -343,9 +341,8 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 	else if (riscv_insn_is_system(expanded) &&
 		 (insn_field(expanded, 12, 3) || kprobe_refusal_reason(expanded)))
 		regs = 0;
-	/* Compare and swap has three operands, or pairs of them. */
-	if (insn_is_amo(expanded, FUNCT5_AMOCAS))
-		regs = 0;
+	else if (insn_is_amo(expanded, FUNCT5_AMOCAS))
+		regs = 0;	/* compare and swap has three operands, or pairs of them */
 
 	*facts = (struct insn_facts){ .flow = opcodes[opcode].flow, .len = insn_len(insn) };
 	if (!regs) {
@@ -363,10 +360,10 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 	switch (facts->flow) {
 	case FLOW_ADDRESS:
 		facts->disp = imm_u(expanded);
-		break;
+		return;
 	case FLOW_BRANCH:
 		facts->disp = RV_EXTRACT_BTYPE_IMM((s32)expanded);
-		break;
+		return;
 	case FLOW_JUMP:
 		facts->disp = riscv_insn_extract_jtype_imm(expanded);
 		break;
@@ -377,8 +374,7 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts)
 	default:
 		return;
 	}
-	if (regs & RD && facts->flow != FLOW_ADDRESS)
-		facts->link = rd(expanded);
+	facts->link = rd(expanded);
 	if (facts->link)
 		facts->flow = facts->flow == FLOW_JUMP ? FLOW_CALL : FLOW_CALL_REGISTER;
 }

@@ -90,7 +90,7 @@ static void place_probes(struct kunit *test, bool post)
 		reserved |= kprobe_insn_is_lr(insn);
 		if (!reserved)
 			place_probe(addr, post);
-		reserved &= !kprobe_insn_is_sc(insn) && !kprobe_insn_is_wrs(insn);
+		reserved &= !kprobe_insn_ends_reservation(insn);
 	}
 	KUNIT_ASSERT_PTR_EQ(test, addr, end);
 }

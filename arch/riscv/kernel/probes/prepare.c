@@ -77,12 +77,10 @@ struct scan {
 static __always_inline int scan_insn(struct scan *scan, unsigned long addr, unsigned long start,
 				     unsigned long end)
 {
-	if (scan->reserved) {
-		/* A store-conditional or a wait ends the use of the reservation. */
-		bool over = kprobe_insn_is_sc(scan->insn) || kprobe_insn_is_wrs(scan->insn);
-
-		scan->reserved = over ? 0 : scan->reserved - 1;
-	}
+	if (scan->reserved && kprobe_insn_ends_reservation(scan->insn))
+		scan->reserved = 0;
+	else if (scan->reserved)
+		scan->reserved--;
 	if (kprobe_read_text(&scan->insn, addr, start, end))
 		return kprobe_refuse(-EILSEQ, (void *)addr, "cannot be read");
 	if (kprobe_insn_is_lr(scan->insn))
