@@ -322,8 +322,7 @@ static int find_branches_from(void *data, unsigned long addr)
  * struct surroundings - branches that leave their function in a range of the kernel's text
  * @start: start of the range
  * @end: end of the range; another function begins there
- * @symbol: start of the function that is being scanned
- * @symbol_end: end of that function
+ * @symbol_end: end of that function, while it is being scanned
  * @nr: number of branches that lead out of their function
  * @targets: targets of these branches
  *
@@ -334,7 +333,6 @@ static int find_branches_from(void *data, unsigned long addr)
 static struct surroundings {
 	unsigned long start;
 	unsigned long end;
-	unsigned long symbol;
 	unsigned long symbol_end;
 	unsigned int nr;
 	unsigned long targets[1024];
@@ -345,7 +343,7 @@ static void note_leaving(void *data, unsigned long target)
 {
 	struct surroundings *s = data;
 
-	if (!target || (target >= s->symbol && target < s->symbol_end))
+	if (!target || (target >= s->end && target < s->symbol_end))
 		return;
 	if (s->nr < ARRAY_SIZE(s->targets))
 		s->targets[s->nr] = target;
@@ -361,10 +359,9 @@ static int surroundings_extend(struct surroundings *s)
 	if (!kprobe_find_symbol(s->end, &fn) || fn.end <= s->end)
 		return -ENOENT;
 
-	s->symbol = s->end;
 	s->symbol_end = fn.end;
-	ret = each_branch(s->symbol, s->symbol_end, note_leaving, s);
-	s->end = s->symbol_end;
+	ret = each_branch(s->end, fn.end, note_leaving, s);
+	s->end = fn.end;
 
 	return ret ?: s->nr > ARRAY_SIZE(s->targets) ? -E2BIG : 0;
 }
