@@ -9,7 +9,6 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "common.h"
 
@@ -39,9 +38,6 @@ static struct kprobe *covering_probe(unsigned long addr)
 
 NOKPROBE_SYMBOL(covering_probe);
 
-#define AUIPC_MASK	0x7f
-#define AUIPC_MATCH	0x17
-
 /**
  * kprobe_read_covered() - read an instruction that a jump has replaced
  * @insn: gets the instruction
@@ -55,14 +51,6 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr)
 	const u16 *parcel;
 	struct kprobe *p;
 	unsigned int at;
-	u16 before[4];
-
-	/* First see whether a jump may start there or in the three parcels before. */
-	if (!copy_from_kernel_nofault(before, (void *)addr - 3 * sizeof(u16), sizeof(before)) &&
-	    (before[0] & AUIPC_MASK) != AUIPC_MATCH && (before[1] & AUIPC_MASK) != AUIPC_MATCH &&
-	    (before[2] & AUIPC_MASK) != AUIPC_MATCH && (before[3] & AUIPC_MASK) != AUIPC_MATCH &&
-	    !kprobe_text_is_ebreak(addr))
-		return false;
 
 	guard(preempt_notrace)();
 	p = covering_probe(addr);
