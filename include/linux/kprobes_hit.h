@@ -9,6 +9,8 @@
  *	arch_hit_emulate(p, regs)	emulate the instruction, if it can be emulated
  *	kprobe_enter_copy(p, regs)	continue at the copy that returns by itself
  *	kprobe_enter_post_copy(p, regs)	continue at the copy whose end calls the post_handlers
+ *	kprobe_finish_and_follow()	as kprobe_hit_finish(), and enter the detour if a jump may
+ *					cover the text where the hit continues
  */
 #ifndef _LINUX_KPROBES_HIT_H
 #define _LINUX_KPROBES_HIT_H
@@ -31,7 +33,7 @@ static __always_inline void hit_do_insn(struct kprobe *p, struct pt_regs *regs)
 static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
 {
 	if (arch_hit_emulate(p, regs))
-		kprobe_hit_finish(p, regs, nested);
+		kprobe_finish_and_follow(p, regs, nested);
 	else
 		kprobe_enter_post_copy(p, regs);
 }

@@ -21,7 +21,7 @@
  *
  *	kprobe_detour_write()		returns the obstacle: the place of the slot decides
  *	no region.c			a jump covers one instruction
- *	no kprobe_detour_enter()	for the same reason, and so no kprobe_finish_and_follow()
+ *	no kprobe_detour_enter()	for the same reason: kprobe_finish_and_follow() just ends
  */
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H

@@ -33,6 +33,9 @@ static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *re
 	return false;
 }
 
+/* Nor can the place be in one where a hit continues. */
+#define kprobe_finish_and_follow	kprobe_hit_finish
+
 /* BTI lets an indirect branch land on the breakpoint, which thus consumes BTYPE. */
 static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {

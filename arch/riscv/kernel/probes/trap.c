@@ -46,15 +46,6 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
 	return true;
 }
 
-static __always_inline void arch_hit_and_call(struct kprobe *p, struct pt_regs *regs, bool nested)
-{
-	if (arch_hit_emulate(p, regs))
-		kprobe_finish_and_follow(p, regs, nested);
-	else
-		kprobe_enter_post_copy(p, regs);
-}
-
-#define arch_hit_and_call arch_hit_and_call
 #include <linux/kprobes_hit.h>
 
 /*
