@@ -194,7 +194,7 @@ struct kretprobe_instance {
 
 #ifdef CONFIG_KPROBES
 
-/* Each architecture defines these two. */
+/* hit.c defines these two for ports with ARCH_KPROBES_NATIVE, each other architecture itself. */
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
@@ -271,6 +271,10 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val, void *data);
+#ifdef ARCH_KPROBES_NATIVE
+void arch_remove_kprobe(struct kprobe *p);
+extern const int kretprobe_blacklist_size;
+#endif
 
 /* Implemented by architectures. Their own code calls them, and fault.c arch_kprobe_fixed_up(). */
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip);
@@ -520,18 +524,17 @@ static inline int disable_kretprobe(struct kretprobe *probe)
 	return disable_kprobe(&probe->kp);
 }
 
-/*
- * An architecture whose copies run with no probe current, because they jump
- * back by themselves, defines this to name the probed instruction in @regs.
- */
-#ifndef arch_kprobe_leave_copy
-static inline void arch_kprobe_leave_copy(struct pt_regs *regs) { }
-#elif defined(CONFIG_KPROBES)
+#ifdef ARCH_KPROBES_NATIVE
+/* Copies run with no probe current: this names the probed instruction in @regs. */
+void arch_kprobe_leave_copy(struct pt_regs *regs);
+
 /*
  * Nothing to do: arch_kprobe_leave_copy() has moved a fault in a copy, and one in a handler has
  * an entry of its own in the exception table, if any.
  */
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
+#else
+static inline void arch_kprobe_leave_copy(struct pt_regs *regs) { }
 #endif
 
 #ifdef CONFIG_KPROBES_FAULT_HANDLER

@@ -38,6 +38,9 @@ static unsigned int hit_miss(struct kprobe_point *point)
 NOKPROBE_SYMBOL(hit_miss);
 
 #ifdef ARCH_KPROBES_NATIVE
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
 /*
  * Task, softirq and hardirq context can each have one interrupted hit; the innermost hit
  * runs in NMI context.

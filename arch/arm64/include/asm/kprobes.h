@@ -24,7 +24,6 @@
 
 #ifndef __ASSEMBLY__
 
-#include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/types.h>
 #include <asm/probes.h>
@@ -35,9 +34,6 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
 int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 
 #ifdef CONFIG_KPROBES
-
-struct kprobe;
-struct optimized_kprobe;
 
 /*
  * Written for this core: handles hits that interrupt others, see kprobe_hit_nested(), refuses to
@@ -88,13 +84,6 @@ struct kprobe_ctlblk {
 	unsigned int context;
 	unsigned long saved_daif;
 };
-
-extern const int kretprobe_blacklist_size;
-
-void arch_remove_kprobe(struct kprobe *p);
-
-#define arch_kprobe_leave_copy arch_kprobe_leave_copy
-void arch_kprobe_leave_copy(struct pt_regs *regs);
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

@@ -33,13 +33,9 @@ struct pt_regs;
 
 #ifdef CONFIG_KPROBES
 
-#include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <asm/kprobes_base.h>
 #include <asm/probes.h>
-
-struct kprobe;
-struct optimized_kprobe;
 
 /*
  * Written for this core: handles hits that interrupt others, see kprobe_hit_nested(), refuses to
@@ -142,14 +138,8 @@ struct kprobe_ctlblk {
 	unsigned long saved_pie;
 };
 
-extern const int kretprobe_blacklist_size;
-
-void arch_remove_kprobe(struct kprobe *p);
-
 bool kprobe_breakpoint_handler(struct pt_regs *regs);
 
-#define arch_kprobe_leave_copy arch_kprobe_leave_copy
-void arch_kprobe_leave_copy(struct pt_regs *regs);
 #define arch_kprobe_leave_detour arch_kprobe_leave_detour
 void arch_kprobe_leave_detour(struct pt_regs *regs);
 #define arch_kprobe_resume arch_kprobe_resume

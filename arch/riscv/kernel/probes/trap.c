@@ -14,10 +14,8 @@
 
 #include "common.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 /* may_use_simd() reads it in modules. */
 EXPORT_PER_CPU_SYMBOL(current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 {

@@ -209,10 +209,6 @@ struct kprobe_ctlblk {
 	struct kprobe *called;
 };
 
-extern const int kretprobe_blacklist_size;
-
-void arch_remove_kprobe(struct kprobe *p);
-
 int kprobe_int3_handler(struct pt_regs *regs);
 
 void __kretprobe_trampoline(void);
@@ -237,8 +233,6 @@ static __always_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 	*(unsigned long *)(regs + 1) = (unsigned long)correct_ret_addr;
 }
 
-#define arch_kprobe_leave_copy arch_kprobe_leave_copy
-void arch_kprobe_leave_copy(struct pt_regs *regs);
 unsigned long arch_kprobe_regs_ip(const struct pt_regs *regs);
 #define arch_kprobe_leave_detour arch_kprobe_leave_detour
 void arch_kprobe_leave_detour(struct pt_regs *regs);

@@ -14,9 +14,6 @@
 
 #include "copy.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
 /*
  * A handler may have set an ip in the middle of a jump. If the probe is on the ENDBR that an
  * indirect branch has led to, the CPU has found that landing pad.
