@@ -244,12 +244,14 @@ static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *
  * @at: address that it is encoded for
  * @insns: instructions that do the same at @at
  * @nr: number of @insns
+ * @obstacle: why these do not do the same, or %DETOUR_POSSIBLE
  */
 struct relocation {
 	unsigned long addr;
 	unsigned long at;
 	u32 insns[MAX_RELOCATED];
 	unsigned int nr;
+	enum detour_obstacle obstacle;
 };
 
 extern long kprobe_detour_reach;

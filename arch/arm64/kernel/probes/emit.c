@@ -55,88 +55,76 @@ bool kprobe_branch_reaches(unsigned long from, unsigned long to)
 	return distance >= -reach && distance < reach;
 }
 
-static enum detour_obstacle emit_branch(struct relocation *r, unsigned long to)
+static void emit_branch(struct relocation *r, unsigned long to)
 {
 	if (!kprobe_branch_reaches(relocation_end(r), to))
-		return DETOUR_OUT_OF_REACH;
+		r->obstacle = DETOUR_OUT_OF_REACH;
 	relocation_emit(r, insn_branch(relocation_end(r), to));
-
-	return DETOUR_POSSIBLE;
 }
 
-static enum detour_obstacle emit_way_back(struct relocation *r)
+static void emit_way_back(struct relocation *r)
 {
-	return emit_branch(r, r->addr + AARCH64_INSN_SIZE);
+	emit_branch(r, r->addr + AARCH64_INSN_SIZE);
 }
 
 /* ADRP reaches 4 GiB in pages of 4K, whatever pages the kernel has. */
-static enum detour_obstacle emit_address(struct relocation *r, unsigned int reg,
-					 unsigned long value)
+static void emit_address(struct relocation *r, unsigned int reg, unsigned long value)
 {
 	long pages = (long)(ALIGN_DOWN(value, SZ_4K) - ALIGN_DOWN(relocation_end(r), SZ_4K)) >> 12;
 
-	if (pages < -SZ_1M || pages >= SZ_1M)
-		return DETOUR_OUT_OF_REACH;
+	if (pages < -SZ_1M || pages >= SZ_1M) {
+		r->obstacle = DETOUR_OUT_OF_REACH;
+		return;
+	}
 	relocation_emit(r, aarch64_insn_gen_adr(relocation_end(r), ALIGN_DOWN(value, SZ_4K), reg,
 						AARCH64_INSN_ADR_TYPE_ADRP));
 	relocation_emit(r, aarch64_insn_gen_add_sub_imm(reg, reg, value & (SZ_4K - 1),
 							AARCH64_INSN_VARIANT_64BIT,
 							AARCH64_INSN_ADSB_ADD));
-
-	return DETOUR_POSSIBLE;
 }
 
-static enum detour_obstacle relocate_nop(struct relocation *r, u32 insn)
+static void relocate_nop(struct relocation *r, u32 insn)
 {
-	return emit_way_back(r);
+	emit_way_back(r);
 }
 
-static enum detour_obstacle relocate_b_bl(struct relocation *r, u32 insn)
+static void relocate_b_bl(struct relocation *r, u32 insn)
 {
-	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
-
 	if (aarch64_insn_is_bl(insn))
-		obstacle = emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
-
-	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
+		emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
+	emit_branch(r, r->addr + insn_branch_offset(insn));
 }
 
 /* B.cond, CBZ, CBNZ, TBZ, TBNZ: skip the branch back, and land on a B that reaches farther. */
-static enum detour_obstacle relocate_short_branch(struct relocation *r, u32 insn)
+static void relocate_short_branch(struct relocation *r, u32 insn)
 {
 	bool is_tbz = (insn & 0x7e000000) == 0x36000000;
-	enum detour_obstacle obstacle;
 
 	relocation_emit(r, (insn & ~(is_tbz ? GENMASK(18, 5) : GENMASK(23, 5))) | (2 << 5));
-	obstacle = emit_way_back(r);
-
-	return obstacle ?: emit_branch(r, r->addr + insn_branch_offset(insn));
+	emit_way_back(r);
+	emit_branch(r, r->addr + insn_branch_offset(insn));
 }
 
-static enum detour_obstacle relocate_adr_adrp(struct relocation *r, u32 insn)
+static void relocate_adr_adrp(struct relocation *r, u32 insn)
 {
-	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
 	unsigned int reg = insn & 31;
 
 	if (reg != NO_REGISTER)
-		obstacle = emit_address(r, reg, insn_adr_value(insn, r->addr));
-
-	return obstacle ?: emit_way_back(r);
+		emit_address(r, reg, insn_adr_value(insn, r->addr));
+	emit_way_back(r);
 }
 
 /* The target register itself holds the literal's address; bits 31 and 30 select the load. */
-static enum detour_obstacle relocate_literal(struct relocation *r, u32 insn)
+static void relocate_literal(struct relocation *r, u32 insn)
 {
 	static const u32 loads[] = { 0xb9400000, 0xf9400000, 0xb9800000 };
-	enum detour_obstacle obstacle = DETOUR_POSSIBLE;
 	unsigned int reg = insn & 31;
 
 	if (reg != NO_REGISTER) {
-		obstacle = emit_address(r, reg, r->addr + insn_literal_offset(insn));
+		emit_address(r, reg, r->addr + insn_literal_offset(insn));
 		relocation_emit(r, loads[insn >> 30] | reg << 5 | reg);
 	}
-
-	return obstacle ?: emit_way_back(r);
+	emit_way_back(r);
 }
 
 /*
@@ -153,21 +141,14 @@ static bool can_be_jump(u32 insn)
 	return n == 16 || n == 17 || !system_supports_bti_kernel();
 }
 
-static enum detour_obstacle relocate_br_blr_ret(struct relocation *r, u32 insn)
+static void relocate_br_blr_ret(struct relocation *r, u32 insn)
 {
-	enum detour_obstacle obstacle;
-
 	if (insn & INSN_LINKS) {
+		emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
 		if (!can_be_jump(insn))
-			return DETOUR_NOT_RELOCATABLE;
-		obstacle = emit_address(r, LINK_REGISTER, r->addr + AARCH64_INSN_SIZE);
-		if (obstacle)
-			return obstacle;
-		insn &= ~INSN_LINKS;
+			r->obstacle = DETOUR_NOT_RELOCATABLE;
 	}
-	relocation_emit(r, insn);
-
-	return DETOUR_POSSIBLE;
+	relocation_emit(r, insn & ~INSN_LINKS);
 }
 
 /*
@@ -176,7 +157,7 @@ static enum detour_obstacle relocate_br_blr_ret(struct relocation *r, u32 insn)
  */
 static const struct {
 	probes_handler_t *emulate;
-	enum detour_obstacle (*relocate)(struct relocation *r, u32 insn);
+	void (*relocate)(struct relocation *r, u32 insn);
 } relocations[] = {
 	{ kprobe_emulate_nop, relocate_nop },
 	{ kprobe_emulate_b_bl, relocate_b_bl },
@@ -206,16 +187,20 @@ enum detour_obstacle kprobe_relocate_insn(struct relocation *r, u32 insn,
 	unsigned int i;
 
 	r->nr = 0;
+	r->obstacle = DETOUR_POSSIBLE;
 	if (kprobe_insn_is_simd_literal(insn))
 		return DETOUR_NOT_RELOCATABLE;
 
 	for (i = 0; i < ARRAY_SIZE(relocations); i++) {
-		if (relocations[i].emulate == emulate)
-			return relocations[i].relocate(r, insn);
+		if (relocations[i].emulate == emulate) {
+			relocations[i].relocate(r, insn);
+			return r->obstacle;
+		}
 	}
 	relocation_emit(r, insn);
+	emit_way_back(r);
 
-	return emit_way_back(r);
+	return r->obstacle;
 }
 
 /* -- the detour -- */
