@@ -237,25 +237,14 @@ static __always_inline void save_pmr(struct pt_regs *regs)
 		kprobe_regs_pmr(regs) = read_sysreg_s(SYS_ICC_PMR_EL1);
 }
 
-/* Where interrupts are masked by priority, handlers look there, not at DAIF. */
-static __always_inline void show_mask(void)
-{
-	if (system_uses_irq_prio_masking())
-		gic_write_pmr(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET);
-}
-
-static __always_inline void restore_pmr(const struct pt_regs *regs)
-{
-	if (system_uses_irq_prio_masking())
-		gic_write_pmr(kprobe_regs_pmr(regs));
-}
-
 /* Interrupts are masked in DAIF: tell lockdep, and handlers. Return what lockdep knew. */
 static __always_inline bool begin_masked(void)
 {
 	bool enabled = lockdep_hardirqs_enabled();
 
-	show_mask();
+	/* Where interrupts are masked by priority, handlers look there, not at DAIF. */
+	if (system_uses_irq_prio_masking())
+		gic_write_pmr(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET);
 	lockdep_hardirqs_off(CALLER_ADDR0);
 
 	return enabled;
@@ -267,7 +256,8 @@ static __always_inline void end_masked(bool enabled, const struct pt_regs *regs)
 		lockdep_hardirqs_on_prepare();
 		lockdep_hardirqs_on(CALLER_ADDR0);
 	}
-	restore_pmr(regs);
+	if (system_uses_irq_prio_masking())
+		gic_write_pmr(kprobe_regs_pmr(regs));
 }
 
 static noinline unsigned long detour_in_vectors(struct detour *d, struct pt_regs *regs)
