@@ -88,15 +88,13 @@ static const struct {
 
 /*
  * Registers that an exception writes. The trap of the probe overwrites them before a
- * copy can read the value that the probed code would have read.
+ * copy can read the value that the probed code would have read. Those of EL1 and EL2 differ
+ * only in the highest bit of op1.
  */
 static const struct insn_pattern mrs_refused[] = {
-	{ SYS_UP_TO_CRM, sys_reg(3, 0, 4, 0, 0) },	/* SPSR_EL1, ELR_EL1 */
-	{ SYS_UP_TO_CRN, sys_reg(3, 0, 5, 0, 0) },	/* ESR_EL1, AFSRn_EL1, ... */
-	{ SYS_UP_TO_CRN, sys_reg(3, 0, 6, 0, 0) },	/* FAR_EL1 */
-	{ SYS_UP_TO_CRM, sys_reg(3, 4, 4, 0, 0) },	/* the same registers of EL2 */
-	{ SYS_UP_TO_CRN, sys_reg(3, 4, 5, 0, 0) },
-	{ SYS_UP_TO_CRN, sys_reg(3, 4, 6, 0, 0) },
+	{ sys_reg(3, 3, 15, 15, 0), sys_reg(3, 0, 4, 0, 0) },	/* SPSR_ELx, ELR_ELx */
+	{ sys_reg(3, 3, 15, 0, 0), sys_reg(3, 0, 5, 0, 0) },	/* ESR_ELx, AFSRn_ELx, ... */
+	{ sys_reg(3, 3, 15, 0, 0), sys_reg(3, 0, 6, 0, 0) },	/* FAR_ELx */
 };
 
 /* Only these may be written: a trap right after the write does no harm. */
@@ -159,15 +157,13 @@ static const char *system_refusal(u32 insn)
 		       NULL : why;
 	case 1:				/* SYS */
 		return sys_may_move(insn) ? NULL : why;
-	case 2:				/* MSR, debug registers */
-		return why;
 	case 3:				/* MSR */
 		return insn_matches_any(msr_allowed, ARRAY_SIZE(msr_allowed), reg) ? NULL : why;
 	case 6:				/* MRS, debug registers */
 		return NULL;
 	case 7:				/* MRS */
 		return insn_matches_any(mrs_refused, ARRAY_SIZE(mrs_refused), reg) ? why : NULL;
-	default:			/* SYSL */
+	default:			/* MSR, debug registers; SYSL */
 		return why;
 	}
 }
@@ -175,10 +171,7 @@ static const char *system_refusal(u32 insn)
 /* Loads and stores with an exclusive monitor. CASP is not one, but has their encoding. */
 bool kprobe_insn_is_exclusive(u32 insn)
 {
-	if ((insn & 0x3e800000) != 0x08000000)
-		return false;
-
-	return (insn & 0x80200000) != 0x00200000;
+	return (insn & 0x3e800000) == 0x08000000 && (insn & 0x80200000) != 0x00200000;
 }
 
 bool kprobe_insn_is_load_exclusive(u32 insn)
