@@ -135,14 +135,14 @@ static void emit_code(struct emitter *e, u32 insn)
 	e->pos += len;
 }
 
-static void emit_jump(struct emitter *e, unsigned int reg, unsigned long to)
+static void emit_jump(struct emitter *e, unsigned int link, unsigned int reg, unsigned long to)
 {
 	u32 jump[2];
 
-	if (!reg || !kprobe_make_jump(jump, reg, emitter_addr(e), to))
+	if (!kprobe_make_jump(jump, reg, emitter_addr(e), to))
 		e->failed = true;
 	emit_code(e, jump[0]);
-	emit_code(e, jump[1]);
+	emit_code(e, jump[1] | link << 7);
 }
 
 static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr)
@@ -180,13 +180,13 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 		break;
 	case FLOW_BRANCH:
 		emit_code(e, insn_branch_over(kprobe_expand_insn(ri->insn) | 3));
-		emit_jump(e, ri->reg, addr + facts->disp);
+		emit_jump(e, 0, ri->reg, addr + facts->disp);
 		break;
 	case FLOW_CALL:
 		emit_address(e, facts->link, addr + facts->len);
 		fallthrough;
 	case FLOW_JUMP:
-		emit_jump(e, ri->reg, addr + facts->disp);
+		emit_jump(e, 0, ri->reg, addr + facts->disp);
 		break;
 	case FLOW_CALL_REGISTER:
 		emit_call_register(e, facts, ri->reg, addr + facts->len);
@@ -199,14 +199,9 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 /* Make room for the registers, save t0 there, and call @entry. */
 static void emit_call(struct emitter *e, void (*entry)(void))
 {
-	u32 call[2];
-
 	emit_code(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
 	emit_code(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
-	if (!kprobe_make_jump(call, T0, emitter_addr(e), (unsigned long)entry))
-		e->failed = true;
-	emit_code(e, call[0]);
-	emit_code(e, call[1] | T0 << 7);
+	emit_jump(e, T0, T0, (unsigned long)entry);
 }
 
 static void emit_release(struct emitter *e)
@@ -310,7 +305,7 @@ static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct reg
 	next = e->pos;
 	emit_copies(e, copy_at, region, probed + 1, region->insns + region->nr);
 	if (region->out)
-		emit_jump(e, region->out, region->addr + region->len);
+		emit_jump(e, 0, region->out, region->addr + region->len);
 
 	return next;
 }
