@@ -31,7 +31,7 @@ static __always_inline bool go_on(u32 insn, unsigned long addr, struct pt_regs *
 	return true;
 }
 
-/* funct3 of arithmetic instructions; SUB and SRA are ADD and SRL with bit 30 set. */
+/* funct3 of arithmetic instructions; SUB and SRA are ADD and SRL with @alt. */
 enum { ALU_ADD, ALU_SLL, ALU_SLT, ALU_SLTU, ALU_XOR, ALU_SRL, ALU_OR, ALU_AND };
 
 static __always_inline unsigned long alu(unsigned int funct3, bool alt, unsigned long a,
@@ -101,14 +101,12 @@ static bool emulate_addi(u32 insn, unsigned long addr, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(emulate_addi);
 
-static __always_inline bool is_alt(u32 insn)
-{
-	return insn & BIT(30);
-}
+/* Selects SUB or SRA. */
+#define ALT	BIT(30)
 
 static bool emulate_op(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, rd(insn), alu(insn_field(insn, 12, 3), is_alt(insn), get_reg(regs, rs1(insn)),
+	set_reg(regs, rd(insn), alu(insn_field(insn, 12, 3), insn & ALT, get_reg(regs, rs1(insn)),
 				    get_reg(regs, rs2(insn))));
 
 	return go_on(insn, addr, regs);
@@ -118,7 +116,7 @@ NOKPROBE_SYMBOL(emulate_op);
 
 static bool __maybe_unused emulate_op_w(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
-	set_reg(regs, rd(insn), alu_w(insn_field(insn, 12, 3), is_alt(insn),
+	set_reg(regs, rd(insn), alu_w(insn_field(insn, 12, 3), insn & ALT,
 				      get_reg(regs, rs1(insn)), get_reg(regs, rs2(insn))));
 
 	return go_on(insn, addr, regs);
@@ -131,7 +129,7 @@ static bool emulate_op_imm(u32 insn, unsigned long addr, struct pt_regs *regs)
 {
 	unsigned int funct3 = insn_field(insn, 12, 3);
 
-	set_reg(regs, rd(insn), alu(funct3, funct3 == ALU_SRL && is_alt(insn),
+	set_reg(regs, rd(insn), alu(funct3, funct3 == ALU_SRL && insn & ALT,
 				    get_reg(regs, rs1(insn)), imm_i(insn)));
 
 	return go_on(insn, addr, regs);
@@ -143,7 +141,7 @@ static bool __maybe_unused emulate_op_imm_w(u32 insn, unsigned long addr, struct
 {
 	unsigned int funct3 = insn_field(insn, 12, 3);
 
-	set_reg(regs, rd(insn), alu_w(funct3, funct3 == ALU_SRL && is_alt(insn),
+	set_reg(regs, rd(insn), alu_w(funct3, funct3 == ALU_SRL && insn & ALT,
 				      get_reg(regs, rs1(insn)), imm_i(insn)));
 
 	return go_on(insn, addr, regs);
@@ -306,24 +304,19 @@ static const struct form kernel_forms[] = {
 	{ 0x0000007f, 0x00000037, emulate_lui },
 	{ 0x0000707f, 0x00000013, emulate_addi },
 	{ SHIFT_MASK, 0x00001013, emulate_op_imm },	/* slli */
-	{ 0x0000607f, 0x00002013, emulate_op_imm },	/* slti, sltiu */
+	{ 0x0000207f, 0x00002013, emulate_op_imm },	/* slti, sltiu, ori, andi */
 	{ 0x0000707f, 0x00004013, emulate_op_imm },	/* xori */
-	{ SHIFT_MASK, 0x00005013, emulate_op_imm },	/* srli */
-	{ SHIFT_MASK, 0x40005013, emulate_op_imm },	/* srai */
-	{ 0x0000607f, 0x00006013, emulate_op_imm },	/* ori, andi */
+	{ SHIFT_MASK & ~ALT, 0x00005013, emulate_op_imm },	/* srli, srai */
 	{ 0xfe00007f, 0x00000033, emulate_op },
 	{ 0xfe00707f, 0x40000033, emulate_op },	/* sub */
 	{ 0xfe00707f, 0x40005033, emulate_op },	/* sra */
 #ifdef CONFIG_64BIT
 	{ 0x0000707f, 0x0000001b, emulate_op_imm_w },	/* addiw */
 	{ 0xfe00707f, 0x0000101b, emulate_op_imm_w },	/* slliw */
-	{ 0xfe00707f, 0x0000501b, emulate_op_imm_w },	/* srliw */
-	{ 0xfe00707f, 0x4000501b, emulate_op_imm_w },	/* sraiw */
-	{ 0xfe00707f, 0x0000003b, emulate_op_w },		/* addw */
-	{ 0xfe00707f, 0x4000003b, emulate_op_w },		/* subw */
+	{ 0xfe00707f & ~ALT, 0x0000501b, emulate_op_imm_w },	/* srliw, sraiw */
+	{ 0xfe00707f & ~ALT, 0x0000003b, emulate_op_w },	/* addw, subw */
 	{ 0xfe00707f, 0x0000103b, emulate_op_w },		/* sllw */
-	{ 0xfe00707f, 0x0000503b, emulate_op_w },		/* srlw */
-	{ 0xfe00707f, 0x4000503b, emulate_op_w },		/* sraw */
+	{ 0xfe00707f & ~ALT, 0x0000503b, emulate_op_w },	/* srlw, sraw */
 	{ 0x800ff07f, 0x00013003, emulate_sp_load },		/* ld */
 	{ 0x800ff07f, 0x00013023, emulate_sp_store },	/* sd */
 #else
