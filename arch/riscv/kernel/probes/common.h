@@ -336,10 +336,7 @@ bool kprobe_read_covered(u32 *insn, unsigned long addr);
 bool kprobe_detour_enter(struct pt_regs *regs);
 void kprobe_detour_leave_copy(struct pt_regs *regs);
 unsigned long kprobe_detour_insn_pc(unsigned long pc);
-void kprobe_detour_site_read(struct kprobe *p, u32 *insns);
-bool kprobe_detour_site_write(struct kprobe *p, u32 *insns);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
-void kprobe_detour_rewind(struct pt_regs *regs);
 
 /* -- region.c -- */
 

@@ -2,13 +2,12 @@
 /*
  * Maps between the probed code and a detour: the instructions that a jump has replaced, the
  * place in a detour that executes an instruction, and the instruction that a place in a
- * detour stands for. A jump on an ftrace site is mapped to ftrace's instructions and back.
+ * detour stands for.
  */
 #include <linux/cleanup.h>
 #include <linux/context_tracking.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
-#include <linux/string.h>
 
 #include "common.h"
 
@@ -171,60 +170,6 @@ bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_fill_jump);
-
-#ifdef CONFIG_PREEMPTION
-/* The task was interrupted at a JALR: if that is the second half of a jump, repeat the first. */
-void kprobe_detour_rewind(struct pt_regs *regs)
-{
-	unsigned long probe, start = regs->epc - sizeof(u32);
-	struct kprobe *p;
-
-	for (probe = start; probe <= start + arch_jump_lead_max(); probe += 2) {
-		p = get_kprobe((kprobe_opcode_t *)probe);
-		if (p && READ_ONCE(optinsn_of(p)->jump) && jump_addr(p) == start)
-			regs->epc = start;
-	}
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_rewind);
-#endif
-
-/* Set @insns to ftrace's instructions, if a jump covers the site. */
-void kprobe_detour_site_read(struct kprobe *p, u32 *insns)
-{
-	if (optinsn_of(p)->jump)
-		memcpy(insns, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_site_read);
-
-/*
- * ftrace is about to write @insns to its site, while no task is in the detour.
- * If the site has a jump, return true with the jump in @insns, so that ftrace rewrites it.
- */
-bool kprobe_detour_site_write(struct kprobe *p, u32 *insns)
-{
-	struct arch_optimized_insn *optinsn = optinsn_of(p);
-	unsigned long addr = (unsigned long)p->addr;
-	u8 *end;
-	u32 jump[2];
-
-	if (!optinsn->site || !optinsn->insn)
-		return false;
-
-	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
-	end = detour_of(optinsn)->code + SITE_JUMP;
-	WARN_ON_ONCE(!kprobe_make_site_jump(jump, (unsigned long)end, addr, insns));
-	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
-	if (!optinsn->jump)
-		return false;
-
-	kprobe_detour_fill_jump(p, insns);
-
-	return true;
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_site_write);
 
 /* -- hits -- */
 

@@ -235,6 +235,21 @@ gone:
 	return false;
 }
 
+/* The task was interrupted at a JALR: if that is the second half of a jump, repeat the first. */
+static noinline void rewind_to_start(struct pt_regs *regs)
+{
+	unsigned long probe, start = regs->epc - sizeof(u32);
+	struct kprobe *p;
+
+	for (probe = start; probe <= start + arch_jump_lead_max(); probe += 2) {
+		p = get_kprobe((kprobe_opcode_t *)probe);
+		if (p && READ_ONCE(optinsn_of(p)->jump) && jump_addr(p) == start)
+			regs->epc = start;
+	}
+}
+
+NOKPROBE_SYMBOL(rewind_to_start);
+
 /**
  * kprobe_rewind_jump() - set an interrupted task back to the start of a probe's jump
  * @regs: registers of the task
@@ -247,7 +262,7 @@ gone:
 void kprobe_rewind_jump(struct pt_regs *regs)
 {
 	if (!user_mode(regs) && !preempt_count() && unlikely(is_register_jump(regs->epc)))
-		kprobe_detour_rewind(regs);
+		rewind_to_start(regs);
 }
 
 NOKPROBE_SYMBOL(kprobe_rewind_jump);

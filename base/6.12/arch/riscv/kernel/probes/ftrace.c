@@ -22,6 +22,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <linux/string.h>
 #include <asm/kprobes_base.h>
 
 #include "common.h"
@@ -43,7 +44,8 @@ notrace void arch_kprobe_site_read(unsigned long site, u32 *insns)
 		return;
 
 	insns[0] = p->opcode;
-	kprobe_detour_site_read(p, insns);
+	if (optinsn_of(p)->jump)
+		memcpy(insns, optinsn_of(p)->original, MAX_OPTIMIZED_LENGTH);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_site_read);
@@ -57,6 +59,34 @@ static notrace void clear_second(unsigned long site)
 }
 
 NOKPROBE_SYMBOL(clear_second);
+
+/*
+ * ftrace is about to write @insns to its site, while no task is in the detour.
+ * If the site has a jump, return true with the jump in @insns, so that ftrace rewrites it.
+ */
+static notrace bool site_write_detour(struct kprobe *p, u32 *insns)
+{
+	struct arch_optimized_insn *optinsn = optinsn_of(p);
+	unsigned long addr = (unsigned long)p->addr;
+	u8 *end;
+	u32 jump[2];
+
+	if (!optinsn->site || !optinsn->insn)
+		return false;
+
+	memcpy(optinsn->original, insns, MAX_OPTIMIZED_LENGTH);
+	end = detour_of(optinsn)->code + SITE_JUMP;
+	WARN_ON_ONCE(!kprobe_make_site_jump(jump, (unsigned long)end, addr, insns));
+	WARN_ON_ONCE(patch_insn_write(end, jump, sizeof(jump)));
+	if (!optinsn->jump)
+		return false;
+
+	kprobe_detour_fill_jump(p, insns);
+
+	return true;
+}
+
+NOKPROBE_SYMBOL(site_write_detour);
 
 /**
  * arch_kprobe_site_write() - keep the probe at a site while ftrace writes it
@@ -76,7 +106,7 @@ notrace void arch_kprobe_site_write(unsigned long site, u32 *insns)
 	if (likely(!p))
 		return;
 
-	if (!kprobe_detour_site_write(p, insns) && kprobe_text_is_ebreak(site)) {
+	if (!site_write_detour(p, insns) && kprobe_text_is_ebreak(site)) {
 		clear_second(site);
 		insns[0] = __BUG_INSN_32;
 	}
