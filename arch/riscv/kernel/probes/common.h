@@ -360,38 +360,28 @@ struct region_insn {
 /**
  * struct region - the instructions that a jump covers
  * @addr: address of the jump
- * @lead: offset of the probe from there
  * @insns: the instructions
  * @nr: number of instructions
  * @len: length in bytes
- * @in: number of the register that the jump overwrites
  * @out: number of the register that the jump back overwrites, 0 without a jump back
  * @exit: number of a register that is free wherever the probed instruction may lead, or 0
- * @post: how hits with a post_handler execute the probed instruction
- * @extable: the first instruction may fault and have a fixup
- * @site: the region is an ftrace site
- * @why_at: the offset of the obstacle, if it has one
+ * @optinsn: what the probe keeps of the plan; @why_at is set with an obstacle
  */
 struct region {
 	unsigned long addr;
 	struct region_insn insns[REGION_INSNS];
-	u8 lead;
 	u8 nr;
 	u8 len;
-	u8 in;
 	u8 out;
 	u8 exit;
-	enum detour_post post;
-	bool extable;
-	bool site;
-	u8 why_at;
+	struct arch_optimized_insn optinsn;
 };
 
 static __always_inline const struct region_insn *probed_insn(const struct region *region)
 {
 	const struct region_insn *ri = region->insns;
 
-	while (ri->at < region->lead)
+	while (ri->at < region->optinsn.lead)
 		ri++;
 
 	return ri;
@@ -403,10 +393,9 @@ enum detour_obstacle kprobe_plan_region(struct region *region, unsigned long add
 /* -- emit.c -- */
 
 bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned long to);
-bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optinsn,
-			const struct region *region, unsigned long slot);
+bool kprobe_make_detour(struct detour *image, struct region *region, unsigned long slot);
 bool kprobe_make_site_jump(u32 *jump, unsigned long from, unsigned long site, const u32 *insns);
-int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region);
+int kprobe_detour_write(struct optimized_kprobe *op, struct region *region);
 
 /* Offset in the code of the final jump at an ftrace site. */
 #define SITE_JUMP	(DETOUR_COPIES + 8)

@@ -261,7 +261,7 @@ static void emit_site(struct emitter *e, const struct region *region)
 /* @next: what follows the copy of the probed instruction */
 static void emit_post(struct emitter *e, const struct region *region, unsigned int next)
 {
-	switch (region->post) {
+	switch (region->optinsn.post) {
 	case POST_TRAPS:
 		return;
 	case POST_EXITS:
@@ -274,7 +274,7 @@ static void emit_post(struct emitter *e, const struct region *region, unsigned i
 	case POST_COPY:
 		e->pos = DETOUR_POST;
 		emit_release(e);
-		emit_insn(e, probed_insn(region), region->addr + region->lead);
+		emit_insn(e, probed_insn(region), region->addr + region->optinsn.lead);
 		if (e->pos % sizeof(u32))
 			emit_code(e, INSN_C_NOP);
 		while (e->pos < DETOUR_POST_CALL - DETOUR_CALL)
@@ -286,24 +286,24 @@ static void emit_post(struct emitter *e, const struct region *region, unsigned i
 	emit_code(e, insn_j(0, next - e->pos));
 }
 
-static void emit_copies(struct emitter *e, u8 *copy_at, const struct region *region,
-			const struct region_insn *ri, const struct region_insn *end)
+static void emit_copies(struct emitter *e, struct region *region, const struct region_insn *ri,
+			const struct region_insn *end)
 {
 	for (; ri < end; ri++) {
-		copy_at[ri->at / 2] = e->pos;
+		region->optinsn.copy_at[ri->at / 2] = e->pos;
 		emit_insn(e, ri, region->addr + ri->at);
 	}
 }
 
 /* Return the place after the copy of the probed instruction. */
-static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct region *region)
+static unsigned int emit_region(struct emitter *e, struct region *region)
 {
 	const struct region_insn *probed = probed_insn(region);
 	unsigned int next;
 
-	emit_copies(e, copy_at, region, probed, probed + 1);
+	emit_copies(e, region, probed, probed + 1);
 	next = e->pos;
-	emit_copies(e, copy_at, region, probed + 1, region->insns + region->nr);
+	emit_copies(e, region, probed + 1, region->insns + region->nr);
 	if (region->out)
 		emit_jump(e, 0, region->out, region->addr + region->len);
 
@@ -313,16 +313,14 @@ static unsigned int emit_region(struct emitter *e, u8 *copy_at, const struct reg
 /**
  * kprobe_make_detour() - generate the code of a detour
  * @image: gets the code; its probe is filled in
- * @optinsn: gets, for each parcel where an instruction starts, the offset of its
- *	copy in the code, and the offset that the jump leads to
- * @region: the instructions that the jump covers
+ * @region: the instructions that the jump covers; its @optinsn gets, for each parcel where
+ *	one starts, the offset of its copy in the code, and the offset that the jump leads to
  * @slot: address that the detour will have
  *
  * Context: Process context.
  * Return: whether the code fits, and all its targets are in reach.
  */
-bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optinsn,
-			const struct region *region, unsigned long slot)
+bool kprobe_make_detour(struct detour *image, struct region *region, unsigned long slot)
 {
 	unsigned int next = 0;
 	struct emitter e = {
@@ -334,14 +332,14 @@ bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optins
 	emit_call(&e, kprobe_detour_entry);
 	e.pos = DETOUR_GO_ON;
 	emit_release(&e);
-	if (region->site)
+	if (region->optinsn.site)
 		emit_site(&e, region);
 	else
-		next = emit_region(&e, optinsn->copy_at, region);
-	if (region->lead) {
+		next = emit_region(&e, region);
+	if (region->optinsn.lead) {
 		/* Copies of what precedes the probe, and a jump to the call of its handlers. */
-		optinsn->enter = e.pos;
-		emit_copies(&e, optinsn->copy_at, region, region->insns, probed_insn(region));
+		region->optinsn.enter = e.pos;
+		emit_copies(&e, region, region->insns, probed_insn(region));
 		emit_code(&e, insn_j(0, -e.pos));
 	}
 	emit_post(&e, region, next);
@@ -350,12 +348,12 @@ bool kprobe_make_detour(struct detour *image, struct arch_optimized_insn *optins
 }
 
 /* Writing the jump, or fencing its region, flushes all instruction caches later. */
-int kprobe_detour_write(struct optimized_kprobe *op, const struct region *region)
+int kprobe_detour_write(struct optimized_kprobe *op, struct region *region)
 {
-	unsigned long slot = (unsigned long)op->optinsn.insn;
+	unsigned long slot = (unsigned long)region->optinsn.insn;
 	struct detour image = { .kp = &op->kp };
 
-	if (!kprobe_make_detour(&image, &op->optinsn, region, slot))
+	if (!kprobe_make_detour(&image, region, slot))
 		return -ERANGE;
 	if (patch_insn_write((void *)slot, &image, sizeof(image)))
 		return -EFAULT;

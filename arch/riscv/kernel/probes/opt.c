@@ -50,7 +50,6 @@ static int obstruct(struct optimized_kprobe *op, enum detour_obstacle why, unsig
 /* The caller holds text_mutex, and locks that keep reservations stable, see kprobe_check(). */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
-	struct arch_optimized_insn *optinsn = &op->optinsn;
 	const struct region_insn *ri;
 	enum detour_obstacle obstacle;
 	struct region region;
@@ -59,26 +58,20 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	obstacle = kprobe_plan_region(&region, (unsigned long)op->kp.addr);
 	if (obstacle)
-		return obstruct(op, obstacle, region.why_at);
+		return obstruct(op, obstacle, region.optinsn.why_at);
 
-	*optinsn = (struct arch_optimized_insn){
-		.lead = region.lead,
-		.reg = region.in,
-		.extable = region.extable,
-		.site = region.site,
-		.post = region.post,
-	};
 	for (ri = region.insns; ri < region.insns + region.nr; ri++)
 		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));
-	memcpy(optinsn->original, originals, sizeof(optinsn->original));
-	optinsn->insn = get_optinsn_slot();
-	if (!optinsn->insn)
+	memcpy(region.optinsn.original, originals, sizeof(region.optinsn.original));
+	region.optinsn.insn = get_optinsn_slot();
+	if (!region.optinsn.insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
 	if (kprobe_detour_write(op, &region)) {
-		free_optinsn_slot(optinsn->insn, 0);
+		free_optinsn_slot(region.optinsn.insn, 0);
 		return obstruct(op, DETOUR_OUT_OF_REACH, 0);
 	}
-	kprobe_publish_optinsn_slot(optinsn->insn);
+	op->optinsn = region.optinsn;
+	kprobe_publish_optinsn_slot(op->optinsn.insn);
 
 	return 0;
 }

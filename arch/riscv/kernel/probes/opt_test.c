@@ -286,22 +286,21 @@ static void opt_jump_reach(struct kunit *test)
 static const u8 *copy_of(struct kunit *test, u32 insn, bool fits)
 {
 	static struct detour image;
-	struct arch_optimized_insn optinsn = {};
 	struct region region = {
 		.addr = HERE,
 		.insns = { { .insn = insn, .reg = 7 } },
 		.nr = 1,
 		.len = insn_len(insn),
-		.in = 6,
+		.optinsn.reg = 6,
 		.out = 28,
 	};
 
 	kprobe_get_insn_facts(insn, &region.insns[0].facts);
 	KUNIT_EXPECT_EQ_MSG(test,
-			    kprobe_make_detour(&image, &optinsn, &region,
+			    kprobe_make_detour(&image, &region,
 					       CODE_AT - offsetof(struct detour, code)),
 			    fits, "%08x", insn);
-	KUNIT_EXPECT_EQ(test, optinsn.copy_at[0], DETOUR_COPIES);
+	KUNIT_EXPECT_EQ(test, region.optinsn.copy_at[0], DETOUR_COPIES);
 
 	return image.code + DETOUR_COPIES;
 }

@@ -809,7 +809,7 @@ static enum detour_obstacle add_insn(struct region *region, const struct functio
 	struct region_insn *ri = &region->insns[region->nr];
 	enum detour_obstacle obstacle;
 
-	region->why_at = region->len;
+	region->optinsn.why_at = region->len;
 	if (addr >= map->end)
 		return DETOUR_TOO_SHORT;
 	if (kprobe_read_original(&ri->insn, addr))
@@ -838,7 +838,7 @@ static bool is_reserved(const struct region *region)
 {
 	unsigned long addr, end = region->addr + region->len;
 
-	if (kprobe_has_jump_labels(region->addr + !region->lead, end))
+	if (kprobe_has_jump_labels(region->addr + !region->optinsn.lead, end))
 		return true;
 	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
 		return false;
@@ -860,7 +860,7 @@ static bool leads_to_probe(const struct region *region, const struct function_ma
 {
 	const struct region_insn *ri, *probed = probed_insn(region);
 
-	if (probed->at != region->lead || search_exception_tables(region->addr))
+	if (probed->at != region->optinsn.lead || search_exception_tables(region->addr))
 		return false;
 	for (ri = region->insns; ri < probed; ri++) {
 		if (ri->facts.flow != FLOW_ON && ri->facts.flow != FLOW_ADDRESS)
@@ -899,15 +899,15 @@ static enum detour_obstacle plan_insns(struct region *region, const struct funct
 		if (obstacle)
 			return obstacle;
 	}
-	region->why_at = 0;
+	region->optinsn.why_at = 0;
 	if (is_reserved(region))
 		return DETOUR_RESERVED;
-	if (region->lead && !leads_to_probe(region, map))
+	if (region->optinsn.lead && !leads_to_probe(region, map))
 		return DETOUR_TOO_SHORT;
 
-	region->extable = search_exception_tables(region->addr);
-	region->in = choose_reg(ALL_REGS & ~live_at(map, region->addr));
-	if (!region->in)
+	region->optinsn.extable = search_exception_tables(region->addr);
+	region->optinsn.reg = choose_reg(ALL_REGS & ~live_at(map, region->addr));
+	if (!region->optinsn.reg)
 		return DETOUR_NO_REGISTER;
 
 	probed = probed_insn(region);
@@ -915,15 +915,15 @@ static enum detour_obstacle plan_insns(struct region *region, const struct funct
 		region->exit = probed->reg;
 	else
 		region->exit = choose_reg(ALL_REGS & ~live_after(map, &probed->facts,
-								 region->addr + region->lead));
-	region->post = plan_post(region);
+								 region->addr + probed->at));
+	region->optinsn.post = plan_post(region);
 
 	/* A register for the jump back, unless the last instruction never continues there. */
 	last = &region->insns[region->nr - 1];
 	if (is_call(&last->facts) || ends_flow(&last->facts))
 		return DETOUR_POSSIBLE;
 	region->out = choose_reg(ALL_REGS & ~live_at(map, region->addr + region->len));
-	region->why_at = region->len;
+	region->optinsn.why_at = region->len;
 
 	return region->out ? DETOUR_POSSIBLE : DETOUR_NO_REGISTER;
 }
@@ -936,7 +936,7 @@ static bool plan_earlier(struct region *region, const struct function_map *map, 
 	for (lead = 2; lead <= max; lead += 2) {
 		if (!map_insn_at(map, addr - lead)->facts.len)
 			continue;
-		*region = (struct region){ .addr = addr - lead, .lead = lead };
+		*region = (struct region){ .addr = addr - lead, .optinsn.lead = lead };
 		if (plan_insns(region, map) == DETOUR_POSSIBLE)
 			return true;
 	}
@@ -951,10 +951,10 @@ static enum detour_obstacle plan_site(struct region *region)
 	if (!__is_defined(ARCH_KPROBES_SHARE_FTRACE_SITE))
 		return DETOUR_RESERVED;
 
-	region->site = true;
-	region->in = 5;
+	region->optinsn.site = true;
+	region->optinsn.reg = 5;
 	region->exit = 6;
-	region->post = POST_EXITS;
+	region->optinsn.post = POST_EXITS;
 	for (i = 0; i < 2; i++) {
 		region->insns[i].at = i * sizeof(u32);
 		if (kprobe_read_original(&region->insns[i].insn, region->addr + i * sizeof(u32)))
