@@ -366,10 +366,7 @@ static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 
 /* Upper limit of the leads of all probes. It may rise, but never falls. */
 #if !defined(CONFIG_OPTPROBES) || !defined(arch_jump_lead)
-static inline unsigned int arch_jump_lead_max(void)
-{
-	return 0;
-}
+#define arch_jump_lead_max()	0U
 #endif
 
 #ifdef CONFIG_OPTPROBES
@@ -420,10 +417,7 @@ void arch_unfence_kprobes(struct list_head *oplist);
  * Return: whether it does.
  */
 #ifndef arch_jump_needs_no_fence
-static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *optinsn)
-{
-	return false;
-}
+#define arch_jump_needs_no_fence(optinsn)	false
 #endif
 
 /**
@@ -439,10 +433,7 @@ static inline bool arch_jump_needs_no_fence(const struct arch_optimized_insn *op
  * Return: whether it does.
  */
 #ifndef arch_detour_calls_post
-static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
-{
-	return false;
-}
+#define arch_detour_calls_post(op)	false
 #endif
 
 /**
@@ -458,10 +449,7 @@ static inline bool arch_detour_calls_post(const struct optimized_kprobe *op)
  * Return: bytes.
  */
 #ifndef arch_jump_lead
-static inline unsigned int arch_jump_lead(const struct optimized_kprobe *op)
-{
-	return 0;
-}
+#define arch_jump_lead(op)	0U
 #endif
 
 /* kernel/kprobes/neighbours.c */

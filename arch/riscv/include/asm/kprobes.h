@@ -120,11 +120,7 @@ struct arch_optimized_insn {
 #define arch_jump_needs_no_fence(optinsn)	(!IS_ENABLED(CONFIG_PREEMPTION))
 
 #define arch_jump_lead(op)	((op)->optinsn.lead)
-
-static inline unsigned int arch_jump_lead_max(void)
-{
-	return MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN;
-}
+#define arch_jump_lead_max()	(MAX_OPTIMIZED_LENGTH - KPROBE_INSN_ALIGN)
 
 #define arch_detour_calls_post(op)	true
 
