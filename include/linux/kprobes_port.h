@@ -33,7 +33,7 @@ extern struct mutex kprobe_mutex;
 
 /* hit.c: for ports with ARCH_KPROBES_NATIVE */
 bool kprobe_hit_nested(struct kprobe *p, unsigned int trap_count);
-void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count);
+void kprobe_hit_fixed_up(unsigned long addr, struct pt_regs *regs, unsigned int trap_count);
 void kprobe_hit_pop(void);
 
 DECLARE_PER_CPU(unsigned int, kprobe_nr_interrupted);

@@ -187,18 +187,22 @@ NOKPROBE_SYMBOL(kprobe_hit_pop);
 
 /**
  * kprobe_hit_fixed_up() - end a hit whose instruction's fault was fixed up
- * @p: the probe, not current any more: the hit has ended with the fault
+ * @addr: address of the probe, if it is still there; the hit has ended with the fault
  * @regs: registers after the fixup
  * @trap_count: what the exception has added to preempt_count()
  *
  * Disables interrupts, as in a breakpoint's trap, or a hit of this address in one would be
  * missed. Calls nothing if this hit was itself missed.
  *
- * Context: The exception, preemption disabled.
+ * Context: The exception.
  */
-void kprobe_hit_fixed_up(struct kprobe *p, struct pt_regs *regs, unsigned int trap_count)
+void kprobe_hit_fixed_up(unsigned long addr, struct pt_regs *regs, unsigned int trap_count)
 {
-	if (!READ_ONCE(p->post_handler))
+	struct kprobe *p;
+
+	guard(preempt_notrace)();
+	p = get_kprobe((kprobe_opcode_t *)addr);
+	if (!p || !READ_ONCE(p->post_handler))
 		return;
 
 	guard(irqsave)();

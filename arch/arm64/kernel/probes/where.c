@@ -143,16 +143,11 @@ NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
  */
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long pc)
 {
-	struct kprobe *p;
-
 	if (likely(regs->orig_x0 != kprobe_fault_mark(regs, pc)))
 		return;
 
 	regs->orig_x0 = 0;
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)pc);
-	if (p)
-		kprobe_hit_fixed_up(p, regs, 0);
+	kprobe_hit_fixed_up(pc, regs, 0);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -88,20 +88,16 @@ NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
  */
 void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long addr)
 {
-	struct kprobe *p;
 	bool page_fault;
 
 	if (likely(regs->orig_a0 != kprobe_fault_mark(regs, addr)))
 		return;
 
 	regs->orig_a0 = 0;
-	guard(preempt_notrace)();
-	p = get_kprobe((kprobe_opcode_t *)addr);
 	/* Of the exceptions that may have a fixup, only page faults are not entered as NMIs. */
 	page_fault = regs->cause == EXC_LOAD_PAGE_FAULT || regs->cause == EXC_STORE_PAGE_FAULT ||
 		     regs->cause == EXC_INST_PAGE_FAULT;
-	if (p)
-		kprobe_hit_fixed_up(p, regs, page_fault ? 0 : KPROBE_TRAP_COUNT);
+	kprobe_hit_fixed_up(addr, regs, page_fault ? 0 : KPROBE_TRAP_COUNT);
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_fixed_up);

@@ -240,7 +240,7 @@ void arch_kprobe_fixed_up(struct pt_regs *regs, unsigned long ip)
 	/* Does the text have a breakpoint or a jump of the probe? */
 	if (unlikely(p) && !kprobe_ftrace(p) &&
 	    (p->flags & KPROBE_FLAG_OPTIMIZED || kprobe_text_is_int3(ip))) {
-		kprobe_hit_fixed_up(p, regs, 0);
+		kprobe_hit_fixed_up(ip, regs, 0);
 		follow_handler(regs, fixup);
 	}
 }
