@@ -65,20 +65,6 @@ static bool changes_live(u32 insn)
 	       aarch64_insn_is_isb(insn) || insn == aarch64_insn_gen_nop();
 }
 
-static void write_all(struct text_round *round)
-{
-	struct kprobe *p;
-
-	list_for_each_entry(p, round->kps, list) {
-		if (!changes_live(p->opcode))
-			write_text(p, round->arm);
-	}
-	/* Pairs with smp_load_acquire() in write_stopped(), by the waiting CPUs. */
-	smp_store_release(&round->written, true);
-}
-
-NOKPROBE_SYMBOL(write_all);
-
 /*
  * Any other instruction may change only while all CPUs are stopped; each runs isb() after. The
  * stopped machine masks interrupts by their priority, which leaves pseudo-NMIs.
@@ -87,11 +73,17 @@ static int write_stopped(void *data)
 {
 	struct text_round *round = data;
 	unsigned long flags = local_daif_save();
+	struct kprobe *p;
 
 	if (atomic_dec_and_test(&round->missing)) {
-		write_all(round);
+		list_for_each_entry(p, round->kps, list) {
+			if (!changes_live(p->opcode))
+				write_text(p, round->arm);
+		}
+		/* Pairs with smp_load_acquire() by the CPUs that wait. */
+		smp_store_release(&round->written, true);
 	} else {
-		/* Pairs with smp_store_release() in write_all(), by the last CPU to stop. */
+		/* Pairs with smp_store_release() by the last CPU to stop. */
 		while (!smp_load_acquire(&round->written))
 			cpu_relax();
 		isb();
