@@ -41,7 +41,7 @@ static enum kprobe_part part_of_detour(unsigned long pc, unsigned long *addr)
 
 NOKPROBE_SYMBOL(part_of_detour);
 
-/* Return what is at @pc, and in @addr the address of the probe that it belongs to. */
+/* Return what is at @pc, and in @addr the address of the probe that it belongs to, if to one. */
 static enum kprobe_part part_at(unsigned long pc, unsigned long *addr)
 {
 	struct slot *slot = kprobe_insn_slot_at(pc);
@@ -67,7 +67,7 @@ NOKPROBE_SYMBOL(part_at);
  */
 unsigned long arch_kprobe_insn_ip(unsigned long pc)
 {
-	unsigned long addr;
+	unsigned long addr = pc;
 
 	/* An unwinder asks about each frame. */
 	if (likely(!kprobe_slots_span(pc)))
@@ -75,14 +75,8 @@ unsigned long arch_kprobe_insn_ip(unsigned long pc)
 
 	/* Slots that a stale @pc is in may be freed concurrently. */
 	guard(preempt_notrace)();
-	switch (part_at(pc, &addr)) {
-	case PART_NONE:
-		return pc;
-	case PART_AFTER:
-		return addr + AARCH64_INSN_SIZE;
-	default:
-		return addr;
-	}
+
+	return part_at(pc, &addr) == PART_AFTER ? addr + AARCH64_INSN_SIZE : addr;
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_insn_ip);
@@ -112,21 +106,17 @@ NOKPROBE_SYMBOL(leave_post_copy);
 void arch_kprobe_leave_copy(struct pt_regs *regs)
 {
 	unsigned long addr;
+	enum kprobe_part part = part_at(regs->pc, &addr);
 
-	switch (part_at(regs->pc, &addr)) {
-	case PART_COPY:
-		regs->pc = addr;
-		/* An earlier fault may have left its mark on the stack. */
-		regs->orig_x0 = 0;
-		break;
-	case PART_POST_COPY:
-		regs->pc = addr;
+	/* Nothing else there has a fixup. */
+	if (part != PART_COPY && part != PART_POST_COPY)
+		return;
+
+	regs->pc = addr;
+	/* An earlier fault may have left its mark on the stack. */
+	regs->orig_x0 = 0;
+	if (part == PART_POST_COPY)
 		leave_post_copy(regs);
-		break;
-	default:
-		/* Nothing else there has a fixup. */
-		break;
-	}
 }
 
 NOKPROBE_SYMBOL(arch_kprobe_leave_copy);
