@@ -274,7 +274,7 @@ static __always_inline probes_handler_t *find_form(const struct form *forms, uns
 {
 	const struct form *form;
 
-	/* The length, in the two lowest bits, does not matter. */
+	/* The length, in the two lowest bits, does not matter. No form is that of 0. */
 	for (form = forms; form < forms + nr; form++) {
 		if (((insn | 3) & form->mask) == form->value)
 			return form->handler;
@@ -337,7 +337,7 @@ static bool emulate_compressed(u32 insn, unsigned long addr, struct pt_regs *reg
 probes_handler_t *kprobe_find_emulation(u32 insn)
 {
 	u32 expanded = kprobe_expand_insn(insn);
-	probes_handler_t *handler = expanded ? find_form(forms, ARRAY_SIZE(forms), expanded) : NULL;
+	probes_handler_t *handler = find_form(forms, ARRAY_SIZE(forms), expanded);
 
 	return handler && insn_len(insn) == 2 ? emulate_compressed : handler;
 }
@@ -345,8 +345,6 @@ probes_handler_t *kprobe_find_emulation(u32 insn)
 /* Return the function that emulates @expanded for kprobes, or NULL. */
 probes_handler_t *kprobe_find_kernel_emulation(u32 expanded)
 {
-	if (!expanded)
-		return NULL;
 	if (insn_is_csr(expanded) && expanded >> 20 == CSR_STATUS)
 		return emulate_csr_status;
 

@@ -840,8 +840,6 @@ static bool is_reserved(const struct region *region)
 
 	if (kprobe_has_jump_labels(region->addr + !region->optinsn.lead, end))
 		return true;
-	if (!IS_ENABLED(CONFIG_KPROBES_CFI))
-		return false;
 
 	/* The handler decodes the LW, LUI, ADDIW and BEQ before the trap. */
 	for (addr = region->addr; addr < end + 4 * sizeof(u32); addr += 2) {
