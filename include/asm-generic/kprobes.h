@@ -11,6 +11,9 @@
 /* Words of the stack, from the first argument there on, that a jprobe's handler sees. */
 #define JPROBE_STACK_WORDS	16
 
+/* Offset of addr in struct kprobe, for entry code; hit.c asserts it. */
+#define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
+
 #if defined(__KERNEL__) && !defined(__ASSEMBLY__)
 
 #include <linux/compiler.h>

@@ -16,6 +16,8 @@
 
 #include "internal.h"
 
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+
 /* As current_kprobe it means that handlers must not run on this CPU. */
 static struct kprobe kprobe_busy;
 

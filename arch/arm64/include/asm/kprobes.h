@@ -9,9 +9,6 @@
 
 #include <asm-generic/kprobes.h>
 
-/* Offset of addr in struct kprobe, for entry.S; detour_hit.c asserts it. */
-#define KPROBE_ADDR		16
-
 /* Offsets of copy and after in struct detour; detour_hit.c asserts them. */
 #define DETOUR_COPY		20
 #define DETOUR_AFTER		68

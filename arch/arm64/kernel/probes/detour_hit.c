@@ -17,7 +17,6 @@
 #include "common.h"
 
 /* entry.S relies on these. */
-static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct optimized_kprobe, kp) == 0);
 static_assert(offsetof(struct detour, copy) == DETOUR_COPY);
 static_assert(offsetof(struct detour, after) == DETOUR_AFTER);

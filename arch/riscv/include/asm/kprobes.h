@@ -10,9 +10,6 @@
 
 #include <asm-generic/kprobes.h>
 
-/* Offset of addr in struct kprobe, for entry.S; detour.c asserts it. */
-#define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
-
 /*
  * Offsets in the code of a detour, see emit.c. The code after a call goes on at the distance
  * from there that the called function returns.

@@ -186,8 +186,7 @@ NOKPROBE_SYMBOL(kprobe_detour_fill_jump);
  * enum detour_post.
  */
 
-/* entry.S relies on these. */
-static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+/* entry.S relies on this. */
 static_assert(offsetof(struct detour, code) == sizeof(long));
 
 /* What the functions that a detour calls return: the way to go on, from the call, or none. */

@@ -9,8 +9,7 @@
 #include <asm-generic/kprobes.h>
 #include <asm/kprobes_base.h>
 
-/* Offsets in struct kprobe and struct kprobe_ctlblk, for entry.S. */
-#define KPROBE_ADDR		(2 * __SIZEOF_POINTER__)
+/* More offsets in struct kprobe, and some in struct kprobe_ctlblk, for entry.S. */
 #define KPROBE_POST_HANDLER	(4 * __SIZEOF_POINTER__)
 #define KPROBE_HIT_PRE		(5 * __SIZEOF_POINTER__)
 #define KPROBE_HANDLER_PROBE	(6 * __SIZEOF_POINTER__)

@@ -347,7 +347,6 @@ NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
 /* -- hits, as far as entry.S leaves them to C -- */
 
 /* entry.S relies on these offsets. */
-static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
 static_assert(offsetof(struct kprobe, hit_pre) == KPROBE_HIT_PRE);
 static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
 static_assert(offsetof(struct kprobe, handler_probe) == KPROBE_HANDLER_PROBE);
