@@ -13,9 +13,6 @@
 #define DETOUR_COPY		20
 #define DETOUR_AFTER		68
 
-/* Offset of after in struct slot; copy.c asserts it. */
-#define SLOT_AFTER		40
-
 /* Offset of the breakpoint from the start of kprobe_detour_leave(). */
 #define DETOUR_LEAVE_BRK	8
 

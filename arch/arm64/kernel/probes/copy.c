@@ -28,9 +28,6 @@
 
 #include "common.h"
 
-/* detour_hit.c relies on it. */
-static_assert(offsetof(struct slot, after) == SLOT_AFTER);
-
 /* execmem_alloc() works from core_initcall() on. */
 static bool execmem_ready __ro_after_init;
 

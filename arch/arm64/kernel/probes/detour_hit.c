@@ -392,7 +392,7 @@ NOKPROBE_SYMBOL(kprobe_detour_post);
  */
 asmlinkage unsigned long kprobe_slot_post(struct kprobe *p, struct pt_regs *regs)
 {
-	return copy_has_run(p, regs, (unsigned long)kprobe_xol_insn(p) + SLOT_AFTER, true);
+	return copy_has_run(p, regs, (unsigned long)slot_of(p)->after, true);
 }
 
 NOKPROBE_SYMBOL(kprobe_slot_post);
