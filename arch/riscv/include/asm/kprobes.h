@@ -25,13 +25,13 @@
 #ifndef __ASSEMBLY__
 
 #include <linux/types.h>
+#include <asm/kprobes_base.h>
 
 struct pt_regs;
 
 #ifdef CONFIG_KPROBES
 
 #include <linux/ptrace.h>
-#include <asm/kprobes_base.h>
 #include <asm/probes.h>
 
 /*
@@ -138,22 +138,11 @@ void arch_kprobe_leave_detour(struct pt_regs *regs);
 #define arch_kprobe_resume arch_kprobe_resume
 void arch_kprobe_resume(struct pt_regs *regs);
 
-void arch_kprobe_site_read(unsigned long site, u32 *insns);
-void arch_kprobe_site_write(unsigned long site, u32 *insns);
-
 #else /* !CONFIG_KPROBES */
 
 static inline bool kprobe_breakpoint_handler(struct pt_regs *regs)
 {
 	return false;
-}
-
-static inline void arch_kprobe_site_read(unsigned long site, u32 *insns)
-{
-}
-
-static inline void arch_kprobe_site_write(unsigned long site, u32 *insns)
-{
 }
 
 #endif /* CONFIG_KPROBES */
