@@ -17,10 +17,7 @@
 /* may_use_simd() reads it in modules. */
 EXPORT_PER_CPU_SYMBOL(current_kprobe);
 
-static __always_inline void arch_hit_redirected(struct pt_regs *regs)
-{
-	kprobe_detour_enter(regs);
-}
+#define arch_hit_redirected	kprobe_detour_enter
 
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
