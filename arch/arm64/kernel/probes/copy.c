@@ -23,8 +23,11 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <asm/cacheflush.h>
 #include <asm/debug-monitors.h>
+#include <asm/memory.h>
+#include <asm/sections.h>
 
 #include "common.h"
 
@@ -82,7 +85,10 @@ static bool fill_page(void *page)
 	return true;
 }
 
-/* Prefer a page near the kernel, so that branches back to the text reach. */
+/*
+ * Prefer a page from which branches reach the kernel's text. That of modules is within reach as
+ * well, unless it is anywhere in 2 GiB: then it goes without jumps.
+ */
 void *alloc_insn_page(void)
 {
 	void *page;
@@ -90,7 +96,14 @@ void *alloc_insn_page(void)
 	if (!execmem_ready)
 		return NULL;
 
-	page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
+	if (IS_ENABLED(CONFIG_RANDOMIZE_MODULE_REGION_FULL) && kaslr_enabled())
+		page = __vmalloc_node_range(PAGE_SIZE, 1, (unsigned long)_end - SZ_128M,
+					    (unsigned long)_text + SZ_128M,
+					    GFP_KERNEL | __GFP_NOWARN, PAGE_KERNEL_ROX,
+					    VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
+					    __builtin_return_address(0));
+	else
+		page = execmem_alloc(EXECMEM_MODULE_TEXT, PAGE_SIZE);
 	if (!page)
 		page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 	if (!page)

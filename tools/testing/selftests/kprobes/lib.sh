@@ -117,6 +117,9 @@ soon()		# COMMAND...: does it succeed within half a minute, or $SOON tenths of a
 # The lines of "points" up to the reason for no jump, without what has been missed and why.
 points()	{ sed 's/ (missed: .*//; s/ (not followed: .*//' $KPROBES/points; }
 
+# MODULE: does a jump from it reach no detour? arm64 may load modules that far away.
+is_far()	{ grep -qs " $1:.* out of reach" $KPROBES/points; }
+
 # Is each point what it is going to be? Opening the file prepares the jumps of all that may have
 # one.
 settled()	{ ! grep -qsE ' optimizing |not tried yet' $KPROBES/points; }
