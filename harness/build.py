@@ -162,5 +162,5 @@ def rivals(config):
     differs = re.compile("_TEST=y$|TEST_KPROBES|KPROBES_(BENCHMARK|TORTURE)|HIST_TRIGGERS")
     fragment.write_text("".join(line for line in lines if not differs.search(line)))
     return [(name, Build(f"{config.label}-{name}", source, [fragment], config.arch.name, config.arch.cross,
-                         modules=MEASURE, base=config.distribution and packages.config(), config=config))
+                         modules=MEASURE, base=config.base(), config=config))
             for name, source in (("ours", tree.cached()), ("theirs", tree.pristine()))]

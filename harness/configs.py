@@ -60,14 +60,19 @@ class Config:
     # More KUnit boots: of each its name, the processor if it is another, words for the command line,
     # and what the kernel says then: nothing if it tells of no mitigation.
     mitigations: tuple = ()
-    distribution: bool = False      # its configuration under the fragments
+    distribution: str = ""      # the flavour of Debian's configuration that is under the fragments
 
     @property
     def packages(self):
         """The packages that building and booting it needs."""
         return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
                 # The modules of a distribution are signed.
-                ((*packages.config_packages(), "openssl") if self.distribution else ()) + (CLIENTS_PACKAGES if "clients" in self.parts else ()))
+                ((*(() if self.arch.debian else packages.config_packages()), "openssl") if self.distribution else ()) +
+                (CLIENTS_PACKAGES if "clients" in self.parts else ()))
+
+    def base(self):
+        """The distribution's configuration, or none."""
+        return packages.config(self.distribution, self.arch.debian, self.arch.releases) if self.distribution else ""
 
     @property
     def label(self):
@@ -206,7 +211,15 @@ BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "s
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),
-                  distribution=True, without=("longest-symbol",), mitigations=(CALL_DEPTH,)),
+                  distribution="amd64_none_amd64", more=("debian",), without=("longest-symbol",), mitigations=(CALL_DEPTH,)),
+           Config(X86_64, "debian-rt", memory=2048, slow=3, parts=ALL, distribution="amd64_rt_amd64",
+                  more=("debian",), own="x86_64-debian", without=("longest-symbol",)),
+           Config(ARM64, "debian", memory=1024, slow=3, parts=ALL, distribution="arm64_none_arm64", more=("debian",),
+                  qemu=("-cpu", "max,pauth-impdef=on")),
+           Config(ARM64, "debian-16k", memory=1024, slow=3, parts=("kunit", "scripts", "toggle", "sweep"),
+                  distribution="arm64_none_arm64-16k", more=("debian",), own="arm64-debian",
+                  qemu=("-cpu", "max,pauth-impdef=on")),
+           Config(RISCV, "debian", memory=1024, slow=4, parts=ALL, distribution="riscv64_none_riscv64", more=("debian",)),
            # Each way in which returns and indirect calls are rewritten at boot.
            Config(X86_64, "mitigations", parts=("kunit",), more=("x86-hardened",), options="kprobes-core", mitigations=(
                CALL_DEPTH, ITS,

@@ -70,7 +70,7 @@ NOT_RUN = {
 def build(config, source):
     return Build(config.label, source, config.fragments, config.arch.name,
                  "" if config.llvm else config.arch.cross, config.llvm,
-                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras, base=config.distribution and packages.config(), config=config)
+                 (config.arch.cross + "gcc", *config.arch.cflags), config.extras, base=config.base(), config=config)
 
 
 def our_functions(folder):

@@ -220,10 +220,16 @@ def version_of_debian():
     return kernel_wanted() if is_version(kernel_wanted()) else KERNEL
 
 
-def config():
-    """Debian's configuration for amd64."""
+def config(flavour="amd64_none_amd64", arch="", releases=()):
+    """A configuration of Debian's: of amd64 as that of the host, or of the architecture @arch."""
     version = version_of_debian()
-    return from_kernel(version, f"linux-config-{version}", f"usr/src/linux-config-{version}/config.amd64_none_amd64.xz")
+    package, file = f"linux-config-{version}", f"usr/src/linux-config-{version}/config.{flavour}.xz"
+    if not arch:
+        return from_kernel(version, package, file)
+    folder = CACHE / f"root-{arch}"
+    if not (folder / file).exists():
+        fetch(package, arch, (ELSEWHERE[version],) if version in ELSEWHERE else releases, folder)
+    return folder / file
 
 
 def busybox(arch):
