@@ -117,6 +117,14 @@ static void probe_frame(struct kunit *test, unsigned int frame)
 	add_kretprobe(test, &fp->rp);
 }
 
+static void probe_frames(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FRAMES; i++)
+		probe_frame(test, i);
+}
+
 static void learn_frames(struct kunit *test)
 {
 	note_frames = true;
@@ -172,11 +180,8 @@ static void stacktrace_in_return_handler(struct kunit *test)
 
 static void stacktrace_nested(struct kunit *test)
 {
-	unsigned int i;
-
 	learn_frames(test);
-	for (i = 0; i < NR_FRAMES; i++)
-		probe_frame(test, i);
+	probe_frames(test);
 	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
 	expect_traces(test, 0);
 }
@@ -190,9 +195,7 @@ static void stacktrace_shared_function(struct kunit *test)
 	before->rp.kp.addr = dereference_function_descriptor(inner_function);
 	after->rp.kp.addr = dereference_function_descriptor(inner_function);
 	must_add_return(test, before);
-	probe_frame(test, 0);
-	probe_frame(test, 1);
-	probe_frame(test, 2);
+	probe_frames(test);
 	must_add_return(test, after);
 	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
 	KUNIT_EXPECT_EQ(test, before->returned, 1);
@@ -211,12 +214,9 @@ static void stacktrace_of_sleeper(struct kunit *test)
 	unsigned long end = jiffies + 10 * HZ;
 	static struct trace trace;
 	struct task_struct *task;
-	unsigned int i;
 
 	learn_frames(test);
-	for (i = 0; i < NR_FRAMES; i++)
-		probe_frame(test, i);
-
+	probe_frames(test);
 	reinit_completion(&reached);
 	reinit_completion(&go_on);
 	WRITE_ONCE(sleeps, true);
@@ -323,8 +323,7 @@ static void trace_with_fprobe(struct kunit *test, bool fprobe_first)
 	learn_frames(test);
 	if (fprobe_first)
 		add_frame_fprobe(test);
-	for (i = 0; i < NR_FRAMES; i++)
-		probe_frame(test, i);
+	probe_frames(test);
 	if (!fprobe_first)
 		add_frame_fprobe(test);
 	KUNIT_EXPECT_EQ(test, call_frames(1), 5);
