@@ -44,10 +44,11 @@ all()		# 0 or 1: switches all probes off or on, and announces that to the module
 jump_or_not()	# ROUND
 {
 	[ -e $KNOB ] && [ $(($1 % 2)) -eq 0 ] || return
-	while running && ! grep -q ' kprobes_torture:.* optimized ' $KPROBES/points; do
-		is_far kprobes_torture && : >$TMP/far && return
+	while running && ! grep -qE ' kprobes_torture:.* (optimized |out of reach)' \
+			$KPROBES/points; do
 		sleep 0.1
 	done
+	! is_far kprobes_torture || : >$TMP/far
 }
 
 while_running()	# COMMAND, which gets the number of the round
