@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import packages, tree, ui
+from . import tree, ui
 from .paths import CACHE, REPO, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.

@@ -67,7 +67,7 @@ class Config:
         """The packages that building and booting it needs."""
         return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
                 # The modules of a distribution are signed.
-                ((*(() if self.arch.debian else packages.config_packages()), "openssl") if self.distribution else ()) +
+                ((*packages.config_packages(self.arch.debian), "openssl") if self.distribution else ()) +
                 (CLIENTS_PACKAGES if "clients" in self.parts else ()))
 
     def base(self):

@@ -66,9 +66,9 @@ def tree_packages():
     return ["patch", "xz-utils"] + ([f"linux-source-{KERNEL}"] if kernel_wanted() == KERNEL else [])
 
 
-def config_packages():
-    """What has the distribution's configuration, if it can be installed."""
-    return [f"linux-config-{KERNEL}"] if version_of_debian() == KERNEL else []
+def config_packages(arch=""):
+    """What has the distribution's configuration, if it can be installed: not that of another architecture."""
+    return [f"linux-config-{KERNEL}"] if version_of_debian() == KERNEL and not arch else []
 
 
 def probe(package):
