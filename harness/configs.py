@@ -61,6 +61,8 @@ class Config:
     # and what the kernel says then: nothing if it tells of no mitigation.
     mitigations: tuple = ()
     distribution: str = ""      # the flavour of Debian's configuration that is under the fragments
+    bochs: str = ""             # the processor, if it runs in Bochs, see bochs.py
+    sign: str = ""              # what the kernel must say in each boot
 
     @property
     def packages(self):
@@ -68,7 +70,7 @@ class Config:
         return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
                 # The modules of a distribution are signed.
                 ((*packages.config_packages(self.arch.debian), "openssl") if self.distribution else ()) +
-                (CLIENTS_PACKAGES if "clients" in self.parts else ()))
+                (CLIENTS_PACKAGES if "clients" in self.parts else ()) + (("mmdebstrap",) if self.bochs else ()))
 
     def base(self):
         """The distribution's configuration, or none."""
@@ -220,6 +222,9 @@ BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "s
                   distribution="arm64_none_arm64-16k", more=("debian",), own="arm64-debian",
                   qemu=("-cpu", "max,pauth-impdef=on")),
            Config(RISCV, "debian", memory=1024, slow=4, parts=ALL, distribution="riscv64_none_riscv64", more=("debian",)),
+           # A landing pad that a jump has taken from an indirect branch is a fault there.
+           Config(X86_64, "ibt", slow=10, parts=("kunit", "sweep"), more=("x86-hardened", "x86_64-none"), cpus=1,
+                  bochs="arrow_lake", without=("longest-symbol",), sign="CET detected: Indirect Branch Tracking enabled"),
            # Each way in which returns and indirect calls are rewritten at boot.
            Config(X86_64, "mitigations", parts=("kunit",), more=("x86-hardened",), options="kprobes-core", mitigations=(
                CALL_DEPTH, ITS,

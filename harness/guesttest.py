@@ -102,6 +102,8 @@ def judge(config, what, outcome, results):
                   f"{why}; {outcome.end}")
     results.check(f"{name}: the kernel has no complaint", not outcome.complaints,
                   f"in {outcome.log}:\n    " + "\n    ".join(outcome.complaints[:10]))
+    if config.sign:
+        results.check(f"{name}: the kernel says: {config.sign}", ui.contains(outcome.log, config.sign), f"see {outcome.log}")
 
 
 def our_suites(made):

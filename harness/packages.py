@@ -244,24 +244,29 @@ def busybox(arch):
     return next(path for path in places if path.exists())
 
 
-def make_root(release, folder):
-    with ui.Step(f"make a Debian {release} with " + " ".join(CLIENTS)) as step:
+def make_root(release, folder, wanted):
+    with ui.Step(f"make a Debian {release} with " + " ".join(wanted)) as step:
         mirrors = folder.with_suffix(".list")
         sources(release, mirrors)
-        ui.run(["mmdebstrap", "--variant=minbase", "--include=" + ",".join(CLIENTS), release, folder, mirrors],
+        ui.run(["mmdebstrap", "--variant=minbase", "--include=" + ",".join(wanted), release, folder, mirrors],
                log_file("mmdebstrap"), step)
 
 
-def root():
-    """A Debian with CLIENTS, of the release that has this kernel, which a guest mounts: made once for a list of them."""
-    host = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    release = ELSEWHERE.get(kernel_wanted(), host).removesuffix("-backports")
-    folder, mark = CACHE / f"root-{release}", CACHE / f"root-{release}.made"
-    wanted = " ".join(CLIENTS)
-    if not mark.exists() or mark.read_text() != wanted:
+def debian(name, release, wanted):
+    """A Debian with these packages, in a folder of this name in the cache: made once for a list of them."""
+    folder, mark = CACHE / name, CACHE / f"{name}.made"
+    listed = " ".join(wanted)
+    if not mark.exists() or mark.read_text() != listed:
         mark.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        ui.need_space(CACHE, 1, "a Debian with " + " ".join(CLIENTS))
-        make_root(release, folder)
-        mark.write_text(wanted)
+        ui.need_space(CACHE, 1, f"a Debian with {listed}")
+        make_root(release, folder, wanted)
+        mark.write_text(listed)
     return folder
+
+
+def root():
+    """A Debian with CLIENTS, of the release that has this kernel, which a guest mounts."""
+    host = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    release = ELSEWHERE.get(kernel_wanted(), host).removesuffix("-backports")
+    return debian(f"root-{release}", release, CLIENTS)

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import packages, tree, ui
+from . import bochs, packages, tree, ui
 from .paths import HARNESS, REPO, log_file
 
 STAMP = r"(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?"
@@ -104,6 +104,8 @@ def command(made, initramfs, args=(), cpus=None, threads=None, count=False, cpu=
     config = made.config
     words = [f"console={config.arch.console}", "panic=-1", "oops=panic", "printk.devkmsg=on",
              *config.arch.args, *config.args, *args]
+    if config.bochs:
+        return bochs.command(config, made.folder / config.arch.kernel, initramfs, words)
     machine = ["-icount", "shift=0,sleep=off"] if count else []
     machine += [*(["-cpu", cpu] if cpu else []), *shared(folders)]
     machine += ["-drive", f"file={disk},format=raw,if=virtio"] if disk else []

@@ -14,8 +14,8 @@ class ClientsTest(Case):
         self.swap(packages, CACHE=self.folder, make_root=self.make)
         self.swap(ui, need_space=lambda *_: None)
 
-    def make(self, release, folder):
-        self.made.append(list(packages.CLIENTS))
+    def make(self, release, folder, wanted):
+        self.made.append(list(wanted))
         folder.mkdir()
         if self.made[-1] == ["no-such-package"]:
             raise KeyboardInterrupt
