@@ -26,7 +26,6 @@
  * jump of the same size. The call at the beginning of the detour is chosen at the same
  * time: it depends on whether there is a post_handler.
  */
-#include <linux/perf_event.h>
 #include <linux/string.h>
 
 #include "copy.h"
@@ -84,15 +83,6 @@ static struct link find_link(struct optimized_kprobe *op, const struct optimized
 	return link;
 }
 
-static void poke_slot(u8 *at, const u8 *bytes)
-{
-	u8 old[JMP32_INSN_SIZE];
-
-	memcpy(old, at, sizeof(old));
-	kprobe_poke_text(at, bytes, sizeof(old));
-	perf_event_text_poke(at, old, sizeof(old), bytes, sizeof(old));
-}
-
 static u8 *link_place(const struct arch_optimized_insn *optinsn)
 {
 	return optinsn->insn + optinsn->copy_at[optinsn->to];
@@ -115,7 +105,7 @@ static void write_entry(struct arch_optimized_insn *optinsn, bool post)
 
 	__text_gen_insn(call, CALL_INSN_OPCODE, at,
 			post ? kprobe_detour_pre_entry : kprobe_detour_entry, sizeof(call));
-	poke_slot(at, call);
+	kprobe_poke_text(at, call, sizeof(call));
 	optinsn->calls_post = post;
 }
 
@@ -132,7 +122,8 @@ bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *own
 	if (optinsn->calls_post != post)
 		write_entry(optinsn, post);
 	if (changes && optinsn->linked) {
-		poke_slot(link_place(optinsn), optinsn->unlinked);
+		kprobe_poke_text(link_place(optinsn), optinsn->unlinked,
+				 sizeof(optinsn->unlinked));
 		/* The new link may overlap this one, and has to save the bytes that it replaces. */
 		kprobe_poke_flush();
 	}
@@ -140,7 +131,7 @@ bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *own
 	optinsn->linked = link.linked;
 	if (changes && link.linked) {
 		memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
-		poke_slot(link_place(optinsn), link.code);
+		kprobe_poke_text(link_place(optinsn), link.code, sizeof(link.code));
 	}
 
 	optinsn->sharing = 0;

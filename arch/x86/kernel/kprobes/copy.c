@@ -18,7 +18,6 @@
 #include <linux/hardirq.h>
 #include <linux/instrumentation.h>
 #include <linux/mm.h>
-#include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
@@ -113,7 +112,6 @@ static int write_slot(struct slot *slot, struct kprobe *p, struct insn *insn)
 		return kprobe_refuse(ret, p->addr, "out of reach of its copy");
 
 	kprobe_poke_text((u8 *)slot, &image, sizeof(image));
-	perf_event_text_poke(slot, NULL, 0, &image, sizeof(image));
 
 	return 0;
 }

@@ -12,7 +12,6 @@
  * with the address of a detour on its stack. A jump that begins before its probe leads to
  * copies of the instructions before the probe, which end in a jump to the call.
  */
-#include <linux/perf_event.h>
 #include <linux/string.h>
 
 #include "copy.h"
@@ -349,7 +348,6 @@ enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const stru
 	optinsn->why_at = 0;
 
 	kprobe_poke_text(e.slot, e.image, MAX_OPTINSN_SIZE);
-	perf_event_text_poke(e.slot, NULL, 0, e.image, MAX_OPTINSN_SIZE);
 
 	return DETOUR_POSSIBLE;
 }

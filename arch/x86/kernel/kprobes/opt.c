@@ -6,7 +6,6 @@
  * step before the next is made. While anything else changes there is a breakpoint at the
  * start of the jump.
  */
-#include <linux/perf_event.h>
 #include <linux/string.h>
 
 #include "copy.h"
@@ -89,15 +88,9 @@ static void poke_fences(struct list_head *oplist, bool fence)
 	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
-		u8 old = INT3_INSN_OPCODE, new = op->optinsn.original[0];
-
 		if (!op->optinsn.fenced || !op->optinsn.lead || op->optinsn.chained)
 			continue;
-		if (fence)
-			swap(old, new);
-		poke_first(op, new);
-		perf_event_text_poke((void *)jump_addr(&op->kp), &old, sizeof(old), &new,
-				     sizeof(new));
+		poke_first(op, fence ? INT3_INSN_OPCODE : op->optinsn.original[0]);
 		any = true;
 	}
 	if (any)
@@ -135,17 +128,6 @@ void arch_unfence_kprobes(struct list_head *oplist)
 		WRITE_ONCE(op->optinsn.fenced, false);
 }
 
-/* For perf: a jump has replaced the text, or the text the jump. */
-static void announce_jump(struct optimized_kprobe *op, const u8 *jump, bool made)
-{
-	void *addr = (void *)jump_addr(&op->kp);
-	u8 none[JMP32_INSN_SIZE];
-
-	fill_planned(op, none);
-	perf_event_text_poke(addr, made ? none : jump, sizeof(none), made ? jump : none,
-			     sizeof(none));
-}
-
 void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *next;
@@ -163,18 +145,15 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	}
 	kprobe_poke_sync();
 
-	list_for_each_entry(op, oplist, list) {
-		fill_jump(op, jump);
-		poke_first(op, jump[0]);
-		announce_jump(op, jump, true);
-	}
+	list_for_each_entry(op, oplist, list)
+		poke_first(op, JMP32_INSN_OPCODE);
 	kprobe_poke_sync();
 }
 
 /* The breakpoints of the probes stay in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	u8 jump[JMP32_INSN_SIZE], none[JMP32_INSN_SIZE];
+	u8 planned[JMP32_INSN_SIZE];
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list)
@@ -182,10 +161,8 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	kprobe_poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
-		fill_planned(op, none);
-		poke_tail(op, none);
-		fill_jump(op, jump);
-		announce_jump(op, jump, false);
+		fill_planned(op, planned);
+		poke_tail(op, planned);
 	}
 	kprobe_poke_sync();
 

@@ -82,6 +82,8 @@ void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 	piece->len = len;
 	piece->from = pending.used;
 	memcpy(pending.bytes + pending.used, bytes, len);
+	/* Nothing is pending here that has not been written: no caller writes twice in between. */
+	perf_event_text_poke(addr, addr, len, bytes, len);
 
 	pending.page = page;
 	pending.end = max_t(unsigned int, pending.end, piece->at + len);
@@ -115,18 +117,13 @@ gone:
 NOKPROBE_SYMBOL(kprobe_text_is_int3);
 
 /* One byte changes, so every CPU sees either the old or the new instruction. */
-static void poke_first_byte(struct kprobe *p, u8 old, u8 new)
-{
-	kprobe_poke_text(p->addr, &new, sizeof(new));
-	perf_event_text_poke(p->addr, &old, sizeof(old), &new, sizeof(new));
-}
-
 void arch_arm_kprobes(struct list_head *kps)
 {
+	const u8 int3 = INT3_INSN_OPCODE;
 	struct kprobe *p;
 
 	list_for_each_entry(p, kps, list)
-		poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
+		kprobe_poke_text(p->addr, &int3, sizeof(int3));
 	kprobe_poke_sync();
 }
 
@@ -135,6 +132,6 @@ void arch_disarm_kprobes(struct list_head *kps)
 	struct kprobe *p;
 
 	list_for_each_entry(p, kps, list)
-		poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
+		kprobe_poke_text(p->addr, &p->opcode, sizeof(p->opcode));
 	kprobe_poke_sync();
 }
