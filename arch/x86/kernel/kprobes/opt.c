@@ -85,16 +85,13 @@ static void poke_first(struct optimized_kprobe *op, u8 byte)
 static void poke_fences(struct list_head *oplist, bool fence)
 {
 	struct optimized_kprobe *op;
-	bool any = false;
 
 	list_for_each_entry(op, oplist, list) {
 		if (!op->optinsn.fenced || !op->optinsn.lead || op->optinsn.chained)
 			continue;
 		poke_first(op, fence ? INT3_INSN_OPCODE : op->optinsn.original[0]);
-		any = true;
 	}
-	if (any)
-		kprobe_poke_sync();
+	kprobe_poke_sync();
 }
 
 static void fill_jump(struct optimized_kprobe *op, u8 *jump)

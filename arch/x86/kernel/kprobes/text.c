@@ -62,7 +62,6 @@ void kprobe_poke_flush(void)
 	if (pending.nr)
 		__text_poke(write_pieces, pending.page + first, NULL, pending.end - first);
 
-	pending.page = NULL;
 	pending.end = 0;
 	pending.nr = 0;
 	pending.used = 0;
@@ -90,9 +89,12 @@ void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 	pending.used += len;
 }
 
-/* Write everything that is pending, and make all CPUs see it. */
+/* Write everything that is pending, if anything is, and make all CPUs see it. */
 void kprobe_poke_sync(void)
 {
+	if (!pending.nr)
+		return;
+
 	kprobe_poke_flush();
 	smp_text_poke_sync_each_cpu();
 }
