@@ -135,16 +135,13 @@ int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
 
 /* The ways in which a detour executes an instruction. */
 enum region_kind {
-	REGION_PLAIN,		/* copied as it is */
+	REGION_PLAIN,		/* copied, with another displacement if relative to %rip */
 	REGION_JCC,		/* with a wider displacement */
 	REGION_JMP,
 	REGION_LOOP,		/* branches over a short jump to a wide one */
 	REGION_CALL,		/* pushes its return address and jumps */
 	REGION_CALL_INDIRECT,
-	REGION_CALL_THUNK,
-	REGION_END,		/* copied, and does not go on to the next */
-	REGION_END_THUNK,	/* jumps to a thunk that does it */
-	REGION_REBASED,		/* copied, with an operand relative to its address */
+	REGION_END,		/* copied, or jumps to a thunk, and does not go on to the next */
 	REGION_PADDING,		/* never reached */
 };
 

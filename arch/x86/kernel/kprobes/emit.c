@@ -51,7 +51,7 @@ static unsigned int post_way(struct kprobe *p, const struct region_insn *ri, uns
 	unsigned int size = 0;
 
 	if (post_takes_copy(p)) {
-		if (ri->kind != REGION_PLAIN && ri->kind != REGION_REBASED)
+		if (ri->kind != REGION_PLAIN)
 			return 0;
 		size = DETOUR_UNFRAME + ri->len + POST_CALL_SIZE;
 	}
@@ -132,16 +132,18 @@ static int emit_push(struct emitter *e, unsigned long value)
 	return kprobe_fits_rel32(value) ? 0 : -ERANGE;
 }
 
-/* Turn CALL into JMP, which is two further in the same group of opcodes. */
-static int emit_call_indirect(struct emitter *e, struct insn *insn, unsigned long after)
+/* Emit a return or an indirect jump. Add @change to the ModRM byte, if the instruction has one. */
+static int emit_end(struct emitter *e, struct insn *insn, u8 change)
 {
-	unsigned int modrm;
+	unsigned int modrm = e->pos + insn_offset_modrm(insn);
 	int ret;
 
-	ret = emit_push(e, after);
-	modrm = e->pos + insn_offset_modrm(insn);
-	ret = ret ?: emit_copy(e, insn);
-	e->image[modrm] += 2 << 3;
+	if (kprobe_copy_wants_thunk(insn)) {
+		ret = emit_jmp(e, kprobe_copy_thunk(insn));
+	} else {
+		ret = emit_copy(e, insn);
+		e->image[modrm] += change;
+	}
 
 	return ret ?: emit_stop(e);
 }
@@ -163,13 +165,10 @@ static int emit_insn(struct emitter *e, const struct region_insn *ri, struct ins
 	case REGION_CALL:
 		return emit_push(e, after) ?: emit_jmp(e, target);
 	case REGION_CALL_INDIRECT:
-		return emit_call_indirect(e, insn, after);
-	case REGION_CALL_THUNK:
-		return emit_push(e, after) ?: emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
+		/* JMP is two further in the same group of opcodes. */
+		return emit_push(e, after) ?: emit_end(e, insn, 2 << 3);
 	case REGION_END:
-		return emit_copy(e, insn) ?: emit_stop(e);
-	case REGION_END_THUNK:
-		return emit_jmp(e, kprobe_copy_thunk(insn)) ?: emit_stop(e);
+		return emit_end(e, insn, 0);
 	case REGION_PADDING:
 		return 0;
 	default:
@@ -183,10 +182,6 @@ static int emit_original(struct emitter *e, const struct region *region,
 	struct insn insn;
 
 	e->addr = region->addr + ri->at;
-	if (ri->kind == REGION_PLAIN) {
-		emit_bytes(e, region->text + ri->at, ri->len);
-		return 0;
-	}
 
 	return insn_decode(&insn, region->text + ri->at, ri->len, INSN_MODE_KERN) ?:
 	       emit_insn(e, ri, &insn);

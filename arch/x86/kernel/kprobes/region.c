@@ -501,13 +501,13 @@ static int classify_opcode(struct insn *insn)
 			return REGION_END;
 		fallthrough;
 	default:
-		return insn_rip_relative(insn) ? REGION_REBASED : REGION_PLAIN;
+		return REGION_PLAIN;
 	}
 }
 
 static bool is_call(int kind)
 {
-	return kind == REGION_CALL || kind == REGION_CALL_INDIRECT || kind == REGION_CALL_THUNK;
+	return kind == REGION_CALL || kind == REGION_CALL_INDIRECT;
 }
 
 /* An indirect branch to this place has to find it, sealed or not. */
@@ -534,7 +534,7 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 		return -EOPNOTSUPP;
 
 	kind = classify_opcode(insn);
-	if (kind == REGION_PLAIN || kind == REGION_REBASED)
+	if (kind == REGION_PLAIN)
 		return kind;
 	if (!kprobe_branch_is_portable(insn))
 		return -EOPNOTSUPP;
@@ -542,18 +542,16 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 	if (is_call(kind) && cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		return -EOPNOTSUPP;
 
-	if ((kind != REGION_END && kind != REGION_CALL_INDIRECT) || !kprobe_copy_wants_thunk(insn))
-		return kind;
-	if (!kprobe_copy_thunk(insn))
+	if ((kind == REGION_END || kind == REGION_CALL_INDIRECT) && kprobe_copy_wants_thunk(insn) &&
+	    !kprobe_copy_thunk(insn))
 		return -EOPNOTSUPP;
 
-	return kind == REGION_END ? REGION_END_THUNK : REGION_CALL_THUNK;
+	return kind;
 }
 
 static bool ends_flow(enum region_kind kind)
 {
-	return kind == REGION_JMP || kind == REGION_END || kind == REGION_END_THUNK ||
-	       kind == REGION_PADDING;
+	return kind == REGION_JMP || kind == REGION_END || kind == REGION_PADDING;
 }
 
 /* There may be padding after an instruction that does not continue with the next. */
@@ -694,7 +692,7 @@ static bool runs_to_probe(struct region *region)
 	const struct region_insn *ri;
 
 	for (ri = region->insns; ri->at + ri->len <= region->lead; ri++) {
-		if (ri->kind != REGION_PLAIN && ri->kind != REGION_REBASED)
+		if (ri->kind != REGION_PLAIN)
 			return false;
 	}
 	region->probed = ri - region->insns;
