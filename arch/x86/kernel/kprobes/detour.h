@@ -125,10 +125,12 @@ int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);
 void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
+	/* These branch to an address in the instruction. */
 unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret);
 void kprobe_detour_elsewhere(struct pt_regs *regs);
 void kprobe_detour_follow(struct pt_regs *regs);
 void kprobe_detour_preempt(void);
+	/* These do not. */
 void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);

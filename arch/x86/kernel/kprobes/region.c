@@ -102,23 +102,50 @@ static __always_inline void note_target(struct function_map *map, unsigned long 
 		__set_bit(target - map->start, map->targets);
 }
 
-/* Is @insn, at @addr, a direct branch? Set @target to where it leads. */
-static bool branch_target(struct insn *insn, unsigned long addr, unsigned long *target)
+/* An operand on the stack has another offset once the return address is pushed. */
+static bool operand_uses_sp(struct insn *insn)
 {
-	*target = addr + insn->length + insn->immediate.value;
+	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
 
+	if (X86_MODRM_RM(modrm) != 4)
+		return false;
+	if (X86_MODRM_MOD(modrm) == 3)
+		return !X86_REX_B(rex);
+
+	return X86_SIB_BASE(insn->sib.bytes[0]) == 4 && !X86_REX_B(rex);
+}
+
+/*
+ * Return an enum region_kind, or -EOPNOTSUPP. In a region some instructions that are plain here are
+ * refused.
+ */
+static int classify_opcode(struct insn *insn)
+{
 	switch (kprobe_opcode(insn)) {
 	case 0x70 ... 0x7f:
+	case 0x0f80 ... 0x0f8f:
+		return REGION_JCC;
+	case 0xc7:
+		/* xbegin */
+		return insn->modrm.bytes[0] == 0xf8 ? REGION_JCC : REGION_PLAIN;
+	case 0xc2:
+	case 0xc3:
+		return REGION_END;
 	case 0xe0 ... 0xe3:
+		return REGION_LOOP;
 	case 0xe8:
+		return REGION_CALL;
 	case 0xe9:
 	case 0xeb:
-	case 0x0f80 ... 0x0f8f:
-		return true;
-	case 0xc7:
-		return insn->modrm.bytes[0] == 0xf8;	/* xbegin */
+		return REGION_JMP;
+	case 0xff:
+		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 2)
+			return operand_uses_sp(insn) ? -EOPNOTSUPP : REGION_CALL_INDIRECT;
+		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 4)
+			return REGION_END;
+		fallthrough;
 	default:
-		return false;
+		return REGION_PLAIN;
 	}
 }
 
@@ -247,12 +274,13 @@ static int follow_into_cold(struct function_map *map, unsigned long from, unsign
 /* Note where @insn, at @addr, starts and what it does. */
 static int note_insn(struct function_map *map, struct insn *insn, unsigned long addr)
 {
-	unsigned long target;
+	unsigned long target = 0;
+	int kind = classify_opcode(insn);
 
 	if (addr >= map->start && addr < map->end)
 		__set_bit(addr - map->start, map->heads);
-	if (!branch_target(insn, addr, &target))
-		target = 0;
+	if (kind >= REGION_JCC && kind <= REGION_CALL)
+		target = addr + insn->length + insn->immediate.value;
 	if (may_be_jump_table(map, insn, target))
 		map->indirect = true;
 	if (sets_direction(insn))
@@ -262,7 +290,7 @@ static int note_insn(struct function_map *map, struct insn *insn, unsigned long 
 
 	note_target(map, target);
 
-	return insn->opcode.bytes[0] == CALL_INSN_OPCODE ? 0 : follow_into_cold(map, addr, target);
+	return kind == REGION_CALL ? 0 : follow_into_cold(map, addr, target);
 }
 
 /*
@@ -463,46 +491,6 @@ static bool shadows_next(struct insn *insn)
 
 	return opcode == 0xfb || opcode == 0x17 ||
 	       (opcode == 0x8e && X86_MODRM_REG(insn->modrm.bytes[0]) == 2);
-}
-
-/* An operand on the stack has another offset once the return address is pushed. */
-static bool operand_uses_sp(struct insn *insn)
-{
-	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
-
-	if (X86_MODRM_RM(modrm) != 4)
-		return false;
-	if (X86_MODRM_MOD(modrm) == 3)
-		return !X86_REX_B(rex);
-
-	return X86_SIB_BASE(insn->sib.bytes[0]) == 4 && !X86_REX_B(rex);
-}
-
-static int classify_opcode(struct insn *insn)
-{
-	switch (kprobe_opcode(insn)) {
-	case 0x70 ... 0x7f:
-	case 0x0f80 ... 0x0f8f:
-		return REGION_JCC;
-	case 0xc2:
-	case 0xc3:
-		return REGION_END;
-	case 0xe0 ... 0xe3:
-		return REGION_LOOP;
-	case 0xe8:
-		return REGION_CALL;
-	case 0xe9:
-	case 0xeb:
-		return REGION_JMP;
-	case 0xff:
-		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 2)
-			return operand_uses_sp(insn) ? -EOPNOTSUPP : REGION_CALL_INDIRECT;
-		if (X86_MODRM_REG(insn->modrm.bytes[0]) == 4)
-			return REGION_END;
-		fallthrough;
-	default:
-		return REGION_PLAIN;
-	}
 }
 
 static bool is_call(int kind)
