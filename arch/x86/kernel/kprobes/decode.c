@@ -50,36 +50,44 @@ notrace int arch_kprobe_read_insn(u8 *buf, unsigned long addr, size_t len)
 
 NOKPROBE_SYMBOL(arch_kprobe_read_insn);
 
-/*
- * Decode the instruction at @addr, which must not reach beyond @end, from original text.
- * @insn keeps pointers into @buf. The breakpoints that pad functions are instructions of
- * one byte. A debugger's breakpoint hides the instruction, and so the start of the next one.
- */
-int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
-{
-	size_t len = min_t(unsigned long, MAX_INSN_SIZE, end - addr);
+static const char undecodable[] = "no instruction that can be decoded";
 
-	if (arch_kprobe_read_insn(buf, addr, len) ||
-	    (buf[0] == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr)) ||
-	    insn_decode(insn, buf, len, INSN_MODE_KERN))
-		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
+/*
+ * Decode the instruction at @addr, whose bytes are at @bytes, up to @end at most. The breakpoints
+ * that pad functions are instructions of one byte. A debugger's breakpoint hides the instruction,
+ * and so the start of the next one.
+ */
+static int decode(struct insn *insn, const u8 *bytes, unsigned long addr, unsigned long end)
+{
+	if ((bytes[0] == INT3_INSN_OPCODE && kprobe_on_debuggers_breakpoint(addr)) ||
+	    insn_decode(insn, bytes, min(MAX_INSN_SIZE, end - addr), INSN_MODE_KERN))
+		return kprobe_refuse(-EILSEQ, (void *)addr, undecodable);
 
 	return 0;
 }
 
 /*
- * The same for the text of a function, with text_mutex held. Where no probe is near, and no
- * debugger has a breakpoint, the text is original: @insn keeps pointers into it.
+ * Decode the instruction at @addr, which must not reach beyond @end, from original text.
+ * @insn keeps pointers into @buf.
+ */
+int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
+{
+	if (arch_kprobe_read_insn(buf, addr, min(MAX_INSN_SIZE, end - addr)))
+		return kprobe_refuse(-EILSEQ, (void *)addr, undecodable);
+
+	return decode(insn, buf, addr, end);
+}
+
+/*
+ * The same for the text of a function, with text_mutex held. Where no probe is near, the text is
+ * original: @insn keeps pointers into it.
  */
 int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
-	if (*(u8 *)addr == INT3_INSN_OPCODE || kprobe_may_have_written(addr))
+	if (kprobe_may_have_written(addr))
 		return kprobe_decode_original(insn, buf, addr, end);
-	if (insn_decode(insn, (void *)addr, min_t(unsigned long, MAX_INSN_SIZE, end - addr),
-			INSN_MODE_KERN))
-		return kprobe_refuse(-EILSEQ, (void *)addr, "no instruction that can be decoded");
 
-	return 0;
+	return decode(insn, (const u8 *)addr, addr, end);
 }
 
 /*

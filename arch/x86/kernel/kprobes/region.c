@@ -305,12 +305,6 @@ static int find_branches(struct function_map *map, unsigned long start, unsigned
 	int ret = 0;
 
 	while (!ret && addr < end) {
-		/* Breakpoints of nobody pad functions. */
-		if (*(u8 *)addr == INT3_INSN_OPCODE && !kprobe_may_have_written(addr) &&
-		    !kprobe_on_debuggers_breakpoint(addr)) {
-			addr++;
-			continue;
-		}
 		ret = kprobe_decode_text(&insn, buf, addr, end);
 		/*
 		 * Zeros pad the last function. Two decode as an instruction, so the last of
