@@ -331,31 +331,6 @@ static int find_branches_from(void *data, unsigned long addr)
 	return find_branches(data, fn.start, fn.end);
 }
 
-static void list_faulting(void *list, unsigned long from, unsigned long to, bool fixup)
-{
-	if (fixup)
-		kprobe_index_add(list, from);
-}
-
-static void collect_faulting(struct kprobe_keys *list, const struct module *mod)
-{
-	kprobe_each_listed(mod, list_faulting, list);
-}
-
-static struct kprobe_index faulting_index = { .collect = collect_faulting };
-
-/* Is a fault of the instruction at @addr fixed up? Agrees with search_exception_tables(). */
-static bool is_fixed_up(unsigned long addr)
-{
-	const u64 *first;
-	int nr = kprobe_index_find(&faulting_index, addr, addr, addr + 1, &first);
-
-	if (nr < 0)
-		return search_exception_tables(addr);
-
-	return nr;
-}
-
 static void list_target(void *list, unsigned long from, unsigned long to, bool fixup)
 {
 	kprobe_index_add(list, to);
@@ -573,7 +548,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 
 	if (region->indirect)
 		region->entered |= BIT(at);
-	if (is_fixed_up(region->addr + at)) {
+	if (search_exception_tables(region->addr + at)) {
 		region->entered |= BIT(at);
 		region->fixed_up |= !at;
 	}
