@@ -506,18 +506,6 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 	return kind;
 }
 
-static bool ends_flow(enum region_kind kind)
-{
-	return kind == REGION_JMP || kind == REGION_END || kind == REGION_PADDING;
-}
-
-/* There may be padding after an instruction that does not continue with the next. */
-static bool is_padding(const struct region *region, struct insn *insn)
-{
-	return region->nr && ends_flow(region->insns[region->nr - 1].kind) &&
-	       insn->opcode.bytes[0] == INT3_INSN_OPCODE;
-}
-
 /*
  * Is this a NOP, and so padding? No compiled function starts with one unless the kernel patches
  * it.
@@ -542,7 +530,7 @@ static void add_insn(struct region *region, struct insn *insn, int kind)
 	/* Code after the end of flow is entered somehow, or is the type of the next function. */
 	if (region->ended && !padding)
 		region->entered |= BIT(at);
-	region->ended = ends_flow(kind) || (region->ended && padding);
+	region->ended = kind == REGION_JMP || kind == REGION_END || (region->ended && padding);
 	if (kind == REGION_PADDING)
 		return;
 
@@ -578,7 +566,8 @@ static enum detour_obstacle fill_region(struct region *region)
 					   region->addr + region->len, region->end))
 			return DETOUR_UNDECODABLE;
 
-		if (is_padding(region, &insn))
+		/* Padding may follow what does not continue with the next instruction. */
+		if (region->ended && insn.opcode.bytes[0] == INT3_INSN_OPCODE)
 			kind = REGION_PADDING;
 		else
 			kind = region_classify_insn(&insn, region->addr + region->len);
