@@ -590,22 +590,18 @@ static bool others_rewrite(const struct function_map *map, unsigned long start, 
 /* Do others rewrite text that would be copied, except at the probe? Note where. */
 static bool is_reserved(struct region *region, const struct function_map *map)
 {
-	unsigned long start = region->addr + !region->lead;
-	unsigned long end = region->addr + region_reach(region);
+	unsigned long start = region->addr + !region->lead, end;
 	const struct region_insn *ri;
-
-	if (!others_rewrite(map, start, end))
-		return false;
 
 	for (ri = region->insns; ri < region->insns + region->nr; ri++) {
 		end = region->addr + ri->at + ri->len;
 		region->why_at = ri->at;
 		if (others_rewrite(map, start, end))
-			break;
+			return true;
 		start = end;
 	}
 
-	return true;
+	return false;
 }
 
 /* Is the region entered other than by its first instruction? Note where. */
