@@ -34,24 +34,17 @@ void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn)
 }
 
 /*
- * Return the probe at @probe, if its jump replaces text at @addr, or would.
- * arch_prepare_optimized_kprobe() says last that it is ready, and never takes that back.
+ * Does the jump of @p replace text at @addr, or would it? arch_prepare_optimized_kprobe() says last
+ * that it is ready, and never takes that back.
  */
-static notrace struct kprobe *covering_probe(unsigned long probe, unsigned long addr)
+static notrace bool jump_covers(struct kprobe *p, unsigned long addr)
 {
-	struct kprobe *p = get_kprobe((kprobe_opcode_t *)probe);
-
-	if (!p || kprobe_ftrace(p))
-		return NULL;
-
-	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
-	if (!smp_load_acquire(&optinsn_of(p)->ready))
-		return NULL;
-
-	return addr - jump_addr(p) < JMP32_INSN_SIZE ? p : NULL;
+	/* The acquire pairs with the release in arch_prepare_optimized_kprobe(). */
+	return !kprobe_ftrace(p) && smp_load_acquire(&optinsn_of(p)->ready) &&
+	       addr - jump_addr(p) < JMP32_INSN_SIZE;
 }
 
-NOKPROBE_SYMBOL(covering_probe);
+NOKPROBE_SYMBOL(jump_covers);
 
 /* Does @bytes contain @byte? */
 static __always_inline bool has_byte(u64 bytes, u8 byte)
@@ -67,46 +60,27 @@ static __always_inline bool has_byte(u64 bytes, u8 byte)
 static_assert(sizeof(u64) >= JMP32_INSN_SIZE);
 
 /*
- * Replace in @buf, read from @addr, the bytes of the jump of @p, if it may be there.
- * @text ends with the byte at @addr.
+ * Replace in @buf, read from @addr, the bytes of all jumps that may be there. @text ends with the
+ * byte at @addr.
  */
-static notrace void undo_jump(u8 *buf, unsigned long addr, size_t len, const u8 *text,
-			      struct kprobe *p)
-{
-	const struct arch_optimized_insn *optinsn = optinsn_of(p);
-	unsigned int at;
-	u8 first;
-
-	if (!covering_probe((unsigned long)p->addr, addr))
-		return;
-	at = addr - jump_addr(p);
-	first = text[TEXT_BEFORE - at];
-	if (first == JMP32_INSN_OPCODE || first == INT3_INSN_OPCODE)
-		memcpy(buf, optinsn->original + at, min_t(size_t, len, JMP32_INSN_SIZE - at));
-}
-
-NOKPROBE_SYMBOL(undo_jump);
-
-/* The same for all jumps. */
 static notrace void undo_jumps(u8 *buf, unsigned long addr, size_t len, const u8 *text)
 {
 	unsigned long probe = addr - JMP32_INSN_SIZE + 1, last = addr + arch_jump_lead_max();
-	unsigned int nr = kprobes_near(probe, last);
 	struct kprobe *p;
+	unsigned int at;
+	u8 first;
 
-	/* Usually the only probe is the one at @addr. */
-	if (nr == 1) {
-		p = get_kprobe((kprobe_opcode_t *)addr);
-		if (p) {
-			undo_jump(buf, addr, len, text, p);
-			return;
-		}
-	}
-
-	for (; nr && probe <= last; probe++) {
+	if (!kprobes_near(probe, last))
+		return;
+	for (; probe <= last; probe++) {
 		p = get_kprobe((kprobe_opcode_t *)probe);
-		if (p)
-			undo_jump(buf, addr, len, text, p);
+		if (!p || !jump_covers(p, addr))
+			continue;
+		at = addr - jump_addr(p);
+		first = text[TEXT_BEFORE - at];
+		if (first == JMP32_INSN_OPCODE || first == INT3_INSN_OPCODE)
+			memcpy(buf, optinsn_of(p)->original + at,
+			       min_t(size_t, len, JMP32_INSN_SIZE - at));
 	}
 }
 
@@ -160,8 +134,8 @@ bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs)
 	struct kprobe *p;
 
 	for (; probe > addr - JMP32_INSN_SIZE && !copy; probe--) {
-		p = covering_probe(probe, addr);
-		if (p)
+		p = get_kprobe((kprobe_opcode_t *)probe);
+		if (p && jump_covers(p, addr))
 			copy = place_in_detour(p, addr);
 	}
 	if (!copy)

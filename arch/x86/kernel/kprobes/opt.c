@@ -46,7 +46,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	kprobe_detour_note_lead(optinsn);
 	/*
 	 * Publish the rest to lockless readers; pairs with the acquire in
-	 * covering_probe(). An attempt that fails before this has published nothing.
+	 * jump_covers(). An attempt that fails before this has published nothing.
 	 */
 	smp_store_release(&optinsn->ready, true);
 
