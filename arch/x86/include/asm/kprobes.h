@@ -154,9 +154,8 @@ struct arch_specific_insn {
  * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
  * @chained: the jump that leads here belongs to a probe before this one
  * @sharing: the other probes that the jump of this one leads to
- * @from: offset of the first instruction whose copy runs
- * @to: offset of the first instruction after that whose copy does not run
- * @linked: the copy at @to has been replaced by a link, see chain.c
+ * @to: offset of the first instruction after the probe whose copy does not run: it has been
+ *	replaced by a link, see chain.c; MAX_LEAD + 1 if all run
  * @unlinked: the bytes that the link has replaced
  * @why: an enum detour_obstacle, when there is no detour
  * @why_at: the offset of the obstacle
@@ -177,9 +176,7 @@ struct arch_optimized_insn {
 	bool calls_post;
 	bool chained;
 	u8 sharing;
-	u8 from;
 	u8 to;
-	bool linked;
 	kprobe_opcode_t unlinked[JMP32_INSN_SIZE];
 	u8 why;
 	u8 why_at;

@@ -45,40 +45,30 @@ bool arch_jump_can_share(const struct optimized_kprobe *op, const struct optimiz
 
 /**
  * struct link - how a detour has to continue
- * @to: copies of instructions from this offset on do not run
- * @linked: a link replaces the copy at @to
- * @code: the link
+ * @to: copies of instructions from this offset on do not run, %REGION_REACH if all run
+ * @code: the link that replaces the copy at @to
  */
 struct link {
 	unsigned int to;
-	bool linked;
 	u8 code[JMP32_INSN_SIZE];
 };
-
-static void write_code(struct link *link, const struct arch_optimized_insn *optinsn,
-		       unsigned long target)
-{
-	/* All detours, and all text, are in reach of one another. */
-	__text_gen_insn(link->code, JMP32_INSN_OPCODE, optinsn->insn + optinsn->copy_at[link->to],
-			(void *)target, sizeof(link->code));
-	link->linked = true;
-}
 
 static struct link find_link(struct optimized_kprobe *op, const struct optimized_kprobe *owner,
 			     const struct optimized_kprobe *next)
 {
-	unsigned long end = end_of_copies(owner), start = jump_addr(&op->kp);
-	struct link link = { .to = JMP32_INSN_SIZE };
+	unsigned long to = next ? (unsigned long)next->kp.addr : end_of_copies(owner);
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	struct link link = { .to = REGION_REACH };
+	unsigned int at = to - jump_addr(&op->kp);
 
-	if (next) {
-		link.to = (unsigned long)next->kp.addr - start;
-		write_code(&link, &op->optinsn, detour_entry(&next->optinsn));
-	} else if (op != owner && end < end_of_copies(op)) {
-		link.to = end - start;
-		/* Padding has no copy, and is never reached. */
-		if (op->optinsn.copy_at[link.to])
-			write_code(&link, &op->optinsn, end);
-	}
+	/* At the end of the copies is a jump. Padding has no copy, and is never reached. */
+	if (at >= optinsn->len || !optinsn->copy_at[at])
+		return link;
+
+	/* All detours, and all text, are in reach of one another. */
+	__text_gen_insn(link.code, JMP32_INSN_OPCODE, optinsn->insn + optinsn->copy_at[at],
+			(void *)(next ? detour_entry(&next->optinsn) : to), sizeof(link.code));
+	link.to = at;
 
 	return link;
 }
@@ -90,11 +80,9 @@ static u8 *link_place(const struct arch_optimized_insn *optinsn)
 
 static bool is_linked_so(const struct arch_optimized_insn *optinsn, const struct link *link)
 {
-	if (optinsn->linked != link->linked)
-		return false;
-
-	return !link->linked || (optinsn->to == link->to &&
-				 !memcmp(link_place(optinsn), link->code, sizeof(link->code)));
+	return optinsn->to == link->to &&
+	       (link->to == REGION_REACH ||
+		!memcmp(link_place(optinsn), link->code, sizeof(link->code)));
 }
 
 /* The call with which a detour begins decides whether a hit continues in the post way. */
@@ -121,22 +109,20 @@ bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *own
 
 	if (optinsn->calls_post != post)
 		write_entry(optinsn, post);
-	if (changes && optinsn->linked) {
+	if (changes && optinsn->to < REGION_REACH) {
 		kprobe_poke_text(link_place(optinsn), optinsn->unlinked,
 				 sizeof(optinsn->unlinked));
 		/* The new link may overlap this one, and has to save the bytes that it replaces. */
 		kprobe_poke_flush();
 	}
 	optinsn->to = link.to;
-	optinsn->linked = link.linked;
-	if (changes && link.linked) {
+	if (changes && link.to < REGION_REACH) {
 		memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
 		kprobe_poke_text(link_place(optinsn), link.code, sizeof(link.code));
 	}
 
 	optinsn->sharing = 0;
 	optinsn->chained = op != owner;
-	optinsn->from = optinsn->chained ? optinsn->lead : 0;
 	if (optinsn->chained)
 		owner->optinsn.sharing |= BIT((unsigned long)op->kp.addr - jump_addr(&owner->kp));
 

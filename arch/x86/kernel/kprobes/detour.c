@@ -112,14 +112,17 @@ NOKPROBE_SYMBOL(kprobe_detour_undo);
 static unsigned long place_in_detour(struct kprobe *p, unsigned long addr)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
-	unsigned int at = addr - jump_addr(p);
+	unsigned int at = addr - jump_addr(p), copy = optinsn->copy_at[at];
 
 	if (!detour_is_fenced(p))
 		return 0;
-	if (addr != (unsigned long)p->addr)
-		return at >= optinsn->from && at < optinsn->to ? detour_copy(p, at) : 0;
+	if (addr == (unsigned long)p->addr)
+		return optinsn->lead || optinsn->chained ? detour_entry(optinsn) : 0;
+	/* Inside of an instruction, and in padding, no copy starts. */
+	if (!copy || at >= optinsn->to || (optinsn->chained && at < optinsn->lead))
+		return 0;
 
-	return optinsn->lead || optinsn->chained ? detour_entry(optinsn) : 0;
+	return (unsigned long)optinsn->insn + copy;
 }
 
 NOKPROBE_SYMBOL(place_in_detour);

@@ -88,25 +88,15 @@ static __always_inline bool detour_is_fenced(struct kprobe *p)
 }
 
 /*
- * Return the copy that runs for the instruction at offset @at of the region, 0 when the
- * original may run. From the moment that a jump is planned until the original bytes are
- * back, no hit may continue at the next instruction.
+ * Return the copy that runs for the probed instruction, 0 when the original may run. From the
+ * moment that a jump is planned until the original bytes are back, no hit may continue at the
+ * next instruction. Mostly there is no jump, so test for that first.
  */
-static __always_inline unsigned long detour_copy(struct kprobe *p, unsigned int at)
+static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	/* A plain load of a byte cannot tear; WRITE_ONCE() stores it. */
-	if (likely(!data_race(optinsn->fenced)) || !optinsn->copy_at[at])
-		return 0;
-
-	return (unsigned long)optinsn->insn + optinsn->copy_at[at];
-}
-
-/* The same for the probed instruction. Mostly there is no jump, so test for that first. */
-static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
-{
-	return detour_is_fenced(p) ? detour_copy(p, optinsn_of(p)->lead) : 0;
+	return detour_is_fenced(p) ? (unsigned long)optinsn->insn + optinsn->copy_at[optinsn->lead] : 0;
 }
 
 /* detour.c */

@@ -338,7 +338,7 @@ enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const stru
 	optinsn->len = region->len;
 	optinsn->fixed_up = region->fixed_up;
 	optinsn->calls = region->calls;
-	optinsn->to = JMP32_INSN_SIZE;
+	optinsn->to = REGION_REACH;
 	optinsn->why = DETOUR_POSSIBLE;
 	optinsn->why_at = 0;
 

@@ -318,7 +318,7 @@ static void where_left_detour(struct kunit *test)
 	KUNIT_ASSERT_PTR_NE(test, rule, (const struct rule *)opt_rules_end);
 	add_counted(test, rule->start + rule->offset);
 	optinsn = optinsn_of(get_kprobe(kp.addr));
-	KUNIT_ASSERT_TRUE(test, detour_copy(get_kprobe(kp.addr), 0));
+	KUNIT_ASSERT_TRUE(test, detour_is_fenced(get_kprobe(kp.addr)));
 
 	addr = (unsigned long)kp.addr;
 	KUNIT_ASSERT_EQ(test, optinsn->calls, BIT(2));
