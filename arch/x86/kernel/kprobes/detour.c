@@ -267,21 +267,18 @@ NOKPROBE_SYMBOL(kprobe_detour_entered_for);
 static void leave_copy(struct detour *detour, struct pt_regs *regs, unsigned int pos, bool any)
 {
 	const struct arch_optimized_insn *optinsn = &detour->op->optinsn;
-	unsigned int at = copied_insn(optinsn, pos);
+	unsigned int at = copied_insn(optinsn, pos), copy = optinsn->copy_at[at];
 
 	if (!any && (at || !optinsn->fixed_up))
 		return;
 
-	/* Where a fault in the copy of the post way has been moved to first. */
-	if (pos == offsetof(struct detour, code))
-		regs->ip = (unsigned long)detour->op->kp.addr;
-
 	/* A call that loads its target has already pushed its return address. */
-	if (optinsn->calls & BIT(at) && pos == optinsn->copy_at[at] + PUSH_IMM32_SIZE) {
+	if (optinsn->calls & BIT(at) && pos == copy + PUSH_IMM32_SIZE) {
 		regs->sp += sizeof(long);
-		pos -= PUSH_IMM32_SIZE;
+		pos = copy;
 	}
-	if (pos == optinsn->copy_at[at])
+	/* To its start a fault in the copy of the post way has been moved first. */
+	if (pos == copy || pos == offsetof(struct detour, code))
 		regs->ip = jump_addr(&detour->op->kp) + at;
 }
 
