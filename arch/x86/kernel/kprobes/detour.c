@@ -349,33 +349,6 @@ __visible int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_detour_nested);
 
-/*
- * As kprobe_call_pre_handler(), and record whose post_handler the post way has to call. Return 1
- * to continue as @regs say, 2 to continue in the post way.
- */
-static __always_inline int call_pre_handler(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kprobe *called = READ_ONCE(p->handler_probe);
-
-	__this_cpu_write(kprobe_ctlblk.called, called);
-
-	return called->hit_pre(called, regs) ? 1 : 2;
-}
-
-/*
- * Called by kprobe_detour_pre_entry() when this CPU handles another hit. Return as
- * call_pre_handler(), or 0 to continue in the detour without a post_handler.
- */
-__visible int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	if (!kprobe_hit_nested(p, 0))
-		return 0;
-
-	return call_pre_handler(p, regs);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_nested_pre);
-
 #ifdef CONFIG_KPROBES_CFI
 /* Called by kprobe_detour_entry(), which cannot call by pointer itself. */
 __visible int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs)
@@ -508,21 +481,20 @@ __visible unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 	unsigned long ret = (unsigned long)optinsn->insn + DETOUR_RETURN;
-	int way;
+	struct kprobe *called;
 
 	preempt_disable_notrace();
-	if (unlikely(kprobe_running())) {
-		way = kprobe_detour_nested_pre(p, regs);
-	} else {
+	if (likely(!kprobe_running())) {
 		kprobe_hit_begin(p);
-		way = call_pre_handler(p, regs);
-	}
-
-	if (!way) {
+	} else if (!kprobe_hit_nested(p, 0)) {
 		preempt_enable_notrace();
 		return ret;
 	}
-	if (way == 1) {
+
+	/* As kprobe_call_pre_handler(), and record whose post_handler the post way has to call. */
+	called = READ_ONCE(p->handler_probe);
+	__this_cpu_write(kprobe_ctlblk.called, called);
+	if (called->hit_pre(called, regs)) {
 		kprobe_detour_elsewhere(regs);
 		return 0;
 	}

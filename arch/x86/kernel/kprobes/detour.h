@@ -112,7 +112,6 @@ void __noreturn kprobe_detour_leave(struct pt_regs *regs);
 
 /* called by entry.S */
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
-int kprobe_detour_nested_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);
 void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
 	/* These branch to an address in the instruction. */

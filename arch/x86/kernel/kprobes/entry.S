@@ -124,8 +124,7 @@ SYM_CODE_END(kprobe_post_entry)
 .endm
 
 /*
- * Begin a hit like kprobe_int3_handler() and kprobe_call_pre_handler(): leaves in %rdi the probe
- * whose pre_handler has to be called. Interrupts may be on here.
+ * Begin a hit like kprobe_int3_handler(): leaves the probe in %rdi. Interrupts may be on here.
  */
 .macro BEGIN_HIT nested:req
 #ifdef CONFIG_PREEMPT_COUNT
@@ -137,7 +136,6 @@ SYM_CODE_END(kprobe_post_entry)
 	movq	%rdi, PER_CPU_VAR(current_kprobe)
 	movl	PER_CPU_VAR(KPROBE_PREEMPT_COUNT), %eax
 	movl	%eax, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CONTEXT)
-	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 .endm
 
 /* As reset_current_kprobe(). */
@@ -156,6 +154,7 @@ SYM_CODE_START(kprobe_detour_entry)
 	ANNOTATE_NOENDBR	/* called directly only */
 	SAVE_REGS_IN_DETOUR
 	BEGIN_HIT .Lnested
+	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 	CALL_PRE_HANDLER
 	testl	%eax, %eax
 	jnz	.Lelsewhere
@@ -229,11 +228,12 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* called directly only */
 	SAVE_REGS_IN_DETOUR
 	BEGIN_HIT .Lnested_pre
+.Lbegun_pre:
+	movq	KPROBE_HANDLER_PROBE(%rdi), %rdi
 	movq	%rdi, PER_CPU_VAR(kprobe_ctlblk + KPROBE_CALLED)
 	CALL_PRE_HANDLER
 	testl	%eax, %eax
 	jnz	.Lelsewhere
-.Lway:
 	/* Only a negative distance carries: then there is no copy. */
 	movsbq	DETOUR_WAY - DETOUR_RETURN(%rbx), %rax
 	addq	%rax, %rbx
@@ -250,13 +250,13 @@ SYM_INNER_LABEL(kprobe_detour_pre_entry, SYM_L_GLOBAL)
 
 .Lnested_pre:
 	UNWIND_HINT_REGS
-	movq	%rsp, %rsi
-	call	kprobe_detour_nested_pre
-	testl	%eax, %eax
-	jz	.Lover
-	decl	%eax
-	jz	.Lelsewhere
-	jmp	.Lway
+	movq	%rdi, %r12
+	xorl	%esi, %esi
+	call	kprobe_hit_nested
+	movq	%r12, %rdi
+	testb	%al, %al
+	jnz	.Lbegun_pre
+	jmp	.Lover
 
 .Lemulate:
 	UNWIND_HINT_REGS
