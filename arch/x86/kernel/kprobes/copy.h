@@ -48,9 +48,11 @@ bool kprobe_text_is_int3(unsigned long addr);
 
 /* emulate.c, with the operands as decode.c prepares them */
 
-/* arch_specific_insn::arg of conditional branches and of loops */
-#define COND_NOT	BIT(0)	/* branch when the condition is not met */
-#define COND_LESS	BIT(1)	/* it is met as well when SF != OF */
+/* arch_specific_insn::mask: the condition is met as well when SF != OF; no flag has this bit */
+#define COND_LESS	BIT(15)
+
+/* arch_specific_insn::arg of loops; that of a conditional branch is 1 if it is negated */
+#define LOOP_KIND	(BIT(0) | BIT(1))	/* 0 LOOPNE, 1 LOOPE, 2 LOOP */
 #define COUNT_HALF	BIT(2)	/* count in half a register: %ecx, on 32 bits %cx */
 
 /* arch_specific_insn::arg of a memory operand */

@@ -231,28 +231,21 @@ static int prepare_ret(struct kprobe *p, struct insn *insn)
 }
 
 /* The flags that each pair of conditions tests, 0x70 and 0x71 first. */
-static const struct {
-	u16 mask;
-	u8 arg;
-} conditions[] = {
-	{ X86_EFLAGS_OF },			/* o no */
-	{ X86_EFLAGS_CF },			/* b ae */
-	{ X86_EFLAGS_ZF },			/* e ne */
-	{ X86_EFLAGS_CF | X86_EFLAGS_ZF },	/* be a */
-	{ X86_EFLAGS_SF },			/* s ns */
-	{ X86_EFLAGS_PF },			/* p np */
-	{ 0, COND_LESS },			/* l ge */
-	{ X86_EFLAGS_ZF, COND_LESS },		/* le g */
+static const u16 conditions[8] = {
+	X86_EFLAGS_OF,
+	X86_EFLAGS_CF,
+	X86_EFLAGS_ZF,
+	X86_EFLAGS_CF | X86_EFLAGS_ZF,
+	X86_EFLAGS_SF,
+	X86_EFLAGS_PF,
+	COND_LESS,
+	COND_LESS | X86_EFLAGS_ZF,
 };
-
-static_assert(ARRAY_SIZE(conditions) == 8);
 
 /* 0xe0 LOOPNE, 0xe1 LOOPE, 0xe2 LOOP, 0xe3 JRCXZ */
 static int prepare_loop(struct kprobe *p, struct insn *insn, u8 opcode)
 {
-	/* A condition that tests no flag is never met. */
-	p->ainsn.mask = opcode == 0xe2 ? 0 : X86_EFLAGS_ZF;
-	p->ainsn.arg = opcode == 0xe1 ? 0 : COND_NOT;
+	p->ainsn.arg = opcode & LOOP_KIND;
 	if (insn->addr_bytes != sizeof(long))
 		p->ainsn.arg |= COUNT_HALF;
 
@@ -369,7 +362,7 @@ static int prepare_sti(struct kprobe *p, struct insn *insn)
  */
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 {
-	unsigned int opcode = kprobe_opcode(insn), pair = (opcode & 0xf) >> 1;
+	unsigned int opcode = kprobe_opcode(insn);
 	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
 
 	if (kprobe_insn_waits(insn))
@@ -378,8 +371,8 @@ int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 	switch (opcode) {
 	case 0x70 ... 0x7f:
 	case 0x0f80 ... 0x0f8f:
-		p->ainsn.mask = conditions[pair].mask;
-		p->ainsn.arg = conditions[pair].arg | (opcode & 1 ? COND_NOT : 0);
+		p->ainsn.mask = conditions[(opcode & 0xf) >> 1];
+		p->ainsn.arg = opcode & 1;
 		return prepare_branch(p, insn, kprobe_emulate_jcc);
 	case 0x90:
 		/* XCHG with %rax, which does nothing except with %r8. */

@@ -53,21 +53,15 @@ bool kprobe_emulate_jmp(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kprobe_emulate_jmp);
 
-static __always_inline bool condition_holds(const struct arch_specific_insn *ainsn,
-					    unsigned long flags)
-{
-	bool met = flags & ainsn->mask;
-
-	if (ainsn->arg & COND_LESS)
-		met |= !(flags & X86_EFLAGS_SF) != !(flags & X86_EFLAGS_OF);
-
-	return met != !!(ainsn->arg & COND_NOT);
-}
-
 bool kprobe_emulate_jcc(struct kprobe *p, struct pt_regs *regs)
 {
+	bool met = regs->flags & p->ainsn.mask;
+
+	if (p->ainsn.mask & COND_LESS)
+		met |= !(regs->flags & X86_EFLAGS_SF) != !(regs->flags & X86_EFLAGS_OF);
+
 	regs->ip = ip_after(p);
-	if (condition_holds(&p->ainsn, regs->flags))
+	if (met != p->ainsn.arg)
 		regs->ip += p->ainsn.disp;
 
 	return true;
@@ -96,7 +90,8 @@ bool kprobe_emulate_loop(struct kprobe *p, struct pt_regs *regs)
 		regs->cx = count;
 
 	regs->ip = ip_after(p);
-	if (count && condition_holds(&p->ainsn, regs->flags))
+	/* LOOPNE ends when ZF is set, LOOPE when it is clear. */
+	if (count && (p->ainsn.arg & LOOP_KIND) != !(regs->flags & X86_EFLAGS_ZF))
 		regs->ip += p->ainsn.disp;
 
 	return true;
@@ -166,10 +161,8 @@ NOKPROBE_SYMBOL(kprobe_emulate_jmp_reg);
 
 bool kprobe_emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long target = *reg_at(regs, p->ainsn.base);
-
+	kprobe_emulate_jmp_reg(p, regs);
 	push_return(p, regs);
-	regs->ip = target;
 
 	return true;
 }
