@@ -252,18 +252,6 @@ static int prepare_loop(struct kprobe *p, struct insn *insn, u8 opcode)
 	return prepare_branch(p, insn, opcode == 0xe3 ? kprobe_emulate_jcxz : kprobe_emulate_loop);
 }
 
-static u8 prepare_reg(unsigned int nr)
-{
-	return pt_regs_offset(NULL, nr);
-}
-
-/* The register that the ModRM byte names. */
-static u8 prepare_rm(struct insn *insn)
-{
-	return prepare_reg(X86_MODRM_RM(insn->modrm.bytes[0]) |
-			   (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0));
-}
-
 static void prepare_sib(struct kprobe *p, struct insn *insn)
 {
 	u8 sib = insn->sib.bytes[0], rex = insn->rex_prefix.bytes[0];
@@ -271,9 +259,9 @@ static void prepare_sib(struct kprobe *p, struct insn *insn)
 
 	p->ainsn.arg |= X86_SIB_SCALE(sib);
 	if (index != 4)
-		p->ainsn.index = prepare_reg(index);
+		p->ainsn.index = pt_regs_offset(NULL, index);
 	if (X86_MODRM_MOD(insn->modrm.bytes[0]) || X86_SIB_BASE(sib) != 5)
-		p->ainsn.base = prepare_reg(X86_SIB_BASE(sib) | (X86_REX_B(rex) ? 8 : 0));
+		p->ainsn.base = pt_regs_offset(NULL, X86_SIB_BASE(sib) | (X86_REX_B(rex) ? 8 : 0));
 }
 
 static void prepare_mem(struct kprobe *p, struct insn *insn)
@@ -289,7 +277,7 @@ static void prepare_mem(struct kprobe *p, struct insn *insn)
 	else if (insn->sib.nbytes)
 		prepare_sib(p, insn);
 	else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5)
-		p->ainsn.base = prepare_rm(insn);
+		p->ainsn.base = insn_get_modrm_rm_off(insn, NULL);
 
 	if (kprobe_insn_has_prefix(insn, PREFIX_PERCPU))
 		p->ainsn.arg |= MEM_PERCPU;
@@ -303,7 +291,7 @@ static int prepare_indirect(struct kprobe *p, struct insn *insn)
 	int ret;
 
 	if (X86_MODRM_MOD(modrm) == 3) {
-		p->ainsn.base = prepare_rm(insn);
+		p->ainsn.base = insn_get_modrm_rm_off(insn, NULL);
 		return prepare_branch(p, insn,
 				      call ? kprobe_emulate_call_reg : kprobe_emulate_jmp_reg);
 	}
