@@ -420,20 +420,17 @@ __visible unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned lon
 	if (kprobe_emulation_pushes(p) && !has_room_to_push(regs))
 		return stay_in_detour(detour, DETOUR_RETURN);
 
-	if (!kprobe_emulate_any(p, regs)) {
+	if (kprobe_emulate_any(p, regs)) {
+		regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
+		kprobe_call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
+		if (regs->ip == ip_after(p))
+			return stay_in_detour(detour, DETOUR_POST_RETURN);
+	} else {
 		kprobe_enter_fault_copy(p, regs);
-		leave_detour(regs);
-		return 0;
 	}
+	leave_detour(regs);
 
-	regs->orig_ax = 0;	/* see arch_kprobe_regs_ip() */
-	kprobe_call_post_handler(__this_cpu_read(kprobe_ctlblk.called), regs);
-	if (regs->ip != ip_after(p)) {
-		leave_detour(regs);
-		return 0;
-	}
-
-	return stay_in_detour(detour, DETOUR_POST_RETURN);
+	return 0;
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_emulate);
