@@ -114,12 +114,10 @@ void __noreturn kprobe_detour_leave(struct pt_regs *regs);
 int kprobe_detour_nested(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_call(struct kprobe *called, struct pt_regs *regs);
 void kprobe_detour_call_post(struct kprobe *called, struct pt_regs *regs);
-	/* These branch to an address in the instruction. */
 unsigned long kprobe_detour_emulate(struct pt_regs *regs, unsigned long ret);
 void kprobe_detour_elsewhere(struct pt_regs *regs);
 void kprobe_detour_follow(struct pt_regs *regs);
 void kprobe_detour_preempt(void);
-	/* These do not. */
 void kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs);
 unsigned long kprobe_detour_hit_pre(struct kprobe *p, struct pt_regs *regs);
 int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
@@ -127,10 +125,12 @@ int kprobe_detour_post(struct kprobe *p, struct pt_regs *regs);
 /* The ways in which a detour executes an instruction. */
 enum region_kind {
 	REGION_PLAIN,		/* copied, with another displacement if relative to %rip */
+	/* These branch to an address in the instruction. */
 	REGION_JCC,		/* with a wider displacement */
 	REGION_JMP,
 	REGION_LOOP,		/* branches over a short jump to a wide one */
 	REGION_CALL,		/* pushes its return address and jumps */
+	/* These do not. */
 	REGION_CALL_INDIRECT,
 	REGION_END,		/* copied, or jumps to a thunk, and does not go on to the next */
 	REGION_PADDING,		/* never reached */

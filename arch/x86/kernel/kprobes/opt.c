@@ -127,23 +127,22 @@ void arch_unfence_kprobes(struct list_head *oplist)
 
 void arch_optimize_kprobes(struct list_head *oplist)
 {
-	struct optimized_kprobe *op, *next;
+	struct optimized_kprobe *op;
 	u8 jump[JMP32_INSN_SIZE];
 
 	/* Chained probes have no jump: that of another probe leads to them. */
-	list_for_each_entry_safe(op, next, oplist, list) {
-		if (op->optinsn.chained)
-			list_del_init(&op->list);
-	}
-
 	list_for_each_entry(op, oplist, list) {
+		if (op->optinsn.chained)
+			continue;
 		fill_jump(op, jump);
 		poke_tail(op, jump);
 	}
 	kprobe_poke_sync();
 
-	list_for_each_entry(op, oplist, list)
-		poke_first(op, JMP32_INSN_OPCODE);
+	list_for_each_entry(op, oplist, list) {
+		if (!op->optinsn.chained)
+			poke_first(op, JMP32_INSN_OPCODE);
+	}
 	kprobe_poke_sync();
 }
 
