@@ -151,7 +151,6 @@ struct arch_specific_insn {
  * @calls: instructions that are calls
  * @fixed_up: a fault of the first instruction is fixed up
  * @fenced: a hit continues in the detour, whether or not the jump has been written
- * @calls_post: the detour begins with a call of kprobe_detour_pre_entry()
  * @chained: the jump that leads here belongs to a probe before this one
  * @sharing: the other probes that the jump of this one leads to
  * @to: offset of the first instruction after the probe whose copy does not run: it has been
@@ -173,7 +172,6 @@ struct arch_optimized_insn {
 	u8 post;
 	bool fixed_up;
 	bool fenced;
-	bool calls_post;
 	bool chained;
 	u8 sharing;
 	u8 to;

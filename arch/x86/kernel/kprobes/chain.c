@@ -85,30 +85,23 @@ static bool is_linked_so(const struct arch_optimized_insn *optinsn, const struct
 		!memcmp(link_place(optinsn), link->code, sizeof(link->code)));
 }
 
-/* The call with which a detour begins decides whether a hit continues in the post way. */
-static void write_entry(struct arch_optimized_insn *optinsn, bool post)
-{
-	u8 *at = optinsn->insn + DETOUR_RETURN - CALL_INSN_SIZE;
-	u8 call[CALL_INSN_SIZE];
-
-	__text_gen_insn(call, CALL_INSN_OPCODE, at,
-			post ? kprobe_detour_pre_entry : kprobe_detour_entry, sizeof(call));
-	kprobe_poke_text(at, call, sizeof(call));
-	optinsn->calls_post = post;
-}
-
 bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
 		       struct optimized_kprobe *next, bool post, bool unused)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 	struct link link = find_link(op, owner, next);
-	bool changes = !is_linked_so(optinsn, &link);
+	u8 call[CALL_INSN_SIZE], *entry = optinsn->insn + DETOUR_RETURN - CALL_INSN_SIZE;
+	bool changes = !is_linked_so(optinsn, &link), enters_so;
 
-	if ((changes || optinsn->calls_post != post) && !unused)
+	/* The call with which a detour begins decides whether a hit continues in the post way. */
+	__text_gen_insn(call, CALL_INSN_OPCODE, entry,
+			post ? kprobe_detour_pre_entry : kprobe_detour_entry, sizeof(call));
+	enters_so = !memcmp(entry, call, sizeof(call));
+	if ((changes || !enters_so) && !unused)
 		return false;
 
-	if (optinsn->calls_post != post)
-		write_entry(optinsn, post);
+	if (!enters_so)
+		kprobe_poke_text(entry, call, sizeof(call));
 	if (changes && optinsn->to < REGION_REACH) {
 		kprobe_poke_text(link_place(optinsn), optinsn->unlinked,
 				 sizeof(optinsn->unlinked));
