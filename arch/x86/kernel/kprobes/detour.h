@@ -88,15 +88,18 @@ static __always_inline bool detour_is_fenced(struct kprobe *p)
 }
 
 /*
- * Return the copy that runs for the probed instruction, 0 when the original may run. From the
- * moment that a jump is planned until the original bytes are back, no hit may continue at the
- * next instruction. Mostly there is no jump, so test for that first.
+ * From the moment that a jump is planned until the original bytes are back, no hit may continue at
+ * the next instruction: execute the copy in the detour instead.
  */
-static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
+static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_of(p);
 
-	return detour_is_fenced(p) ? (unsigned long)optinsn->insn + optinsn->copy_at[optinsn->lead] : 0;
+	if (likely(!detour_is_fenced(p)))
+		return false;
+	regs->ip = (unsigned long)optinsn->insn + optinsn->copy_at[optinsn->lead];
+
+	return true;
 }
 
 /* detour.c */
@@ -194,9 +197,9 @@ enum detour_obstacle kprobe_detour_write(struct optimized_kprobe *op, const stru
 
 #else /* !CONFIG_OPTPROBES */
 
-static __always_inline unsigned long detour_copy_probed(struct kprobe *p)
+static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {
-	return 0;
+	return false;
 }
 
 static __always_inline bool detour_is_fenced(struct kprobe *p)

@@ -24,21 +24,6 @@ static __always_inline void arch_hit_redirected(struct pt_regs *regs)
 	kprobe_detour_enter(regs->ip, regs);
 }
 
-/*
- * While a jump covers the instruction after @p, or is about to, the hit continues in the
- * detour instead.
- */
-static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
-{
-	unsigned long copy = detour_copy_probed(p);
-
-	if (likely(!copy))
-		return false;
-	regs->ip = copy;
-
-	return true;
-}
-
 static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	return p->ainsn.emulate && p->ainsn.emulate(p, regs);
