@@ -5,14 +5,11 @@
  */
 #include <linux/ftrace.h>
 #include <linux/kmsan.h>
-#include <linux/string.h>
 
 #include "copy.h"
 
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
-	memset(&p->ainsn, 0, sizeof(p->ainsn));
-
 	return 0;
 }
 

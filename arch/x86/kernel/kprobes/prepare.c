@@ -72,7 +72,6 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return kprobe_refuse(-EOPNOTSUPP, p->addr, why);
 
 	p->opcode = buf[0];
-	memset(&p->ainsn, 0, sizeof(p->ainsn));
 	p->ainsn.size = insn.length;
 
 	ret = kprobe_prepare_emulation(p, &insn);
