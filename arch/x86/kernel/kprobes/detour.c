@@ -12,26 +12,16 @@
 #include "copy.h"
 
 /* Most bytes between the start of a jump and its probe. Never falls. */
-static unsigned int lead_max;
+unsigned int kprobe_lead_max;
 
 /* Returns 0 until a jump begins before its probe. */
 unsigned int arch_jump_lead_max(void)
 {
-	/* Pairs with the release in kprobe_detour_note_lead(). */
-	return smp_load_acquire(&lead_max);
+	/* Pairs with the release in arch_prepare_optimized_kprobe(). */
+	return smp_load_acquire(&kprobe_lead_max);
 }
 
 NOKPROBE_SYMBOL(arch_jump_lead_max);
-
-/* Called before the detour can be found. */
-void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn)
-{
-	if (optinsn->lead <= lead_max)
-		return;
-
-	/* Pairs with the acquire in arch_jump_lead_max(). */
-	smp_store_release(&lead_max, optinsn->lead);
-}
 
 /*
  * Does the jump of @p replace text at @addr, or would it? arch_prepare_optimized_kprobe() says last

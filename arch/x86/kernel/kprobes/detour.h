@@ -103,7 +103,8 @@ static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *re
 }
 
 /* detour.c */
-void kprobe_detour_note_lead(const struct arch_optimized_insn *optinsn);
+extern unsigned int kprobe_lead_max;
+
 bool kprobe_detour_enter(unsigned long addr, struct pt_regs *regs);
 
 /* entry.S */

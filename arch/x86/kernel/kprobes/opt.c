@@ -43,7 +43,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return obstruct(op, obstacle, 0);
 	}
 
-	kprobe_detour_note_lead(optinsn);
+	/* Before the detour can be found; pairs with the acquire in arch_jump_lead_max(). */
+	smp_store_release(&kprobe_lead_max, umax(kprobe_lead_max, optinsn->lead));
 	/*
 	 * Publish the rest to lockless readers; pairs with the acquire in
 	 * jump_covers(). An attempt that fails before this has published nothing.
