@@ -142,21 +142,19 @@ NOKPROBE_SYMBOL(kprobe_detour_enter);
 
 /*
  * Return the offset of the instruction whose copy is at @pos in the slot, or before. The
- * call of the handlers, and the jump to it, stand for the probed one.
+ * call of the handlers, and the jump to it, stand for the probed one, whose copy is the first.
  */
 static unsigned int copied_insn(const struct arch_optimized_insn *optinsn, unsigned int pos)
 {
-	unsigned int at, copy, best = 0, found = optinsn->lead;
+	unsigned int at, copy, found = optinsn->lead;
 
 	if (optinsn->enter && pos >= optinsn->enter)
 		return found;
 
 	for (at = 0; at < ARRAY_SIZE(optinsn->copy_at); at++) {
 		copy = optinsn->copy_at[at];
-		if (copy > best && copy <= pos) {
-			best = copy;
+		if (copy > optinsn->copy_at[found] && copy <= pos)
 			found = at;
-		}
 	}
 
 	return found;
