@@ -61,20 +61,22 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *a
 	return op->optinsn.ready && offset < max(JMP32_INSN_SIZE, op->optinsn.lead + 1);
 }
 
-/* Fill in the text while the jump is planned: breakpoints of probes and at the start. */
-static void fill_planned(struct optimized_kprobe *op, u8 *bytes)
-{
-	const struct arch_optimized_insn *optinsn = &op->optinsn;
-	unsigned long traps = optinsn->sharing | BIT(optinsn->lead) | BIT(0);
-	unsigned int at;
-
-	for (at = 0; at < JMP32_INSN_SIZE; at++)
-		bytes[at] = traps & BIT(at) ? INT3_INSN_OPCODE : optinsn->original[at];
-}
-
 static void poke_tail(struct optimized_kprobe *op, const u8 *bytes)
 {
 	kprobe_poke_text((u8 *)jump_addr(&op->kp) + 1, bytes + 1, JMP32_INSN_SIZE - 1);
+}
+
+/* Write what is behind the first byte while the jump is planned, with breakpoints of probes. */
+static void poke_planned_tail(struct optimized_kprobe *op)
+{
+	const struct arch_optimized_insn *optinsn = &op->optinsn;
+	unsigned long traps = optinsn->sharing | BIT(optinsn->lead);
+	u8 bytes[JMP32_INSN_SIZE];
+	unsigned int at;
+
+	for (at = 1; at < JMP32_INSN_SIZE; at++)
+		bytes[at] = traps & BIT(at) ? INT3_INSN_OPCODE : optinsn->original[at];
+	poke_tail(op, bytes);
 }
 
 static void poke_first(struct optimized_kprobe *op, u8 byte)
@@ -150,17 +152,14 @@ void arch_optimize_kprobes(struct list_head *oplist)
 /* The breakpoints of the probes stay in place. */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	u8 planned[JMP32_INSN_SIZE];
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list)
 		poke_first(op, INT3_INSN_OPCODE);
 	kprobe_poke_sync();
 
-	list_for_each_entry(op, oplist, list) {
-		fill_planned(op, planned);
-		poke_tail(op, planned);
-	}
+	list_for_each_entry(op, oplist, list)
+		poke_planned_tail(op);
 	kprobe_poke_sync();
 
 	arch_unfence_kprobes(oplist);
