@@ -22,15 +22,13 @@
  * struct piece - bytes to be written
  * @at: offset in the page
  * @len: how many
- * @from: where they are in pending.bytes
  */
 struct piece {
 	u16 at;
 	u16 len;
-	u16 from;
 };
 
-/* Protected by text_mutex. Pieces are written in the order in which they were added. */
+/* Protected by text_mutex. Pieces, and their bytes, are in the order in which they were added. */
 static struct {
 	u8 *page;
 	unsigned int end;	/* of all pieces, from the start of the page */
@@ -44,12 +42,14 @@ static void write_pieces(void *dst, const void *src, size_t len)
 {
 	u8 *page = dst - pending.pieces[0].at;
 	const struct piece *piece;
+	const u8 *bytes = pending.bytes;
 
 	/* The page is mapped in the users' half, and nothing may be called with AC set. */
 	for (piece = pending.pieces; piece < pending.pieces + pending.nr; piece++) {
 		lass_stac();
-		__inline_memcpy(page + piece->at, pending.bytes + piece->from, piece->len);
+		__inline_memcpy(page + piece->at, bytes, piece->len);
 		lass_clac();
+		bytes += piece->len;
 	}
 }
 
@@ -79,7 +79,6 @@ void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
 	piece = &pending.pieces[pending.nr++];
 	piece->at = addr - page;
 	piece->len = len;
-	piece->from = pending.used;
 	memcpy(pending.bytes + pending.used, bytes, len);
 	/* Nothing is pending here that has not been written: no caller writes twice in between. */
 	perf_event_text_poke(addr, addr, len, bytes, len);
