@@ -31,6 +31,7 @@ static inline unsigned int kprobe_opcode(struct insn *insn)
 }
 
 /* decode.c */
+bool kprobe_insn_is_nop(struct insn *insn);
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 bool kprobe_in_cfi_check(unsigned long addr);

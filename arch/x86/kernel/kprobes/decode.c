@@ -332,6 +332,14 @@ bool kprobe_insn_waits(struct insn *insn)
 }
 
 /* Note the length of the next instruction if it waits. The longest that does has three bytes. */
+bool kprobe_insn_is_nop(struct insn *insn)
+{
+	unsigned int opcode = kprobe_opcode(insn);
+
+	/* 0x90 is XCHG with %rax, which does nothing except with %r8. */
+	return opcode == 0x0f1f || (opcode == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]));
+}
+
 static int prepare_sti(struct kprobe *p, struct insn *insn)
 {
 	struct insn next;
@@ -351,9 +359,9 @@ static int prepare_sti(struct kprobe *p, struct insn *insn)
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 {
 	unsigned int opcode = kprobe_opcode(insn);
-	u8 modrm = insn->modrm.bytes[0], rex = insn->rex_prefix.bytes[0];
+	u8 modrm = insn->modrm.bytes[0];
 
-	if (kprobe_insn_waits(insn))
+	if (kprobe_insn_is_nop(insn) || kprobe_insn_waits(insn))
 		return emulate_with(p, kprobe_emulate_nop);
 
 	switch (opcode) {
@@ -362,9 +370,6 @@ int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 		p->ainsn.mask = conditions[(opcode & 0xf) >> 1];
 		p->ainsn.arg = opcode & 1;
 		return prepare_branch(p, insn, kprobe_emulate_jcc);
-	case 0x90:
-		/* XCHG with %rax, which does nothing except with %r8. */
-		return X86_REX_B(rex) ? 0 : emulate_with(p, kprobe_emulate_nop);
 	case 0x9c:
 		return prepare_flags(p, insn, kprobe_emulate_pushf);
 	case 0x9d:
@@ -392,8 +397,6 @@ int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn)
 		if (kprobe_insn_has_prefix(insn, 0xf3) && (modrm == 0xfa || modrm == 0xfb))
 			return emulate_with(p, kprobe_emulate_endbr);
 		return 0;
-	case 0x0f1f:
-		return emulate_with(p, kprobe_emulate_nop);
 	default:
 		return 0;
 	}

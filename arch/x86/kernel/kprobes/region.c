@@ -506,22 +506,12 @@ static int region_classify_insn(struct insn *insn, unsigned long addr)
 	return kind;
 }
 
-/*
- * Is this a NOP, and so padding? No compiled function starts with one unless the kernel patches
- * it.
- */
-static bool is_nop(struct insn *insn)
-{
-	unsigned int opcode = kprobe_opcode(insn);
-
-	return opcode == 0x0f1f || (opcode == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]));
-}
-
 /* Add an instruction, and note where it and what comes before it let others enter. */
 static void add_insn(struct region *region, struct insn *insn, int kind)
 {
 	struct region_insn *ri = &region->insns[region->nr++];
-	bool padding = kind == REGION_PADDING || is_nop(insn);
+	/* No compiled function starts with a NOP unless the kernel patches it. */
+	bool padding = kind == REGION_PADDING || kprobe_insn_is_nop(insn);
 	unsigned int at = region->len;
 
 	*ri = (struct region_insn){ .at = at, .len = insn->length, .kind = kind };
