@@ -11,12 +11,6 @@
 
 #include "detour.h"
 
-/* May a probe have replaced the byte at @addr, by a breakpoint or a jump that covers it? */
-static inline bool kprobe_may_have_written(unsigned long addr)
-{
-	return kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + arch_jump_lead_max());
-}
-
 /*
  * The opcode of @insn; one of two bytes has 0x0f00 added. 0 for vector instructions, whose bytes
  * mean something else, and for opcodes of three bytes.
@@ -31,13 +25,13 @@ static inline unsigned int kprobe_opcode(struct insn *insn)
 }
 
 /* decode.c */
-bool kprobe_insn_is_nop(struct insn *insn);
 int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end);
 bool kprobe_in_cfi_check(unsigned long addr);
 const char *kprobe_refusal_reason(struct insn *insn);
 int kprobe_prepare_emulation(struct kprobe *p, struct insn *insn);
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
+bool kprobe_insn_is_nop(struct insn *insn);
 bool kprobe_insn_waits(struct insn *insn);
 bool kprobe_branch_is_portable(struct insn *insn);
 

@@ -84,7 +84,8 @@ int kprobe_decode_original(struct insn *insn, u8 *buf, unsigned long addr, unsig
  */
 int kprobe_decode_text(struct insn *insn, u8 *buf, unsigned long addr, unsigned long end)
 {
-	if (kprobe_may_have_written(addr))
+	/* A breakpoint, or a jump that covers the first byte. */
+	if (kprobes_near(addr - JMP32_INSN_SIZE + 1, addr + arch_jump_lead_max()))
 		return kprobe_decode_original(insn, buf, addr, end);
 
 	return decode(insn, (const u8 *)addr, addr, end);
@@ -331,7 +332,6 @@ bool kprobe_insn_waits(struct insn *insn)
 	return opcode == 0xf4 || (opcode == 0x0f01 && (modrm == 0xc9 || modrm == 0xfb));
 }
 
-/* Note the length of the next instruction if it waits. The longest that does has three bytes. */
 bool kprobe_insn_is_nop(struct insn *insn)
 {
 	unsigned int opcode = kprobe_opcode(insn);
@@ -340,6 +340,7 @@ bool kprobe_insn_is_nop(struct insn *insn)
 	return opcode == 0x0f1f || (opcode == 0x90 && !X86_REX_B(insn->rex_prefix.bytes[0]));
 }
 
+/* Note the length of the next instruction if it waits. The longest that does has three bytes. */
 static int prepare_sti(struct kprobe *p, struct insn *insn)
 {
 	struct insn next;
