@@ -78,38 +78,34 @@ static u8 *link_place(const struct arch_optimized_insn *optinsn)
 	return optinsn->insn + optinsn->copy_at[optinsn->to];
 }
 
-static bool is_linked_so(const struct arch_optimized_insn *optinsn, const struct link *link)
-{
-	return optinsn->to == link->to &&
-	       (link->to == REGION_REACH ||
-		!memcmp(link_place(optinsn), link->code, sizeof(link->code)));
-}
-
 bool arch_chain_detour(struct optimized_kprobe *op, struct optimized_kprobe *owner,
 		       struct optimized_kprobe *next, bool post, bool unused)
 {
 	struct arch_optimized_insn *optinsn = &op->optinsn;
 	struct link link = find_link(op, owner, next);
 	u8 call[CALL_INSN_SIZE], *entry = optinsn->insn + DETOUR_RETURN - CALL_INSN_SIZE;
-	bool changes = !is_linked_so(optinsn, &link), enters_so;
+	bool linked_so, enters_so;
 
+	linked_so = optinsn->to == link.to &&
+		    (link.to == REGION_REACH ||
+		     !memcmp(link_place(optinsn), link.code, sizeof(link.code)));
 	/* The call with which a detour begins decides whether a hit continues in the post way. */
 	__text_gen_insn(call, CALL_INSN_OPCODE, entry,
 			post ? kprobe_detour_pre_entry : kprobe_detour_entry, sizeof(call));
 	enters_so = !memcmp(entry, call, sizeof(call));
-	if ((changes || !enters_so) && !unused)
+	if (!(linked_so && enters_so) && !unused)
 		return false;
 
 	if (!enters_so)
 		kprobe_poke_text(entry, call, sizeof(call));
-	if (changes && optinsn->to < REGION_REACH) {
+	if (!linked_so && optinsn->to < REGION_REACH) {
 		kprobe_poke_text(link_place(optinsn), optinsn->unlinked,
 				 sizeof(optinsn->unlinked));
 		/* The new link may overlap this one, and has to save the bytes that it replaces. */
 		kprobe_poke_flush();
 	}
 	optinsn->to = link.to;
-	if (changes && link.to < REGION_REACH) {
+	if (!linked_so && link.to < REGION_REACH) {
 		memcpy(optinsn->unlinked, link_place(optinsn), sizeof(optinsn->unlinked));
 		kprobe_poke_text(link_place(optinsn), link.code, sizeof(link.code));
 	}
