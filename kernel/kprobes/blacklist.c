@@ -431,8 +431,9 @@ int kprobe_blacklist_add_module(struct module *mod)
 #endif /* CONFIG_MODULES */
 
 /* Print debugfs "blacklist"; perf parses this format. */
-int kprobe_blacklist_show(struct seq_file *m, bool show_addr)
+int kprobe_blacklist_show(struct seq_file *m, void *unused)
 {
+	bool show_addr = kallsyms_show_value(m->file->f_cred);
 	MA_STATE(mas, &blacklist, 0, 0);
 	void *range;
 

@@ -7,7 +7,6 @@
 #include <linux/kallsyms.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 
 #include "internal.h"
 
@@ -39,6 +38,7 @@ static void show_member(struct seq_file *m, const struct kprobe_point *point,
 		   kp->flags & KPROBE_FLAG_FTRACE ? "[FTRACE]" : "");
 }
 
+/* Print a line of "list" for each member. */
 static int show_point(struct kprobe_point *point, void *data)
 {
 	struct kprobe *kp;
@@ -49,137 +49,53 @@ static int show_point(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(data);
 }
 
-#define DEFINE_POINTS_FILE(__name)						\
-static const struct seq_operations __name ## _ops = {				\
-	.start = points_start,							\
-	.next = points_next,							\
-	.stop = points_stop,							\
-	.show = __name ## _show,						\
-};										\
-										\
-static int __name ## _open(struct inode *inode, struct file *file)		\
-{										\
-	return open_points(file, &__name ## _ops);				\
-}										\
-										\
-static const struct file_operations __name ## _fops = {			\
-	.owner = THIS_MODULE,							\
-	.open = __name ## _open,						\
-	.read = seq_read,							\
-	.llseek = seq_lseek,							\
-	.release = points_release,						\
-}
-
 /**
- * struct point_list - the contents of an open file
- * @addrs: the addresses at which there were points when it was opened, in order
- * @nr: how many
- * @max: how many there is room for
+ * struct points_file - the contents of an open file
+ * @show: prints a point
+ * @addrs: the addresses at which there were points when it was opened
  */
-struct point_list {
-	unsigned long *addrs;
-	unsigned int nr;
-	unsigned int max;
+struct points_file {
+	int (*show)(struct kprobe_point *point, void *m);
+	struct kprobe_keys addrs;
 };
 
-static int point_list_add(struct kprobe_point *point, void *data)
+static int points_collect_one(struct kprobe_point *point, void *addrs)
 {
-	struct point_list *list = data;
-	unsigned long *larger;
-
-	if (list->nr == list->max) {
-		list->max = max(2 * list->max, 64U);
-		larger = kvrealloc(list->addrs, array_size(list->max, sizeof(*larger)), GFP_KERNEL);
-		if (!larger)
-			return -ENOMEM;
-		list->addrs = larger;
-	}
-	list->addrs[list->nr++] = point_addr(point);
+	kprobe_index_add(addrs, point_addr(point));
 
 	return 0;
 }
 
-static int point_list_cmp(const void *a, const void *b)
+static void points_collect(struct kprobe_keys *addrs, const struct module *unused)
 {
-	unsigned long left = *(const unsigned long *)a, right = *(const unsigned long *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-/* Drop duplicates: kprobe_points_at() shows all points of one address. */
-static void point_list_sort(struct point_list *list)
-{
-	unsigned int i, nr = 0;
-
-	sort(list->addrs, list->nr, sizeof(*list->addrs), point_list_cmp, NULL);
-	for (i = 0; i < list->nr; i++) {
-		if (!i || list->addrs[i] != list->addrs[i - 1])
-			list->addrs[nr++] = list->addrs[i];
-	}
-	list->nr = nr;
+	kprobe_points_for_each(points_collect_one, addrs);
 }
 
 static void *points_start(struct seq_file *m, loff_t *pos)
 {
-	struct point_list *list = m->private;
+	const struct kprobe_keys *addrs = &((struct points_file *)m->private)->addrs;
 
-	return *pos < list->nr ? &list->addrs[*pos] : NULL;
+	return *pos < addrs->nr ? &addrs->keys[*pos] : NULL;
 }
 
+/* Skip duplicates: kprobe_points_at() shows all points of one address. */
 static void *points_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	++*pos;
+	u64 *next;
 
-	return points_start(m, pos);
+	do {
+		++*pos;
+		next = points_start(m, pos);
+	} while (next && *next == *(u64 *)v);
+
+	return next;
 }
 
 static void points_stop(struct seq_file *m, void *v)
 {
 }
 
-static int points_release(struct inode *inode, struct file *file)
-{
-	struct point_list *list = ((struct seq_file *)file->private_data)->private;
-
-	kvfree(list->addrs);
-
-	return seq_release_private(inode, file);
-}
-
-static int open_points(struct file *file, const struct seq_operations *ops)
-{
-	struct point_list *list;
-	int ret;
-
-	/* Decide now which points get a jump: the reader may have just registered one. */
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		kprobe_optimize_prepare_queued();
-
-	list = __seq_open_private(file, ops, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	scoped_guard(mutex, &kprobe_mutex)
-		ret = kprobe_points_for_each(point_list_add, list);
-	if (ret) {
-		points_release(file_inode(file), file);
-		return ret;
-	}
-	point_list_sort(list);
-
-	return 0;
-}
-
-/* Hold the mutex for one address at a time. */
-static int probe_list_show(struct seq_file *m, void *v)
-{
-	guard(mutex)(&kprobe_mutex);
-	kprobe_points_at(*(unsigned long *)v, show_point, m);
-
-	return 0;
-}
-
-DEFINE_POINTS_FILE(probe_list);
-
+/* Print address, symbol, state, members, missed hits, and why the point has no jump. */
 static int show_point_state(struct kprobe_point *point, void *data)
 {
 	unsigned long hits = 0, same, calls = 0, instances = 0;
@@ -222,22 +138,63 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	return seq_has_overflowed(m);
 }
 
-/* Print address, symbol, state, members, missed hits, and why the point has no jump. */
+/* Hold the mutex for one address at a time. */
 static int points_show(struct seq_file *m, void *v)
 {
+	struct points_file *file = m->private;
+
 	guard(mutex)(&kprobe_mutex);
-	kprobe_points_at(*(unsigned long *)v, show_point_state, m);
+	kprobe_points_at(*(u64 *)v, file->show, m);
 
 	return 0;
 }
 
-DEFINE_POINTS_FILE(points);
+static const struct seq_operations points_ops = {
+	.start = points_start,
+	.next = points_next,
+	.stop = points_stop,
+	.show = points_show,
+};
 
-static int blacklist_file_show(struct seq_file *m, void *unused)
+static int points_release(struct inode *inode, struct file *file)
 {
-	return kprobe_blacklist_show(m, kallsyms_show_value(m->file->f_cred));
+	struct points_file *points = ((struct seq_file *)file->private_data)->private;
+
+	kvfree(points->addrs.keys);
+
+	return seq_release_private(inode, file);
 }
-DEFINE_SHOW_ATTRIBUTE(blacklist_file);
+
+static int points_open(struct inode *inode, struct file *file)
+{
+	struct points_file *points;
+	int ret;
+
+	/* Decide now which points get a jump: the reader may have just registered one. */
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_optimize_prepare_queued();
+
+	points = __seq_open_private(file, &points_ops, sizeof(*points));
+	if (!points)
+		return -ENOMEM;
+	points->show = inode->i_private;
+	scoped_guard(mutex, &kprobe_mutex)
+		ret = kprobe_keys_make(&points->addrs, points_collect, NULL);
+	if (ret)
+		points_release(inode, file);
+
+	return ret;
+}
+
+static const struct file_operations points_fops = {
+	.owner = THIS_MODULE,
+	.open = points_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = points_release,
+};
+
+DEFINE_SHOW_ATTRIBUTE(kprobe_blacklist);
 
 static int kprobes_enabled_set(bool on)
 {
@@ -293,10 +250,10 @@ static int __init kprobes_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &probe_list_fops);
-	debugfs_create_file("points", 0400, dir, NULL, &points_fops);
+	debugfs_create_file("list", 0400, dir, show_point, &points_fops);
+	debugfs_create_file("points", 0400, dir, show_point_state, &points_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobes_enabled_fops);
-	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_file_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &kprobe_blacklist_fops);
 	debugfs_create_file("refused", 0400, dir, NULL, &kprobe_refused_fops);
 	debugfs_create_file("try", 0600, dir, NULL, &kprobe_try_fops);
 

@@ -32,10 +32,10 @@ static HLIST_HEAD(indexes);
 
 /**
  * kprobe_index_add() - add a key to an index
- * @list: the list that kprobe_index::collect was called with
+ * @list: the list that the collecting function was called with
  * @key: the key
  *
- * Context: Called from kprobe_index::collect only.
+ * Context: Called from kprobe_index::collect, or what else kprobe_keys_make() calls.
  */
 void kprobe_index_add(struct kprobe_keys *list, u64 key)
 {
@@ -51,13 +51,14 @@ static int key_cmp(const void *a, const void *b)
 	return *l < *r ? -1 : *l > *r;
 }
 
-/* Collect twice: count the keys, then fill them in. */
-static int index_make(struct kprobe_index *index, struct kprobe_keys *list,
-		      const struct module *mod)
+/* Make @list of what @collect adds for @mod. Collect twice: count the keys, then fill them in. */
+int kprobe_keys_make(struct kprobe_keys *list,
+		     void (*collect)(struct kprobe_keys *list, const struct module *mod),
+		     const struct module *mod)
 {
 	struct kprobe_keys made = {};
 
-	index->collect(&made, mod);
+	collect(&made, mod);
 	made.room = made.nr;
 	made.nr = 0;
 	/* Allocate even an empty list, because NULL means that there is none yet. */
@@ -65,7 +66,7 @@ static int index_make(struct kprobe_index *index, struct kprobe_keys *list,
 	if (!made.keys)
 		return -ENOMEM;
 
-	index->collect(&made, mod);
+	collect(&made, mod);
 	made.nr = min(made.nr, made.room);
 	sort(made.keys, made.nr, sizeof(*made.keys), key_cmp, NULL);
 	*list = made;
@@ -95,7 +96,7 @@ static const struct kprobe_keys *index_of_module(struct kprobe_index *index,
 		hlist_add_head(&index->link, &indexes);
 	if (index->second && !again)
 		return ERR_PTR(-EAGAIN);
-	if (index_make(index, &index->module, mod))
+	if (kprobe_keys_make(&index->module, index->collect, mod))
 		return ERR_PTR(-ENOMEM);
 
 	return &index->module;
@@ -147,7 +148,7 @@ int kprobe_index_find(struct kprobe_index *index, unsigned long text, unsigned l
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (core_kernel_text(text)) {
-		if (!list->keys && index_make(index, &index->kernel, NULL))
+		if (!list->keys && kprobe_keys_make(&index->kernel, index->collect, NULL))
 			return -ENOMEM;
 	} else {
 		if (!mod || !within_module(text, mod))

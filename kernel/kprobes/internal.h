@@ -414,6 +414,9 @@ extern struct exception_table_entry __stop___ex_table[];
 extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 
+int kprobe_keys_make(struct kprobe_keys *list,
+		     void (*collect)(struct kprobe_keys *list, const struct module *mod),
+		     const struct module *mod);
 void kprobe_function_forget(void);
 
 /* Only with CONFIG_MODULES. */
@@ -436,7 +439,7 @@ extern unsigned long __stop_kprobe_blacklist[];
 int kprobe_blacklist_init(void);
 bool kprobe_blacklist_holds(unsigned long addr);
 bool kprobe_blacklist_holds_origin(const char *name);
-int kprobe_blacklist_show(struct seq_file *m, bool show_addr);
+int kprobe_blacklist_show(struct seq_file *m, void *unused);
 
 /* -- module.c: text that appears and disappears -- */
 
