@@ -242,13 +242,12 @@ static void unregister_changed_return(struct kunit *test)
 }
 #endif
 
-/* Calls that are refused before any of their probes is looked at. */
-static void expect_reason(struct kunit *test, int err, const char *why)
+static void expect_reason(struct kunit *test, const struct kprobe *kp, int err, const char *why)
 {
 	const char **told;
 
 	KUNIT_ASSERT_EQ(test, err, -EINVAL);
-	told = kprobe_refusal_text(NULL, err);
+	told = kprobe_refusal_text(kp, err);
 	KUNIT_ASSERT_NOT_NULL(test, told);
 	KUNIT_EXPECT_STREQ(test, *told, why);
 }
@@ -260,12 +259,12 @@ static void register_tells_why(struct kunit *test)
 	struct kretprobe rp = { .kp = on_target() };
 	struct kretprobe *twice[] = { &rp, &rp };
 
-	expect_reason(test, register_kretprobes(NULL, 1), "no probes");
-	expect_reason(test, register_kretprobes(twice, 2), "twice in one array");
+	expect_reason(test, NULL, register_kretprobes(NULL, 1), "no probes");
+	expect_reason(test, &rp.kp, register_kretprobes(twice, 2), "twice in one array");
 #endif
-	expect_reason(test, register_kprobes(NULL, 1), "no probes");
-	expect_reason(test, register_kprobes(none, 0), "no probes");
-	expect_reason(test, register_kprobes(none, 1), "a probe is NULL");
+	expect_reason(test, NULL, register_kprobes(NULL, 1), "no probes");
+	expect_reason(test, NULL, register_kprobes(none, 0), "no probes");
+	expect_reason(test, NULL, register_kprobes(none, 1), "a probe is NULL");
 }
 
 static struct kunit_case register_cases[] = {

@@ -11,8 +11,6 @@
 #include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
-#include <linux/sort.h>
 
 #include "internal.h"
 
@@ -24,7 +22,7 @@ static int return_maxactive(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : max(10, 2 * (int)num_possible_cpus());
 }
 
-static int return_set_up(struct kretprobe *rp)
+static int return_check(struct kretprobe *rp)
 {
 	struct probe_request req;
 	int ret;
@@ -50,6 +48,19 @@ static int return_set_up(struct kretprobe *rp)
 	if (return_each_cpu(return_maxactive(rp), rp->data_size) > SZ_1G)
 		return kprobe_refuse(-ENOMEM, NULL, "maxactive is too large");
 
+	rp->kp.pre_handler = NULL;
+
+	return 0;
+}
+
+/* A second pool for one that the array names twice would leak the first: see return_check(). */
+static int return_set_up(struct kretprobe *rp)
+{
+	int ret;
+
+	if (rp->kp.pre_handler)
+		return kprobe_refuse(-EINVAL, NULL, "twice in one array");
+
 	ret = kretprobe_pool_create(rp, return_maxactive(rp));
 	if (ret)
 		return ret;
@@ -57,6 +68,23 @@ static int return_set_up(struct kretprobe *rp)
 	rp->nmissed = 0;
 	rp->kp.pre_handler = kretprobe_entry_handler;
 	rp->kp.post_handler = NULL;
+
+	return 0;
+}
+
+/* Call @fn for each probe until one call fails, and record that. Set @nr to how many were good. */
+static int return_each(struct kretprobe **rps, int num, int (*fn)(struct kretprobe *rp), int *nr)
+{
+	int ret;
+
+	for (*nr = 0; *nr < num; ++*nr) {
+		ret = fn(rps[*nr]);
+		if (ret) {
+			kprobe_record_refusal((struct kprobe *)rps[*nr], 'r', ret, *nr + 1, num);
+			return ret;
+		}
+		cond_resched();
+	}
 
 	return 0;
 }
@@ -72,56 +100,6 @@ static void return_tear_down(struct kretprobe **rps, int num)
 	}
 }
 
-static int return_set_up_all(struct kretprobe **rps, int num)
-{
-	int i, ret;
-
-	for (i = 0; i < num; i++) {
-		ret = return_set_up(rps[i]);
-		if (ret) {
-			kprobe_record_refusal(rps[i] ? &rps[i]->kp : NULL, 'r', ret, i + 1, num);
-			return_tear_down(rps, i);
-			return ret;
-		}
-		cond_resched();
-	}
-
-	return 0;
-}
-
-static int compare_pointers(const void *a, const void *b)
-{
-	const void *left = *(const void **)a, *right = *(const void **)b;
-
-	return left < right ? -1 : left > right;
-}
-
-/* A duplicate would leak the first pool. */
-static int return_check_duplicates(struct kretprobe **rps, int num)
-{
-	struct kretprobe **sorted __free(kvfree) = NULL;
-	int i;
-
-	/* The usual case: pointers to the elements of one array, in its order. */
-	for (i = 1; i < num && rps[i - 1] < rps[i]; i++)
-		;
-	if (i >= num)
-		return 0;
-
-	sorted = kvmemdup(rps, array_size(num, sizeof(*rps)),
-			  GFP_KERNEL | __GFP_NOWARN);
-	if (!sorted)
-		return kprobe_refuse_call(-ENOMEM, 'r', "no memory for that many probes");
-
-	sort(sorted, num, sizeof(*sorted), compare_pointers, NULL);
-	for (i = 1; i < num; i++) {
-		if (sorted[i] == sorted[i - 1])
-			return kprobe_refuse_call(-EINVAL, 'r', "twice in one array");
-	}
-
-	return 0;
-}
-
 /**
  * register_kretprobes() - register an array of return probes, all or none
  * @rps: the probes
@@ -133,21 +111,20 @@ static int return_check_duplicates(struct kretprobe **rps, int num)
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	int i, ret;
+	int i, ret, nr;
 
 	if (!rps || num <= 0)
 		return kprobe_refuse_call(-EINVAL, 'r', "no probes");
 	if (!kprobes_available)
 		return kprobe_refuse_call(-EOPNOTSUPP, 'r', "before kprobes are set up");
 
-	ret = return_check_duplicates(rps, num);
-	ret = ret ?: return_set_up_all(rps, num);
+	ret = return_each(rps, num, return_check, &nr);
 	if (ret)
 		return ret;
-
-	ret = register_kprobes((struct kprobe **)rps, num);
+	ret = return_each(rps, num, return_set_up, &nr);
+	ret = ret ?: register_kprobes((struct kprobe **)rps, num);
 	if (ret) {
-		return_tear_down(rps, num);
+		return_tear_down(rps, nr);
 		return ret;
 	}
 
