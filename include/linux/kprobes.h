@@ -102,6 +102,7 @@ struct kprobe {
 #define KPROBE_FLAG_FTRACE	8	/* reached through an ftrace site */
 #define KPROBE_FLAG_ON_FUNC_ENTRY 16	/* addr is the entry of a function */
 #define KPROBE_FLAG_POST	32	/* private, registered with a post_handler */
+#define KPROBE_FLAG_OOPSED	64	/* private, to be disabled: a handler has oopsed */
 
 static inline bool kprobe_ftrace(struct kprobe *p)
 {

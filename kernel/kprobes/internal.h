@@ -234,7 +234,6 @@ static inline void point_remove_detour(struct kprobe_point *point) { }
  */
 #define POST_HANDLER_STAYS	(!__is_defined(ARCH_KPROBES_NATIVE))
 
-bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp);
 struct kprobe_point *kprobe_point_find_member(const struct kprobe *kp);
 bool kprobe_is_registered(struct kprobe *kp);
 bool kprobe_is_leaving(const struct kprobe *kp);

@@ -4,9 +4,9 @@
  *
  * The task that ran the handler dies, so it never ends the hit. The hit is forgotten
  * here, or the next one on this CPU would count as nested. The probe would oops again at
- * its next hit, so it is disabled, which takes kprobe_mutex and thus a work item. Before
- * that runs, the probe may be unregistered and its memory freed: the work item looks for it
- * among all members, and does not read a probe that it does not find there.
+ * its next hit, so it is disabled, which takes kprobe_mutex and thus a work item. A flag
+ * tells that which probes are to be disabled. It looks for them among all members, since a
+ * probe may be unregistered and its memory freed before it runs.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 
@@ -19,41 +19,32 @@
 
 #include "internal.h"
 
-/*
- * Probes to be disabled, which may have been freed. An entry is in use from an oops until the
- * work item runs. If none is free, the probe stays enabled.
- */
-static struct kprobe *culprits[8];
-
-/* Disable @kp if it is a member of @point, and end the search for it. */
-static int culprit_disable(struct kprobe_point *point, void *kp)
+/* Disable the members of @point that are to be disabled. */
+static int point_disable_culprits(struct kprobe_point *point, void *work)
 {
-	LIST_HEAD(work);
+	struct kprobe *kp;
 
-	if (!kprobe_point_has_member(point, kp))
-		return 0;
-
-	if (kprobe_point_enable_member(point, kp, false)) {
-		point_queue(point, &work);
-		kprobe_points_reconcile(&work);
-		kprobe_points_finish(&work, NULL);
-		pr_warn("probe on %pS disabled: its handler has faulted\n", point->op.kp.addr);
+	list_for_each_entry(kp, &point->members, list) {
+		if (!(kp->flags & KPROBE_FLAG_OOPSED))
+			continue;
+		WRITE_ONCE(kp->flags, kp->flags & ~KPROBE_FLAG_OOPSED);
+		if (kprobe_point_enable_member(point, kp, false)) {
+			point_queue(point, work);
+			pr_warn("probe on %pS disabled: its handler has faulted\n", kp->addr);
+		}
 	}
 
-	return 1;
+	return 0;
 }
 
 static void culprits_disable(struct work_struct *unused)
 {
-	struct kprobe *kp;
-	unsigned int i;
+	LIST_HEAD(work);
 
 	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < ARRAY_SIZE(culprits); i++) {
-		kp = xchg(&culprits[i], NULL);
-		if (kp)
-			kprobe_points_for_each(culprit_disable, kp);
-	}
+	kprobe_points_for_each(point_disable_culprits, &work);
+	kprobe_points_reconcile(&work);
+	kprobe_points_finish(&work, NULL);
 }
 
 static DECLARE_WORK(culprits_work, culprits_disable);
@@ -66,16 +57,14 @@ static void culprits_schedule(struct irq_work *unused)
 /* An irq_work, because the handler may have interrupted the holder of a workqueue lock. */
 static DEFINE_IRQ_WORK(culprits_irq_work, culprits_schedule);
 
+/* Who holds kprobe_mutex may overwrite the flag with old ones: then the next oops sets it again. */
 static void culprit_note(struct kprobe *kp)
 {
-	unsigned int i;
+	u32 flags = READ_ONCE(kp->flags);
 
-	for (i = 0; i < ARRAY_SIZE(culprits); i++) {
-		if (!cmpxchg(&culprits[i], NULL, kp)) {
-			irq_work_queue(&culprits_irq_work);
-			return;
-		}
-	}
+	while (!try_cmpxchg(&kp->flags, &flags, flags | KPROBE_FLAG_OOPSED))
+		;
+	irq_work_queue(&culprits_irq_work);
 }
 
 NOKPROBE_SYMBOL(culprit_note);

@@ -144,19 +144,6 @@ void kprobe_has_left(struct kprobe *kp)
 	kp->registration = 0;
 }
 
-/* Do not read @kp, which may have been freed. */
-bool kprobe_point_has_member(const struct kprobe_point *point, const struct kprobe *kp)
-{
-	const struct kprobe *member;
-
-	list_for_each_entry(member, &point->members, list) {
-		if (member == kp)
-			return true;
-	}
-
-	return false;
-}
-
 /*
  * A hit calls a single member directly, without walking the list. No other member may have a
  * post_handler then, because only that of the handler_probe is called.
