@@ -229,10 +229,7 @@ static int request_join(struct kprobe_batch *batch, struct probe_request *req)
 	if (list_empty(&point->members))
 		kprobe_table_add(point);
 
-	req->saved.addr = kp->addr;
-	req->saved.opcode = kp->opcode;
-	req->saved.nmissed = kp->nmissed;
-	req->saved.flags = kp->flags;
+	req->saved = *kp;
 	req->point = point;
 	batch->seen = true;
 
@@ -307,15 +304,10 @@ static void batch_restore(struct kprobe_batch *batch)
 	struct probe_request *req;
 
 	for (req = batch->reqs; req < batch->reqs + batch->nr; req++) {
-		struct kprobe *kp = req->kp;
-
-		if (!req->point)
-			continue;
-		kp->addr = req->saved.addr;
-		kp->opcode = req->saved.opcode;
-		kp->nmissed = req->saved.nmissed;
-		kp->flags = req->saved.flags;
-		kprobe_has_left(kp);
+		if (req->point) {
+			*req->kp = req->saved;
+			kprobe_has_left(req->kp);
+		}
 	}
 }
 

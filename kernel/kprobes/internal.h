@@ -383,7 +383,7 @@ static __always_inline void fault_unwatch(struct kprobe *before)
  * @on_ftrace: @addr is an ftrace site
  * @module: module that owns the text, held until the text is armed
  * @point: the point that @kp joins
- * @saved: the caller's values of the fields of @kp that joining writes
+ * @saved: @kp as it was before it joined
  */
 struct probe_request {
 	struct kprobe *kp;
@@ -394,12 +394,7 @@ struct probe_request {
 	bool on_ftrace;
 	struct module *module;
 	struct kprobe_point *point;
-	struct {
-		kprobe_opcode_t *addr;
-		kprobe_opcode_t opcode;
-		unsigned long nmissed;
-		u32 flags;
-	} saved;
+	struct kprobe saved;
 };
 
 /* -- function.c: the function that an address is in -- */
