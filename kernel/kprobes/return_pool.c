@@ -67,7 +67,7 @@ struct spare_block {
  * @block: the block of @spare, NULL before there is one
  * @chunks: all other instances, the newest chunk first; no chunk is ever removed
  * @nr: instances in all of them
- * @nr_asked: @nr when the worker was last asked for more; -@nr after it has found no memory
+ * @nr_asked: @nr when the worker was last asked for more, 0 if it need not try again
  * @data_size: size of the user's data in each instance
  * @low: links it in pools_low
  */
@@ -87,9 +87,6 @@ static LLIST_HEAD(pools_late_instances);
 /* Blocks with a free place, protected by spares_mutex. */
 static LIST_HEAD(roomy_spare_blocks);
 static DEFINE_MUTEX(spares_mutex);
-
-/* There was no memory for a chunk: ask for no other one before a while has passed. */
-static bool pools_lack_memory;
 
 /* Held while chunks are added to a pool, and while all of them are retired. */
 static DEFINE_MUTEX(chunks_mutex);
@@ -228,16 +225,12 @@ static bool pool_may_grow(const struct return_pool *pool)
 	       size / PAGE_SIZE < totalram_pages() / GROW_PART;
 }
 
-static void pools_allow_requests(struct work_struct *work)
-{
-	WRITE_ONCE(pools_lack_memory, false);
-}
-
-static DECLARE_DELAYED_WORK(pools_allow_work, pools_allow_requests);
+static void pools_grow_low(struct work_struct *work);
+static DECLARE_DELAYED_WORK(pools_grow_work, pools_grow_low);
 
 /*
- * A missed call is better than a task killed for lack of memory: do not insist. Allow another
- * request, for which @nr_asked must differ from @nr, but not at once.
+ * A missed call is better than a task killed for lack of memory: do not insist, but try again
+ * after a while. Until then requests for other pools wait, as the list is not empty.
  */
 static void pools_grow_low(struct work_struct *work)
 {
@@ -245,19 +238,17 @@ static void pools_grow_low(struct work_struct *work)
 
 	llist_for_each_entry_safe(pool, next, llist_del_all(&pools_low), low) {
 		if (pool_may_grow(pool) &&
-		    pool_grow(pool, NULL, pool->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)) {
-			WRITE_ONCE(pools_lack_memory, true);
-			queue_delayed_work(system_dfl_wq, &pools_allow_work, HZ);
-			WRITE_ONCE(pool->nr_asked, -pool->nr);
+		    pool_grow(pool, NULL, pool->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN) &&
+		    READ_ONCE(pool->nr_asked)) {
+			llist_add(&pool->low, &pools_low);
+			queue_delayed_work(system_dfl_wq, &pools_grow_work, HZ);
 		}
 	}
 }
 
-static DECLARE_WORK(pools_grow_work, pools_grow_low);
-
 static void pools_queue_works(struct irq_work *work)
 {
-	queue_work(system_dfl_wq, &pools_grow_work);
+	queue_delayed_work(system_dfl_wq, &pools_grow_work, 0);
 	queue_work(system_dfl_wq, &pools_late_work);
 }
 
@@ -329,8 +320,8 @@ static void pool_put_spares_back(struct return_pool *pool)
  */
 void kretprobe_pools_settle(void)
 {
-	queue_work(system_dfl_wq, &pools_grow_work);
-	flush_work(&pools_grow_work);
+	mod_delayed_work(system_dfl_wq, &pools_grow_work, 0);
+	flush_delayed_work(&pools_grow_work);
 }
 
 /*
@@ -390,7 +381,7 @@ static void pool_free(struct return_pool *pool)
 {
 	struct return_chunk *chunk, *next;
 
-	if (READ_ONCE(pool->nr_asked))
+	if (xchg(&pool->nr_asked, 0))
 		kretprobe_pools_settle();
 	if (pool->block) {
 		pool_put_spares_back(pool);
@@ -472,8 +463,8 @@ static void pool_request_growth(struct return_pool *pool)
 	 */
 	int asked = smp_load_acquire(&pool->nr_asked), nr = READ_ONCE(pool->nr);
 
-	if (asked != nr && !READ_ONCE(pools_lack_memory) &&
-	    try_cmpxchg(&pool->nr_asked, &asked, nr) && llist_add(&pool->low, &pools_low))
+	if (asked != nr && try_cmpxchg(&pool->nr_asked, &asked, nr) &&
+	    llist_add(&pool->low, &pools_low))
 		pools_wake_workers();
 }
 
