@@ -70,16 +70,13 @@ int kprobe_explain_obstacle(const struct optimized_kprobe *op, char *buf, size_t
 }
 #endif
 
-/* The list, the two switches and the delay below change only under kprobe_mutex. */
+/* The list, the switch and the delay below change only under kprobe_mutex. */
 
 /* ARMED, to be tried again: DETOUR_TOO_EARLY or DETOUR_NO_MEMORY. */
 static LIST_HEAD(optimize_postponed);
 
 /* The sysctl debug.kprobes-optimization. */
 static bool optimize_knob = true;
-
-/* Set in subsys_initcall(). */
-static bool optimize_ready __ro_after_init;
 
 static void optimize_retry_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(optimize_retry, optimize_retry_work);
@@ -298,7 +295,7 @@ void kprobe_optimize_set_knob(bool on)
 		if (on == optimize_knob)
 			return;
 		WRITE_ONCE(optimize_knob, on);
-		kprobe_want_jumps(optimize_knob && optimize_ready);
+		kprobe_want_jumps(on);
 		ret = kprobe_points_reconcile_all();
 	}
 	pr_info("jump optimization %s\n", on ? "allowed" : "forbidden");
@@ -341,8 +338,7 @@ static int __init optimize_start(void)
 	register_sysctl_init("debug", optimize_sysctls);
 
 	guard(mutex)(&kprobe_mutex);
-	optimize_ready = true;
-	kprobe_want_jumps(optimize_knob);
+	kprobe_want_jumps(true);
 
 	return kprobe_points_reconcile_all();
 }
