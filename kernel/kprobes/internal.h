@@ -247,7 +247,7 @@ void kprobe_want_jumps(bool may);
 /* -- neighbours.c, with CONFIG_OPTPROBES: points whose jumps cover one another's instructions -- */
 
 struct kprobe_point *kprobe_point_in_the_way(struct kprobe_point *point);
-bool kprobe_point_is_blocked(struct kprobe_point *point);
+bool kprobe_point_gets_jump(struct kprobe_point *point);
 bool kprobe_point_can_take_over(struct kprobe_point *point);
 bool kprobe_point_is_taken_over(struct kprobe_point *point);
 struct kprobe_point *kprobe_jump_next_sharer(struct kprobe_point *owner,

@@ -222,15 +222,16 @@ bool kprobe_point_is_taken_over(struct kprobe_point *point)
 	return false;
 }
 
-/* A shared jump is blocked with that of its owner. */
-bool kprobe_point_is_blocked(struct kprobe_point *point)
+/*
+ * Can the point have the jump that it wants? Searches for neighbours only if it wants one. A shared
+ * jump is blocked with that of its owner.
+ */
+bool kprobe_point_gets_jump(struct kprobe_point *point)
 {
 	struct kprobe_point *owner = point->owner ?: point;
 
-	if (owner != point && !wants_jump(owner))
-		return true;
-
-	return kprobe_point_in_the_way(owner);
+	return wants_jump(point) && (owner == point || wants_jump(owner)) &&
+	       !kprobe_point_in_the_way(owner);
 }
 
 /* Add to @work all points that have the same jump as @point. */

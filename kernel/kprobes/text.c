@@ -397,13 +397,6 @@ static void jump_forget(struct kprobe_point *point) { }
 static void points_drop_jumps(struct list_head *kps) { }
 #endif /* CONFIG_OPTPROBES */
 
-/* Can the point have the jump that it wants? Searches for neighbours only if it wants one. */
-static bool point_gets_jump(struct kprobe_point *point)
-{
-	return point_has_detour(point) && kprobe_point_wants_jump(point) &&
-	       !kprobe_point_is_blocked(point);
-}
-
 /* Would the point get a jump if it had a detour? */
 bool kprobe_point_wants_detour(struct kprobe_point *point)
 {
@@ -429,9 +422,9 @@ static enum text_step point_next_step(struct kprobe_point *point, bool forget)
 	bool wants_text = !forget && kprobe_point_wants_text(point);
 	bool on_site = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && kprobe_ftrace(&point->op.kp);
 
-	if (point_in_jump_state(point))
-		return forget || !point_gets_jump(point) || kprobe_point_is_taken_over(point) ?
-		       STEP_DROP_JUMP : STEP_NONE;
+	if (IS_ENABLED(CONFIG_OPTPROBES) && point_in_jump_state(point))
+		return forget || !kprobe_point_gets_jump(point) ||
+		       kprobe_point_is_taken_over(point) ? STEP_DROP_JUMP : STEP_NONE;
 	if (on_site && wants_text && kprobe_ftrace_reservation_is_wrong(point))
 		return STEP_RESERVATION;
 	if (point->state == POINT_ARMED && !wants_text)
@@ -449,7 +442,7 @@ static void point_reconsider(struct kprobe_point *point)
 
 	if (!IS_ENABLED(CONFIG_OPTPROBES) || point->state != POINT_ARMED)
 		return;
-	if (point_gets_jump(point)) {
+	if (kprobe_point_gets_jump(point)) {
 		/*
 		 * The points that the jump covers become OPTIMIZING with it. Where
 		 * arch_chain_detour() does not tell a detour whether there are post_handlers, the
