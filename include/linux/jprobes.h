@@ -38,7 +38,6 @@ static inline void jprobe_return(void)
 }
 
 #ifdef CONFIG_JPROBES
-
 int register_jprobe(struct jprobe *jp);
 int register_jprobes(struct jprobe **jps, int num);
 void unregister_jprobe(struct jprobe *jp);
@@ -46,6 +45,12 @@ void unregister_jprobes(struct jprobe **jps, int num);
 
 /* Implemented by the architecture, and described there. */
 void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *stack);
+#else
+static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
+static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_jprobe(struct jprobe *jp) { }
+static inline void unregister_jprobes(struct jprobe **jps, int num) { }
+#endif
 
 /**
  * enable_jprobe() - let a disabled jprobe be called again
@@ -56,7 +61,7 @@ void arch_call_jprobe(void *entry, struct pt_regs *regs, const unsigned long *st
  */
 static inline int enable_jprobe(struct jprobe *jp)
 {
-	return jp ? enable_kprobe(&jp->kp) : -EINVAL;
+	return IS_ENABLED(CONFIG_JPROBES) ? enable_kprobe(&jp->kp) : -EOPNOTSUPP;
 }
 
 /**
@@ -68,38 +73,7 @@ static inline int enable_jprobe(struct jprobe *jp)
  */
 static inline int disable_jprobe(struct jprobe *jp)
 {
-	return jp ? disable_kprobe(&jp->kp) : -EINVAL;
+	return IS_ENABLED(CONFIG_JPROBES) ? disable_kprobe(&jp->kp) : -EOPNOTSUPP;
 }
 
-#else /* !CONFIG_JPROBES */
-
-static inline int register_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int register_jprobes(struct jprobe **jps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_jprobe(struct jprobe *jp)
-{
-}
-
-static inline void unregister_jprobes(struct jprobe **jps, int num)
-{
-}
-
-static inline int enable_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int disable_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
-
-#endif /* CONFIG_JPROBES */
 #endif /* _LINUX_JPROBES_H */
