@@ -195,6 +195,7 @@ static const struct file_operations points_fops = {
 };
 
 DEFINE_SHOW_ATTRIBUTE(kprobe_blacklist);
+DEFINE_SHOW_ATTRIBUTE(kprobe_refused);
 
 static int kprobes_enabled_set(bool on)
 {

@@ -619,8 +619,7 @@ extern struct notifier_block kprobe_oops_nb;
 
 /* -- refused.c: records of what was refused -- */
 
-extern const struct file_operations kprobe_refused_fops;
-
+int kprobe_refused_show(struct seq_file *m, void *unused);
 int kprobe_refuse_call(int err, char kind, const char *why);
 const char *kprobe_refusal_noted(int err);
 void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned int which,

@@ -237,12 +237,17 @@ static void show_place(struct seq_file *m, const struct refusal *r)
 		seq_puts(m, " -");
 }
 
-static int refused_show(struct seq_file *m, void *unused)
+/* Print debugfs "refused". */
+int kprobe_refused_show(struct seq_file *m, void *unused)
 {
+	int ret = security_locked_down(LOCKDOWN_KPROBES);
 	unsigned long nr;
 	struct refusal r;
 	u64 sec;
 	u32 nsec;
+
+	if (ret)
+		return ret;
 
 	seq_printf(m, "refused since the boot: %lu\n", READ_ONCE(nr_refused));
 	for (nr = 1; refusal_get(&r, &nr); nr++) {
@@ -256,16 +261,3 @@ static int refused_show(struct seq_file *m, void *unused)
 
 	return 0;
 }
-
-static int refused_open(struct inode *inode, struct file *file)
-{
-	return security_locked_down(LOCKDOWN_KPROBES) ?: single_open(file, refused_show, NULL);
-}
-
-const struct file_operations kprobe_refused_fops = {
-	.owner = THIS_MODULE,
-	.open = refused_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
