@@ -71,19 +71,14 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 {
 	struct module *mod = data;
 
-	switch (event) {
-	case MODULE_STATE_COMING:
+	if (event == MODULE_STATE_COMING)
 		return notifier_from_errno(module_comes(mod));
-	case MODULE_STATE_LIVE:
-		xa_erase(&modules_coming, (unsigned long)mod);
-		module_forget_text(mod, MOD_INIT_TEXT);
-		break;
-	case MODULE_STATE_GOING:
-		xa_erase(&modules_coming, (unsigned long)mod);
-		module_forget_text(mod, MOD_INIT_TEXT);
+
+	/* It is LIVE or GOING. */
+	xa_erase(&modules_coming, (unsigned long)mod);
+	module_forget_text(mod, MOD_INIT_TEXT);
+	if (event == MODULE_STATE_GOING)
 		module_forget_text(mod, MOD_TEXT);
-		break;
-	}
 
 	return NOTIFY_DONE;
 }
