@@ -130,7 +130,7 @@ static inline bool kprobe_disabled(struct kprobe *p)
 /**
  * struct kretprobe_blackpoint - a function that return probes must not divert
  * @name: its symbol
- * @addr: its address, looked up when kprobes start
+ * @addr: not used
  */
 struct kretprobe_blackpoint {
 	const char *name;

@@ -175,7 +175,6 @@ int kprobe_resolve_place(struct probe_request *req)
 static bool return_is_blacklisted(unsigned long addr)
 {
 	const struct kprobe_function *fn = kprobe_function_of(addr);
-	static bool looked_up;
 	unsigned int i;
 
 	/*
@@ -185,16 +184,8 @@ static bool return_is_blacklisted(unsigned long addr)
 	if (!kretprobe_blacklist_size || !fn)
 		return false;
 
-	for (i = 0; !looked_up && i < kretprobe_blacklist_size; i++) {
-		struct kretprobe_blackpoint *black = &kretprobe_blacklist[i];
-
-		if (black->name)
-			black->addr = kprobe_lookup_name(black->name, 0);
-	}
-	looked_up = true;
-
 	for (i = 0; i < kretprobe_blacklist_size && kretprobe_blacklist[i].name; i++) {
-		if (kretprobe_blacklist[i].addr == (void *)fn->start)
+		if (!strcmp(kretprobe_blacklist[i].name, fn->name))
 			return true;
 	}
 
