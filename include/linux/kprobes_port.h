@@ -108,14 +108,6 @@ static __always_inline void kprobe_hit_end_here(struct kprobe_hit_place here, bo
 }
 #endif
 
-/* Forget the hits of this CPU: the task that would end them dies. */
-static inline void kprobe_hits_forget(void)
-{
-	reset_current_kprobe();
-	if (__is_defined(ARCH_KPROBES_NATIVE))
-		__this_cpu_write(kprobe_nr_interrupted, 0);
-}
-
 /**
  * kprobe_call_pre_handler() - call the pre_handlers of the probes at an address
  * @p: the probe that get_kprobe() found, set as current

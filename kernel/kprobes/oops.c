@@ -172,7 +172,9 @@ static int oops_notify(struct notifier_block *nb, unsigned long event, void *dat
 	/* rethook has no list of nodes that are taken, but not hooked: the instance is lost. */
 	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		kretprobe_entry_oopsed();
-	kprobe_hits_forget();
+	reset_current_kprobe();
+	if (__is_defined(ARCH_KPROBES_NATIVE))
+		__this_cpu_write(kprobe_nr_interrupted, 0);
 	fault_unwatch(NULL);
 
 	return NOTIFY_DONE;
