@@ -113,8 +113,7 @@ struct kprobe_point *kprobe_jump_add_sharer(struct kprobe_point *owner,
 
 /* How the jump of a point, written, planned or only possible, gets on with another point. */
 enum jump_conflict {
-	CONFLICT_NONE,
-	CONFLICT_SHARE,		/* none: the jump leads through the other's detour as well */
+	CONFLICT_NONE,		/* also if the jump leads through the other's detour as well */
 	CONFLICT_TAKE_OVER,	/* the other has a jump; one for both could replace it */
 	CONFLICT_BLOCK,		/* there can be no such jump */
 };
@@ -133,7 +132,7 @@ static enum jump_conflict jump_conflict(struct kprobe_point *point, struct kprob
 
 	/* A jump that is planned is shared by those that it was planned for. */
 	if (point_in_jump_state(point) ? other->owner == point : other->state == POINT_ARMED)
-		return CONFLICT_SHARE;
+		return CONFLICT_NONE;
 
 	return point_in_jump_state(other) ? CONFLICT_TAKE_OVER : CONFLICT_BLOCK;
 }
