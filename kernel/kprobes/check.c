@@ -235,10 +235,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym, unsigned long o
 	return symbol_is_called(name) ? 0 : -EINVAL;
 }
 
-/*
- * May this address be probed? There is a row for each owner that has reserved text for
- * itself, with the errno for the caller and the reason for the log.
- */
+/* May this address be probed? */
 
 /* Protected by kprobe_mutex. */
 static bool init_text_is_over;
@@ -255,19 +252,14 @@ static bool outside_text(struct probe_request *req)
 				(init_text_is_over && is_kernel_inittext(req->addr)));
 }
 
-static bool inside_gate_area(struct probe_request *req)
-{
-	return in_gate_area_no_mm(req->addr);
-}
-
 /* Like within_kprobe_blacklist(), but look for the origin of a clone once for a function. */
-static bool in_blacklist(struct probe_request *req)
+static bool in_blacklist(unsigned long addr)
 {
 	struct kprobe_function *fn;
 
-	if (arch_within_kprobe_blacklist(req->addr) || kprobe_blacklist_holds(req->addr))
+	if (arch_within_kprobe_blacklist(addr) || kprobe_blacklist_holds(addr))
 		return true;
-	fn = kprobe_function_of(req->addr);
+	fn = kprobe_function_of(addr);
 	if (fn && fn->is_blacklisted_clone < 0)
 		fn->is_blacklisted_clone = kprobe_blacklist_holds_origin(fn->name);
 
@@ -285,20 +277,15 @@ static bool function_has_sites(unsigned long addr)
 	return fn && fn->has_sites;
 }
 
-static bool in_jump_label(struct probe_request *req)
-{
-	return function_has_sites(req->addr) && kprobe_has_jump_labels(req->addr, req->addr + 1);
-}
-
 /* A static call's trampoline is patched like its call sites, but no table lists it. */
-static bool in_static_call(struct probe_request *req)
+static bool in_static_call(unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(req->addr);
+	const struct kprobe_function *fn = kprobe_function_of(addr);
 
 	if (fn && str_has_prefix(fn->name, STATIC_CALL_TRAMP_PREFIX_STR))
 		return true;
 
-	return function_has_sites(req->addr) && kprobe_has_static_calls(req->addr, req->addr + 1);
+	return function_has_sites(addr) && kprobe_has_static_calls(addr, addr + 1);
 }
 
 #ifdef CONFIG_KGDB
@@ -316,39 +303,14 @@ bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 #endif
 
 /*
- * The debugger's breakpoint must not be mistaken for the original instruction or for an
- * ftrace site.
- */
-static bool on_debuggers_breakpoint(struct probe_request *req)
-{
-	return kprobe_on_debuggers_breakpoint(req->addr);
-}
-
-#define TRAPS_FOR_BUG	"traps by itself, for BUG() or WARN()"
-
-/*
- * If the architecture refuses trapping instructions anyway, search the bug table only after
- * a refusal, for the errno: see kprobe_check_refused().
- */
-static bool on_bug_entry(struct probe_request *req)
-{
-	return !__is_defined(ARCH_KPROBES_NATIVE) && find_bug(req->addr);
-}
-
-/*
  * The type hash and the patchable padding in front of a function have symbols of their
  * own, but hold no instructions.
  */
-static bool in_cfi_preamble(struct probe_request *req)
+static bool in_cfi_preamble(unsigned long addr)
 {
-	const struct kprobe_function *fn = kprobe_function_of(req->addr);
+	const struct kprobe_function *fn = kprobe_function_of(addr);
 
 	return fn && (str_has_prefix(fn->name, "__cfi_") || str_has_prefix(fn->name, "__pfx_"));
-}
-
-static bool on_cfi_trap(struct probe_request *req)
-{
-	return is_cfi_trap(req->addr);
 }
 
 /*
@@ -383,43 +345,48 @@ static bool inside_ftrace_site(struct probe_request *req)
 	return req->addr > site;
 }
 
-static bool is_bare_ftrace_site(struct probe_request *req)
-{
-	return !CAN_BE_ON_FTRACE_SITE && ftrace_site_of(req->addr) == req->addr;
-}
-
-static const struct reservation {
-	bool (*applies)(struct probe_request *req);
-	int err;
-	const char *reason;
-} reservations[] = {
-	{ outside_text,		-EINVAL, "not kernel text" },
-	{ inside_gate_area,	-EINVAL, "in the gate area of user space" },
-	{ in_blacklist,		-EINVAL, "must not be probed, see debugfs kprobes/blacklist" },
-	{ in_jump_label,	-EINVAL, "rewritten by a static key" },
-	{ in_static_call,	-EINVAL, "rewritten by a static call" },
-	{ on_debuggers_breakpoint, -EBUSY, "a debugger's breakpoint" },
-	{ on_bug_entry,		-EINVAL, TRAPS_FOR_BUG },
-	{ in_cfi_preamble,	-EINVAL, "in the data before a function" },
-	{ on_cfi_trap,		-EINVAL, "traps by itself, for CFI" },
-	{ inside_ftrace_site,	-EILSEQ, "inside an ftrace site" },
-	{ is_bare_ftrace_site,	-EINVAL, "rewritten by ftrace" },
-};
+#define TRAPS_FOR_BUG	"traps by itself, for BUG() or WARN()"
 
 /*
- * The caller's locks keep every reservation stable, except the static calls of a module,
- * which have a private lock. kprobe_module_hold() refuses a module while they are sorted.
+ * Ask each owner that has reserved text for itself. The caller's locks keep every reservation
+ * stable, except the static calls of a module, which have a private lock. kprobe_module_hold()
+ * refuses a module while they are sorted.
  */
 int kprobe_check(struct probe_request *req)
 {
-	const struct reservation *r;
+	unsigned long addr = req->addr;
+	void *where = (void *)addr;
 
 	lockdep_assert_held(&text_mutex);
 
-	for (r = reservations; r < reservations + ARRAY_SIZE(reservations); r++) {
-		if (r->applies(req))
-			return kprobe_refuse(r->err, (void *)req->addr, r->reason);
-	}
+	if (outside_text(req))
+		return kprobe_refuse(-EINVAL, where, "not kernel text");
+	if (in_gate_area_no_mm(addr))
+		return kprobe_refuse(-EINVAL, where, "in the gate area of user space");
+	if (in_blacklist(addr))
+		return kprobe_refuse(-EINVAL, where,
+				     "must not be probed, see debugfs kprobes/blacklist");
+	if (function_has_sites(addr) && kprobe_has_jump_labels(addr, addr + 1))
+		return kprobe_refuse(-EINVAL, where, "rewritten by a static key");
+	if (in_static_call(addr))
+		return kprobe_refuse(-EINVAL, where, "rewritten by a static call");
+	/* It must not be mistaken for the original instruction or for an ftrace site. */
+	if (kprobe_on_debuggers_breakpoint(addr))
+		return kprobe_refuse(-EBUSY, where, "a debugger's breakpoint");
+	/*
+	 * If the architecture refuses trapping instructions anyway, search the bug table only
+	 * after a refusal, for the errno: see kprobe_check_refused().
+	 */
+	if (!__is_defined(ARCH_KPROBES_NATIVE) && find_bug(addr))
+		return kprobe_refuse(-EINVAL, where, TRAPS_FOR_BUG);
+	if (in_cfi_preamble(addr))
+		return kprobe_refuse(-EINVAL, where, "in the data before a function");
+	if (is_cfi_trap(addr))
+		return kprobe_refuse(-EINVAL, where, "traps by itself, for CFI");
+	if (inside_ftrace_site(req))
+		return kprobe_refuse(-EILSEQ, where, "inside an ftrace site");
+	if (!CAN_BE_ON_FTRACE_SITE && ftrace_site_of(addr) == addr)
+		return kprobe_refuse(-EINVAL, where, "rewritten by ftrace");
 
 	return 0;
 }
