@@ -346,15 +346,7 @@ static __always_inline unsigned int kprobes_near(unsigned long first, unsigned l
 	return nr;
 }
 
-/* kernel/kprobes/check.c */
-#ifdef CONFIG_KGDB
-bool kprobe_on_debuggers_breakpoint(unsigned long addr);
-#else
-static inline bool kprobe_on_debuggers_breakpoint(unsigned long addr)
-{
-	return false;
-}
-#endif
+bool kprobe_on_debuggers_breakpoint(unsigned long addr);	/* kernel/kprobes/check.c */
 
 /* Upper limit of the leads of all probes. It may rise, but never falls. */
 #if !defined(CONFIG_OPTPROBES) || !defined(arch_jump_lead)

@@ -288,7 +288,6 @@ static bool in_static_call(unsigned long addr)
 	return function_has_sites(addr) && kprobe_has_static_calls(addr, addr + 1);
 }
 
-#ifdef CONFIG_KGDB
 /**
  * kprobe_on_debuggers_breakpoint() - does the kernel's debugger have a breakpoint here?
  * @addr: an address of kernel text
@@ -298,9 +297,12 @@ static bool in_static_call(unsigned long addr)
  */
 bool kprobe_on_debuggers_breakpoint(unsigned long addr)
 {
+#ifdef CONFIG_KGDB
 	return kgdb_io_module_registered && kgdb_has_hit_break(addr);
-}
+#else
+	return false;
 #endif
+}
 
 /*
  * The type hash and the patchable padding in front of a function have symbols of their
