@@ -67,7 +67,7 @@ unsigned int kprobe_slot_pages_in_use(void);
 /* Only with CONFIG_OPTPROBES. */
 extern bool kprobe_optinsn_slots_withheld;
 
-void kprobe_hide_optinsn_slot(kprobe_opcode_t *slot);
+void kprobe_hide_detour(struct kprobe *p);
 
 /* -- table.c: the points by address -- */
 
@@ -203,13 +203,6 @@ static inline bool point_detour_calls_post(struct kprobe_point *point)
 	return arch_detour_calls_post(&point->op);
 }
 
-/* Keep look-ups by address from finding the detour, which no task is in. */
-static inline void point_hide_detour(struct kprobe_point *point)
-{
-	if (point->op.optinsn.insn)
-		kprobe_hide_optinsn_slot(point->op.optinsn.insn);
-}
-
 /* A grace period has passed since then. */
 static inline void point_remove_detour(struct kprobe_point *point)
 {
@@ -219,7 +212,6 @@ static inline void point_remove_detour(struct kprobe_point *point)
 static inline void point_init_detour(struct kprobe_point *point) { }
 static inline bool point_has_detour(struct kprobe_point *point) { return false; }
 static inline bool point_detour_calls_post(struct kprobe_point *point) { return false; }
-static inline void point_hide_detour(struct kprobe_point *point) { }
 static inline void point_remove_detour(struct kprobe_point *point) { }
 #endif
 

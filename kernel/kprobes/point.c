@@ -420,8 +420,10 @@ static void free_left_points(struct work_struct *work)
 	 * reached the handlers.
 	 */
 	synchronize_rcu_tasks();
-	llist_for_each_entry(point, left, left)
-		point_hide_detour(point);
+	if (IS_ENABLED(CONFIG_OPTPROBES)) {
+		llist_for_each_entry(point, left, left)
+			kprobe_hide_detour(&point->op.kp);
+	}
 	/* A look-up by a stale address may have found a detour before, and through it the point. */
 	synchronize_rcu();
 	llist_for_each_entry_safe(point, next, left, left) {

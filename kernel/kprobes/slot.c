@@ -357,10 +357,16 @@ void kprobe_publish_optinsn_slot(kprobe_opcode_t *slot)
 	optinsn_slot_set_use(slot, SLOT_USED);
 }
 
-/* Keep kprobe_optinsn_slot_of() from finding a slot, which is given back a grace period later. */
-void kprobe_hide_optinsn_slot(kprobe_opcode_t *slot)
+/*
+ * Keep kprobe_optinsn_slot_of() from finding the detour of @p, if it has one. The slot is given
+ * back a grace period later.
+ */
+void kprobe_hide_detour(struct kprobe *p)
 {
-	optinsn_slot_set_use(slot, SLOT_FRESH);
+	struct optimized_kprobe *op = container_of(p, struct optimized_kprobe, kp);
+
+	if (op->optinsn.insn)
+		optinsn_slot_set_use(op->optinsn.insn, SLOT_FRESH);
 }
 
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
