@@ -210,27 +210,25 @@ static void optimize_work(struct work_struct *work)
  */
 bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
 {
+	const char *why = NULL;
 	struct kprobe_point *other;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (kprobe_ftrace(&point->op.kp)) {
-		strscpy(buf, "ftrace site", size);
-		return false;
-	}
-	if (point->post && !point_detour_calls_post(point)) {
-		strscpy(buf, "post_handler", size);
-		return false;
-	}
-	if (!optimize_knob) {
-		strscpy(buf, "knob off", size);
+	if (kprobe_ftrace(&point->op.kp))
+		why = "ftrace site";
+	else if (point->post && !point_detour_calls_post(point))
+		why = "post_handler";
+	else if (!optimize_knob)
+		why = "knob off";
+	else if (!point_has_detour(point) && point->detour < DETOUR_NO_MEMORY)
+		why = "not tried yet";
+	if (why) {
+		strscpy(buf, why, size);
 		return false;
 	}
 	if (!point_has_detour(point)) {
-		if (point->detour >= DETOUR_NO_MEMORY)
-			kprobe_explain_obstacle(&point->op, buf, size);
-		else
-			strscpy(buf, "not tried yet", size);
+		kprobe_explain_obstacle(&point->op, buf, size);
 		return false;
 	}
 	if (point->owner) {
