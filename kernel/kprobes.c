@@ -116,7 +116,8 @@ static int request_resolve(struct probe_request *req)
 	do {
 		before = req->addr;
 		ret = kprobe_resolve_address(req);
-		ret = ret ?: kprobe_module_hold(req);
+		if (IS_ENABLED(CONFIG_MODULES))
+			ret = ret ?: kprobe_module_hold(req);
 	} while (!ret && !req->module && !core_kernel_text(req->addr) && req->addr != before);
 	if (ret)
 		return ret;
@@ -457,7 +458,8 @@ static int request_try(struct probe_request *req, struct kprobe_verdict *verdict
 		verdict->on_ftrace = kprobe_ftrace(&point->op.kp);
 		verdict->emulated = arch_kprobe_is_emulated(&point->op.kp);
 		verdict->members = list_count_nodes(&point->members);
-		kprobe_optimize_try(point, verdict);
+		if (IS_ENABLED(CONFIG_OPTPROBES))
+			kprobe_optimize_try(point, verdict);
 	}
 	/* No copy may be written after its slot is free. */
 	arch_finish_prepare_kprobes();
@@ -478,7 +480,7 @@ void kprobe_try(struct kprobe *kp, struct kprobe_verdict *verdict)
 {
 	struct probe_request req = { .kp = kp };
 
-	*verdict = (struct kprobe_verdict){};
+	*verdict = (struct kprobe_verdict){ .why_no_jump = NO_JUMPS };
 
 	guard(mutex)(&kprobe_mutex);
 
@@ -683,11 +685,12 @@ static int __init kprobes_init(void)
 
 	ret = kprobe_points_init();
 	ret = ret ?: kprobe_blacklist_init();
-	if (IS_ENABLED(CONFIG_KRETPROBES))
+	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		ret = ret ?: kretprobe_pools_init();
 	ret = ret ?: register_die_notifier(&exceptions_nb);
 	ret = ret ?: register_die_notifier(&kprobe_oops_nb);
-	ret = ret ?: kprobe_module_init();
+	if (IS_ENABLED(CONFIG_MODULES))
+		ret = ret ?: kprobe_module_init();
 	kprobes_available = !ret;
 	ret = ret ?: arch_init_kprobes();
 	if (ret) {

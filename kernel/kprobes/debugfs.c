@@ -100,7 +100,7 @@ static int show_point_state(struct kprobe_point *point, void *data)
 {
 	unsigned long hits = 0, same, calls = 0, instances = 0;
 	unsigned long offset = 0, addr = point_addr(point);
-	char name[KSYM_NAME_LEN], why[64];
+	char name[KSYM_NAME_LEN], why[64] = NO_JUMPS;
 	const struct kretprobe *rp;
 	struct seq_file *m = data;
 	enum point_state state;
@@ -119,7 +119,8 @@ static int show_point_state(struct kprobe_point *point, void *data)
 	same = min(READ_ONCE(point->missed_same), hits);
 	/* Whether its region is fenced already makes no difference to the user of a probe. */
 	state = point->state == POINT_FENCED ? POINT_OPTIMIZING : point->state;
-	kprobe_optimize_explain(point, why, sizeof(why));
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		kprobe_optimize_explain(point, why, sizeof(why));
 
 	guard(rcu)();
 	if (!kallsyms_lookup(addr, NULL, &offset, &module, name))

@@ -37,6 +37,7 @@
 #include <asm/extable.h>
 
 struct kprobe_point;
+struct optimized_kprobe;
 struct probe_request;
 struct return_pool;
 struct seq_file;
@@ -276,7 +277,10 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);
 
-/* -- optimize.c: the worker that plans jumps, and its switches -- */
+/* -- optimize.c, with CONFIG_OPTPROBES: the worker that plans jumps, and its switches -- */
+
+/* What there is to say instead of kprobe_optimize_explain() without it. */
+#define NO_JUMPS	"no jumps in this kernel"
 
 /**
  * struct kprobe_verdict - what would become of a probe, see kprobe_try()
@@ -307,24 +311,10 @@ struct kprobe_verdict {
 void kprobe_optimize_set_knob(bool on);
 void kprobe_optimize_prepare_queued(void);
 
-#ifdef CONFIG_OPTPROBES
 extern int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig);
 
 bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size);
 void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict);
-#else
-static inline bool kprobe_optimize_explain(struct kprobe_point *point, char *buf, size_t size)
-{
-	strscpy(buf, "no jumps in this kernel", size);
-
-	return false;
-}
-
-static inline void kprobe_optimize_try(struct kprobe_point *point, struct kprobe_verdict *verdict)
-{
-	kprobe_optimize_explain(point, verdict->why_no_jump, sizeof(verdict->why_no_jump));
-}
-#endif
 
 /* -- hit.c: the dispatchers, which run in traps, detours and ftrace callbacks -- */
 
@@ -423,28 +413,16 @@ bool kprobe_blacklist_holds(unsigned long addr);
 bool kprobe_blacklist_holds_origin(const char *name);
 int kprobe_blacklist_show(struct seq_file *m, void *unused);
 
-/* -- module.c: text that appears and disappears -- */
+/* -- module.c, with CONFIG_MODULES: text that appears and disappears -- */
 
-#ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
+#ifdef CONFIG_MODULES
 void kprobe_blacklist_forget_module(struct module *mod, enum mod_mem_type type);
+#endif
 int kprobe_module_init(void);
 int kprobe_module_hold(struct probe_request *req);
 bool kprobe_module_is_settled(unsigned long addr, struct module **owner);
 bool kprobe_module_is_going(struct module *mod);
-#else
-static inline int kprobe_module_init(void) { return 0; }
-static inline int kprobe_module_hold(struct probe_request *req) { return 0; }
-
-static inline bool kprobe_module_is_settled(unsigned long addr, struct module **owner)
-{
-	*owner = NULL;
-
-	return true;
-}
-
-static inline bool kprobe_module_is_going(struct module *mod) { return false; }
-#endif
 
 /*
  * -- return_pool.c and return_trampoline.c: the instances of return probes, and how calls are

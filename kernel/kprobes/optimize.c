@@ -96,9 +96,9 @@ int (*kprobe_optimize_prepare)(struct optimized_kprobe *op, struct kprobe *orig)
 
 static void optimize_ask_for_detour(struct kprobe_point *point)
 {
-	struct module *mod;
+	struct module *mod = NULL;
 
-	if (!kprobe_module_is_settled(point_addr(point), &mod)) {
+	if (IS_ENABLED(CONFIG_MODULES) && !kprobe_module_is_settled(point_addr(point), &mod)) {
 		point->detour = DETOUR_TOO_EARLY;
 		return;
 	}
@@ -107,7 +107,7 @@ static void optimize_ask_for_detour(struct kprobe_point *point)
 		return;
 	}
 	point->detour = DETOUR_TRIED;
-	if (kprobe_module_is_going(mod)) {
+	if (IS_ENABLED(CONFIG_MODULES) && kprobe_module_is_going(mod)) {
 		/* No copy may be written after its slot is free. */
 		arch_finish_prepare_kprobes();
 		point_remove_detour(point);

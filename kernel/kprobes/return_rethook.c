@@ -31,11 +31,6 @@ static void return_rethook_handler(struct rethook_node *node, void *data,
 
 NOKPROBE_SYMBOL(return_rethook_handler);
 
-int __init kretprobe_pools_init(void)
-{
-	return 0;
-}
-
 int kretprobe_pool_create(struct kretprobe *rp, int maxactive)
 {
 	struct rethook *rh;
