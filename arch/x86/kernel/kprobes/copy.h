@@ -5,6 +5,8 @@
 
 #include <linux/bits.h>
 #include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>
@@ -36,10 +38,18 @@ bool kprobe_insn_waits(struct insn *insn);
 bool kprobe_branch_is_portable(struct insn *insn);
 
 /* text.c */
-void kprobe_poke_text(u8 *addr, const void *bytes, size_t len);
+u8 *kprobe_poke_reserve(u8 *addr, size_t len);
 void kprobe_poke_flush(void);
 void kprobe_poke_sync(void);
 bool kprobe_text_is_int3(unsigned long addr);
+
+/* Write @len bytes at @addr, at the latest when kprobe_poke_flush() is called. */
+static inline void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
+{
+	memcpy(kprobe_poke_reserve(addr, len), bytes, len);
+	/* Nothing is pending here that has not been written: no caller writes twice in between. */
+	perf_event_text_poke(addr, addr, len, bytes, len);
+}
 
 /* emulate.c, with the operands as decode.c prepares them */
 

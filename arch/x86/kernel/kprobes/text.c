@@ -9,7 +9,6 @@
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
-#include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -67,25 +66,25 @@ void kprobe_poke_flush(void)
 	pending.used = 0;
 }
 
-/* Write @len bytes at @addr, at the latest when kprobe_poke_flush() is called. */
-void kprobe_poke_text(u8 *addr, const void *bytes, size_t len)
+/* Return where to put @len bytes for @addr. kprobe_poke_flush() writes them, at the latest. */
+u8 *kprobe_poke_reserve(u8 *addr, size_t len)
 {
 	u8 *page = (u8 *)PAGE_ALIGN_DOWN((unsigned long)addr);
 	struct piece *piece;
 
-	if (page != pending.page || pending.nr == MAX_PIECES || pending.used + len > MAX_BYTES)
+	if (pending.nr && (page != pending.page || pending.nr == MAX_PIECES ||
+			   pending.used + len > MAX_BYTES))
 		kprobe_poke_flush();
 
 	piece = &pending.pieces[pending.nr++];
 	piece->at = addr - page;
 	piece->len = len;
-	memcpy(pending.bytes + pending.used, bytes, len);
-	/* Nothing is pending here that has not been written: no caller writes twice in between. */
-	perf_event_text_poke(addr, addr, len, bytes, len);
 
 	pending.page = page;
 	pending.end = max_t(unsigned int, pending.end, piece->at + len);
 	pending.used += len;
+
+	return pending.bytes + pending.used - len;
 }
 
 /* Write everything that is pending, if anything is, and make all CPUs see it. */
