@@ -133,5 +133,6 @@ void arch_disarm_kprobes(struct list_head *kps)
 
 	list_for_each_entry(p, kps, list)
 		kprobe_poke_text(p->addr, &p->opcode, sizeof(p->opcode));
-	kprobe_poke_sync();
+	/* A CPU that still executes the breakpoint retries it: see retry_stale_int3(). */
+	kprobe_poke_flush();
 }
