@@ -66,6 +66,14 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
  */
 #define WRITE_CHUNK	256
 
+static void text_write(struct list_head *items, void (*write)(struct list_head *items))
+{
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+
+	write(items);
+}
+
 /*
  * Call @write with some of @items at a time, under the locks for writing text. @write may
  * take items off the list that it gets, and off @items; the others stay there, in their order.
@@ -80,18 +88,19 @@ static void text_write_chunks(struct list_head *items, void (*write)(struct list
 	if (list_empty(items))
 		return;
 
-	do {
+	for (;;) {
 		last = items->next;
-		for (nr = 1; nr < WRITE_CHUNK && last->next != items; nr++)
+		for (nr = 1; nr < WRITE_CHUNK && !list_is_last(last, items); nr++)
 			last = last->next;
+		/* Nothing has to be moved for the last chunk, which mostly is the only one. */
+		if (list_is_last(last, items))
+			break;
 		list_cut_position(&chunk, items, last);
-		scoped_guard(cpus_read_lock) {
-			guard(mutex)(&text_mutex);
-			write(&chunk);
-		}
+		text_write(&chunk, write);
 		list_splice_tail_init(&chunk, &written);
 		cond_resched();
-	} while (!list_empty(items));
+	}
+	text_write(items, write);
 	list_splice(&written, items);
 }
 
