@@ -469,8 +469,11 @@ static void point_reconsider(struct kprobe_point *point)
 	}
 }
 
+/* Points by their next step, for points_take_steps(), under kprobe_mutex. */
+static struct list_head todo[NR_STEPS];
+
 /* Move each point in @work that has a next step to the list of that. Return a bit for each list. */
-static unsigned int points_deal(struct list_head *work, struct list_head *todo, bool forget)
+static unsigned int points_deal(struct list_head *work, bool forget)
 {
 	struct kprobe *p, *next;
 	unsigned int steps = 0;
@@ -490,7 +493,7 @@ static unsigned int points_deal(struct list_head *work, struct list_head *todo, 
 }
 
 /* Move all points back to @work. */
-static void points_collect(struct list_head *todo, unsigned int steps, struct list_head *work)
+static void points_collect(unsigned int steps, struct list_head *work)
 {
 	for (; steps; steps &= steps - 1)
 		list_splice_tail(&todo[__ffs(steps)], work);
@@ -504,23 +507,22 @@ static void points_collect(struct list_head *todo, unsigned int steps, struct li
 static int points_take_steps(struct list_head *work, bool again, bool forget)
 {
 	const bool sites = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE);
-	struct list_head todo[NR_STEPS];
-	LIST_HEAD(refused);
 	unsigned int steps;
 	int ret = 0, error;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	steps = points_deal(work, todo, forget);
-	if (sites && steps & BIT(STEP_RESERVATION))
-		ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
-	/* Remove a jump before a breakpoint is written into its region. */
-	if (steps & BIT(STEP_DROP_JUMP)) {
+	for (;;) {
+		steps = points_deal(work, forget);
+		if (sites && steps & BIT(STEP_RESERVATION))
+			ret = kprobe_ftrace_change_reservations(&todo[STEP_RESERVATION]);
+		/* Remove a jump before a breakpoint is written into its region. */
+		if (!(steps & BIT(STEP_DROP_JUMP)))
+			break;
 		points_drop_jumps(&todo[STEP_DROP_JUMP]);
-		points_collect(todo, steps, work);
+		points_collect(steps, work);
 		if (again)
 			kprobe_points_add_outer(work);
-		steps = points_deal(work, todo, forget);
 	}
 	if (sites && steps & BIT(STEP_LEAVE_SITE)) {
 		kprobe_ftrace_disarm_points(&todo[STEP_LEAVE_SITE]);
@@ -531,7 +533,7 @@ static int points_take_steps(struct list_head *work, bool again, bool forget)
 		points_set_state(&todo[STEP_DISARM], POINT_DISARMED);
 	}
 	if (sites && steps & BIT(STEP_TAKE_SITE)) {
-		error = kprobe_ftrace_arm_points(&todo[STEP_TAKE_SITE], &refused);
+		error = kprobe_ftrace_arm_points(&todo[STEP_TAKE_SITE], work);
 		ret = ret ?: error;
 		points_set_state(&todo[STEP_TAKE_SITE], POINT_ARMED);
 	}
@@ -539,8 +541,7 @@ static int points_take_steps(struct list_head *work, bool again, bool forget)
 		text_write_chunks(&todo[STEP_ARM], arch_arm_kprobes);
 		points_set_state(&todo[STEP_ARM], POINT_ARMED);
 	}
-	points_collect(todo, steps, work);
-	list_splice_tail(&refused, work);
+	points_collect(steps, work);
 
 	return ret;
 }
