@@ -600,7 +600,7 @@ static int set_enabled(struct kprobe *kp, bool enable)
 			kprobe_points_reconcile(&work);
 		}
 		misses_post = enable && member_misses_post(kp, point);
-		kprobe_points_finish(&work, NULL);
+		kprobe_list_unlink(&work);
 	}
 	/* Only now, and without @kp: another task may unregister and free it meanwhile. */
 	if (IS_ENABLED(CONFIG_OPTPROBES) && misses_post)

@@ -273,6 +273,7 @@ void kprobe_wait_for_detours(void);
 /* In all kernels. */
 int kprobe_points_reconcile(struct list_head *work);
 int kprobe_points_reconcile_all(void);
+void kprobe_list_unlink(struct list_head *list);
 void kprobe_points_finish(struct list_head *work, struct list_head *dead);
 void kprobe_points_forget_text(unsigned long start, unsigned long end);
 bool kprobe_point_wants_detour(struct kprobe_point *point);

@@ -44,7 +44,7 @@ static void culprits_disable(struct work_struct *unused)
 	guard(mutex)(&kprobe_mutex);
 	kprobe_points_for_each(point_disable_culprits, &work);
 	kprobe_points_reconcile(&work);
-	kprobe_points_finish(&work, NULL);
+	kprobe_list_unlink(&work);
 }
 
 static DECLARE_WORK(culprits_work, culprits_disable);

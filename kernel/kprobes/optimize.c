@@ -162,7 +162,7 @@ void kprobe_optimize_prepare_queued(void)
 			optimize_prepare_batch(&work);
 			kprobe_points_sort(&work);
 			kprobe_points_reconcile(&work);
-			kprobe_points_finish(&work, NULL);
+			kprobe_list_unlink(&work);
 			more = kprobe_jump_candidate();
 		}
 		cond_resched();

@@ -112,6 +112,13 @@ static void points_set_state(struct list_head *kps, enum point_state state)
 		kprobe_point_set_state(point_of(p), state);
 }
 
+/* Empty a list of points, or of optimized probes. */
+void kprobe_list_unlink(struct list_head *list)
+{
+	while (!list_empty(list))
+		list_del_init(list->next);
+}
+
 #ifdef CONFIG_OPTPROBES
 /*
  * Points on their way to a jump, and the text that is written there and back.
@@ -217,27 +224,19 @@ static void jump_forget(struct kprobe_point *point)
 	list_del_init(&point->op.list);
 }
 
-static void jumps_unlink(struct list_head *ops)
-{
-	struct optimized_kprobe *op, *next;
-
-	list_for_each_entry_safe(op, next, ops, list)
-		list_del_init(&op->list);
-}
-
 /* Replace the jumps of @ops by breakpoints, and empty the list. */
 static void jumps_remove(struct list_head *ops)
 {
 	LIST_HEAD(done);
 
 	arch_unoptimize_kprobes(ops, &done);
-	jumps_unlink(&done);
+	kprobe_list_unlink(&done);
 }
 
 static void jumps_unfence(struct list_head *ops)
 {
 	arch_unfence_kprobes(ops);
-	jumps_unlink(ops);
+	kprobe_list_unlink(ops);
 }
 
 /* Is no task in the detour of @point, unless a jump leads there now? */
@@ -302,16 +301,14 @@ static void points_drop_jumps(struct list_head *kps)
 static void jumps_write(struct list_head *ops)
 {
 	struct optimized_kprobe *op;
-	struct kprobe *p, *next;
 	LIST_HEAD(points);
 
 	list_for_each_entry(op, ops, list)
 		point_queue(container_of(op, struct kprobe_point, op), &points);
 	text_write_chunks(ops, arch_optimize_kprobes);
-	jumps_unlink(ops);
+	kprobe_list_unlink(ops);
 	points_set_state(&points, POINT_OPTIMIZED);
-	list_for_each_entry_safe(p, next, &points, list)
-		list_del_init(&p->list);
+	kprobe_list_unlink(&points);
 }
 
 /* Return false if a task may be in one of the detours that have to be changed. */
@@ -566,7 +563,7 @@ int kprobe_points_reconcile(struct list_head *work)
 	return ret;
 }
 
-/* Empty @work, and move the points without members to @dead, NULL if there are none. */
+/* Empty @work, and move the points without members to @dead. */
 void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 {
 	struct kprobe *p, *next;
@@ -575,7 +572,7 @@ void kprobe_points_finish(struct list_head *work, struct list_head *dead)
 		struct kprobe_point *point = point_of(p);
 
 		list_del_init(&p->list);
-		if (!list_empty(&point->members) || WARN_ON_ONCE(!dead))
+		if (!list_empty(&point->members))
 			continue;
 		kprobe_table_del(point);
 		jump_forget(point);
@@ -658,7 +655,7 @@ int kprobe_points_reconcile_all(void)
 	kprobe_points_for_each(queue_point, &work);
 	kprobe_points_sort(&work);
 	ret = kprobe_points_reconcile(&work);
-	kprobe_points_finish(&work, NULL);
+	kprobe_list_unlink(&work);
 
 	return ret;
 }
