@@ -274,16 +274,11 @@ static void points_add_covering(struct kprobe_point *inner, struct list_head *wo
  */
 bool kprobe_points_add_outer(struct list_head *work)
 {
-	struct list_head *last = work->prev;
-	struct kprobe *p;
+	struct list_head *last = work->prev, *at = work;
 
-	if (list_empty(work))
-		return false;
-
-	list_for_each_entry(p, work, list) {
-		points_add_covering(point_of(p), work);
-		if (&p->list == last)
-			break;
+	while (at != last) {
+		at = at->next;
+		points_add_covering(point_of(list_entry(at, struct kprobe, list)), work);
 	}
 	if (work->prev == last)
 		return false;
