@@ -127,7 +127,8 @@ u32 kprobe_point_state_flags(enum point_state state);
  * @reserved: another ftrace_ops has the site as well, to keep users of IPMODIFY away
  * @calls_post: the jump, planned or written, leads to code that calls post_handlers
  * @quiet_after: number of the grace period after which no task is in the detour, see text.c
- * @left: links a point that is to be freed
+ * @rcu: delays the freeing of a dead point
+ * @left: links such a point when no task is in its detour any more
  */
 struct kprobe_point {
 #ifdef CONFIG_OPTPROBES
@@ -140,11 +141,14 @@ struct kprobe_point {
 	struct hlist_head called;
 	struct list_head members;
 	union {
-		struct ftrace_ops *ftrace_ops;
+		struct {
+			struct ftrace_ops *ftrace_ops;
+			unsigned int enabled;
+			unsigned int post;
+		};
+		struct rcu_head rcu;
 		struct llist_node left;
 	};
-	unsigned int enabled;
-	unsigned int post;
 	enum point_state state;
 	unsigned int missed_same;
 	struct kprobe_point *owner;

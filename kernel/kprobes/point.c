@@ -407,7 +407,7 @@ static void point_remove_copy(struct kprobe_point *point)
 #endif
 }
 
-/* Points that are not in the table any more, for free_left_points(). */
+/* Dead points whose copies and detours no task can be in, for free_left_points(). */
 static LLIST_HEAD(left_points);
 
 static void free_left_points(struct work_struct *work)
@@ -415,11 +415,6 @@ static void free_left_points(struct work_struct *work)
 	struct llist_node *left = llist_del_all(&left_points);
 	struct kprobe_point *point, *next;
 
-	/*
-	 * A task may be preempted in the copy of an instruction, or in a detour, even before it has
-	 * reached the handlers.
-	 */
-	synchronize_rcu_tasks();
 	if (IS_ENABLED(CONFIG_OPTPROBES)) {
 		llist_for_each_entry(point, left, left)
 			kprobe_hide_detour(&point->op.kp);
@@ -435,22 +430,37 @@ static void free_left_points(struct work_struct *work)
 
 static DECLARE_WORK(left_work, free_left_points);
 
-/* Free a point that was never in the table, or has left it a grace period ago. */
+/* Free a point that no task can be at: it was never in the table, or has left it long ago. */
 void kprobe_point_discard(struct kprobe_point *point)
 {
 	if (kprobe_ftrace(&point->op.kp))
 		kmem_cache_free(point_cache, point);
 	else if (llist_add(&point->left, &left_points))
-		queue_work(system_dfl_wq, &left_work);
+		schedule_work(&left_work);
 }
 
-/* Called a grace period after kprobe_points_finish(). */
+static void point_left_rcu(struct rcu_head *rcu)
+{
+	kprobe_point_discard(container_of(rcu, struct kprobe_point, rcu));
+}
+
+/* Called a grace period after kprobe_points_finish(), with no lock held. */
 void kprobe_points_free(struct list_head *dead)
 {
 	struct kprobe *p, *next;
 
-	list_for_each_entry_safe(p, next, dead, list)
-		kprobe_point_discard(point_of(p));
+	list_for_each_entry_safe(p, next, dead, list) {
+		struct kprobe_point *point = point_of(p);
+
+		/*
+		 * Wait for RCU-tasks: a task may be preempted in the copy of the instruction, or in
+		 * the detour, even before it has reached the handlers.
+		 */
+		if (kprobe_ftrace(p))
+			kmem_cache_free(point_cache, point);
+		else
+			call_rcu_tasks(&point->rcu, point_left_rcu);
+	}
 }
 
 int __init kprobe_points_init(void)

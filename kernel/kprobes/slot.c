@@ -3,8 +3,8 @@
  * Executable memory for copies of instructions.
  *
  * All slots of a kind have one size and tile pages that the architecture allocates. A slot
- * that is given back may be handed out again at once: free_left_points() has waited until
- * no task was in it, and until no look-up could still lead to it.
+ * that is given back may be handed out again at once: kprobe_points_free() has waited until
+ * no task was in it, and free_left_points() until no look-up could still lead to it.
  *
  * Look-ups by address may happen in any context and take no lock: they search a hash
  * table of page numbers under RCU. A page without slots in use is freed a grace period
