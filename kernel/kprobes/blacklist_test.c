@@ -75,6 +75,9 @@ static void blacklist_entries(struct kunit *test)
 		"error_entry",
 		"startup_64_load_idt",
 		"swsusp_save",
+#ifndef CONFIG_ARM64
+		"swsusp_arch_suspend",
+#endif
 		"__pi_startup_64_load_idt",
 #ifdef CONFIG_RCU_TRACE
 		"__traceiter_rcu_watching",

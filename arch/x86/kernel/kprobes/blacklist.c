@@ -105,6 +105,10 @@ static const char * const cannot_trap[] = {
 	"native_write_cr0",
 	"native_write_cr2",
 	"native_write_cr3",
+	/* The image goes on in these with the %gs base of the kernel that has loaded it. */
+	"swsusp_arch_suspend",
+	"create_image",
+	"hibernation_snapshot",
 #ifdef CONFIG_KASAN_STACK
 	"kasan_unpoison_task_stack_below",
 	"kasan_unpoison",
@@ -126,7 +130,6 @@ static const char * const cannot_trap[] = {
 	"swap_pages",
 	"restore_image",
 	"core_restore_code",
-	"create_image",
 	"asm_acpi_mp_play_dead",
 	/* These keep a CPU idle for good: neither grace periods nor text changes wait for it. */
 	"hlt_play_dead",
