@@ -23,6 +23,7 @@ static const char * const cannot_trap[] = {
 	"suspend_restore_csrs",
 	"riscv_clear_hypervisor_csr",
 	"__hibernate_cpu_resume",
+	"swsusp_arch_suspend",
 	"hibernate_core_restore_code",
 	/* Neither RCU nor text patching waits for a CPU that has reported itself dead. */
 	"cpuhp_ap_report_dead",
