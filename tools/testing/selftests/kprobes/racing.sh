@@ -10,6 +10,7 @@ begin()		# PARAMETERS [SECONDS [SEED]]
 {
 	SEED=${3:-1}
 	LAST=$SEED
+	for name in looked_at knob_bad all_bad; do : >$TMP/$name; done
 	dmesg -c >/dev/null
 	say "seed $SEED"
 	need_module kprobes_torture $1 seed="$SEED" stutter=1 shuffle_interval=1
@@ -51,6 +52,29 @@ jump_or_not()	# ROUND
 	! is_far kprobes_torture || : >$TMP/far
 }
 
+ours()		{ grep ' kprobes_torture:' $KPROBES/points | tee -a $TMP/looked_at; }
+
+# Check the effect of each write at once.
+switch_knob()	# ROUND
+{
+	echo 0 >$KNOB
+	ours | grep -E ' (optimizing|optimized) ' >>$TMP/knob_bad
+	a_while 200
+	echo 1 >$KNOB
+	jump_or_not $1
+	a_while 1500
+}
+
+switch_all()	# ROUND
+{
+	all 0
+	ours | grep -vE ' (disarmed|gone) ' >>$TMP/all_bad
+	a_while 200
+	all 1
+	jump_or_not $1
+	a_while 1500
+}
+
 while_running()	# COMMAND, which gets the number of the round
 {
 	local round=0
@@ -82,5 +106,9 @@ end()
 	elif [ -e $KNOB ]; then
 		check "jumps were taken" [ "$(number jumps)" -gt 100 ]
 	fi
+	[ ! -e $KNOB ] || check "no jump is left when they are forbidden" [ ! -s $TMP/knob_bad ]
+	check "no probe is armed when all are off" [ ! -s $TMP/all_bad ]
+	check "there were probes to look at" [ "$(wc -l <$TMP/looked_at)" -gt 20 ]
+	cat $TMP/knob_bad $TMP/all_bad | head -n 10 | tell "out: "
 	check "no probe is left" not grep . $KPROBES/list $KPROBES/points
 }

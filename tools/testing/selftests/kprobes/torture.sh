@@ -22,24 +22,6 @@ fi
 
 begin "dense=0 onoff_interval=$HOTPLUG" "$@"
 
-switch_knob()
-{
-	echo 0 >$KNOB
-	a_while 200
-	echo 1 >$KNOB
-	jump_or_not $1
-	a_while 2000
-}
-
-switch_all()
-{
-	all 0
-	a_while 100
-	all 1
-	jump_or_not $1
-	a_while 2000
-}
-
 read_files()
 {
 	cat $KPROBES/list $KPROBES/points >/dev/null
