@@ -73,19 +73,6 @@ many()
 		[ "$(last | sed 's/ .*//')" -eq "$(count)" ]
 }
 check "refused: the last 256, and the count of all" many
-# An event that is refused leaves the reason in the tracer's log of errors.
-logs()		# EVENT REASON
-{
-	echo "$1" >$EVENTS && return 1
-	tail -n 3 $TRACE/error_log
-	tail -n 3 $TRACE/error_log | grep -q "trace_kprobe: error: $2"
-}
-if [ -e $EVENTS ]; then
-	check "error_log: within an instruction" logs "p:kp/no vfs_read+3" \
-		"inside an \(instruction\|ftrace site\)"
-	: >$EVENTS
-fi
-
 if [ ! -e $REASONS ]; then
 	skip "reasons in the log: no dynamic debug"
 	rmmod kp_victim kp_prober
