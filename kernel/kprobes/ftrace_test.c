@@ -21,18 +21,12 @@
 #define NR_CALLERS	2
 #define ROUNDS		8
 
-/**
- * struct caller - a task that keeps calling shared_target()
- * @task: the task
- * @hits: hits of the call under way
- * @calls: calls so far
- * @wrong: calls that were not hit exactly once
- */
+/* A task that keeps calling shared_target(). */
 struct caller {
 	struct task_struct *task;
-	unsigned int hits;
+	unsigned int hits;	/* of the call under way */
 	unsigned int calls;
-	unsigned int wrong;
+	unsigned int wrong;	/* calls that were not hit exactly once */
 };
 
 static struct caller callers[NR_CALLERS];

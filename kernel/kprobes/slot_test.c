@@ -161,18 +161,12 @@ static void slot_pages_go(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)whole));
 }
 
-/**
- * struct slot_reader - a task that looks a slot up and reads it, again and again
- * @task: the task
- * @slot: the slot
- * @found: look-ups that found it
- * @faults: how often its text was gone before the look-up was over
- */
+/* A task that looks a slot up and reads it, again and again. */
 struct slot_reader {
 	struct task_struct *task;
 	kprobe_opcode_t *slot;
-	unsigned int found;
-	unsigned int faults;
+	unsigned int found;	/* look-ups that found it */
+	unsigned int faults;	/* how often its text was gone before the look-up was over */
 };
 
 /* Most of the time passes between look-up and read, so that a removal comes there. */

@@ -21,34 +21,20 @@
 /* Probes that are registered together. */
 #define BATCH		256
 
-/**
- * struct tried - a probe that has been tried, to be registered with others
- * @kp: the probe
- * @verdict: what has been told of it
- */
+/* A probe that has been tried, to be registered with others, and what has been told of it. */
 struct tried {
 	struct kprobe kp;
 	struct kprobe_verdict verdict;
 };
 
-/**
- * struct trial - the state of a test
- * @test: the test
- * @batch: probes that are to be registered
- * @kps: pointers to them
- * @nr: how many
- * @nr_accepted: probes that were registered
- * @nr_refused: and those that were not
- * @flags: of all of them
- */
 struct trial {
 	struct kunit *test;
-	struct tried batch[BATCH];
-	struct kprobe *kps[BATCH];
+	struct tried batch[BATCH];	/* probes that are to be registered */
+	struct kprobe *kps[BATCH];	/* pointers to them */
 	unsigned int nr;
-	unsigned int nr_accepted;
+	unsigned int nr_accepted;	/* probes that were registered */
 	unsigned int nr_refused;
-	u32 flags;
+	u32 flags;			/* of all of them */
 };
 
 static struct trial *trial_create(struct kunit *test, u32 flags)

@@ -56,22 +56,14 @@ static int (*functions[NR_FUNCTIONS])(int n) = {
 
 enum kind { PRE, POST, RETURN };
 
-/**
- * struct plan - one test of failing allocations
- * @name: for the report
- * @kind: kind of the probes
- * @nr: number of probes, each on another function
- * @first: the first of these functions, or NR_FUNCTIONS: all in the long function
- * @sibling: each address has another probe already, which stays
- * @enable: the probes are registered disabled, and the first one is enabled
- */
+/* One test of failing allocations. */
 struct plan {
 	const char *name;
 	enum kind kind;
-	unsigned int nr;
-	unsigned int first;
-	bool sibling;
-	bool enable;
+	unsigned int nr;	/* number of probes, each on another function */
+	unsigned int first;	/* of these functions, or NR_FUNCTIONS: all in the long function */
+	bool sibling;		/* each address has another probe already, which stays */
+	bool enable;		/* registered disabled, and the first one is enabled */
 };
 
 #define TRACED	0

@@ -46,18 +46,12 @@ static u64 literal = 0x8badf00dcafef00d;
 #define IMM14(offset)	((((offset) >> 2) & 0x3fff) << 5)
 #define IMM26(offset)	(((offset) >> 2) & 0x3ffffff)
 
-/**
- * struct place - an instruction, and the address that it is encoded for
- * @name: for the log
- * @insn: the instruction
- * @away: distance from its address to the other one
- * @obstacle: expected result
- */
+/* An instruction, and the address that it is encoded for. */
 struct place {
 	const char *name;
 	u32 insn;
-	long away;
-	enum detour_obstacle obstacle;
+	long away;			/* distance from its address to the other one */
+	enum detour_obstacle obstacle;	/* expected result */
 };
 
 static const struct place places[] = {

@@ -154,30 +154,18 @@ static void preempt_rewind_others(struct kunit *test)
 #define BLOCK_LIMIT	(HZ * 4 / 5)
 #define BLOCKED_CPU	1
 
-/**
- * struct visit - a task that goes to an instruction and is preempted there
- * @poke: the interrupt, which wakes up the blocker
- * @visitor: the task
- * @blocker: a real-time task that keeps @visitor from running
- * @at: address of the instruction
- * @t1: value of register t1 there
- * @seen: address that the interrupt hit
- * @result: result of preempt_once(1)
- * @blocking: @blocker runs
- * @over: @blocker should end
- * @late: @blocker has timed out
- */
+/* A task that goes to an instruction and is preempted there. */
 struct visit {
-	struct irq_work poke;
+	struct irq_work poke;		/* the interrupt, which wakes up the blocker */
 	struct task_struct *visitor;
-	struct task_struct *blocker;
-	unsigned long at;
-	unsigned long t1;
-	unsigned long seen;
-	unsigned long result;
-	bool blocking;
-	bool over;
-	bool late;
+	struct task_struct *blocker;	/* a real-time task that keeps @visitor from running */
+	unsigned long at;		/* address of the instruction */
+	unsigned long t1;		/* value of register t1 there */
+	unsigned long seen;		/* address that the interrupt hit */
+	unsigned long result;		/* of preempt_once(1) */
+	bool blocking;			/* @blocker runs */
+	bool over;			/* @blocker should end */
+	bool late;			/* @blocker has timed out */
 };
 
 static void poke_blocker(struct irq_work *work)

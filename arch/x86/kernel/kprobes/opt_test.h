@@ -13,20 +13,13 @@
 #include <linux/types.h>
 #include <asm/cpufeature.h>
 
-/**
- * struct rule - a function and the expected jump of a probe in it
- * @start: the function
- * @offset: offset of the probe
- * @name: name of the rule
- * @why: why there is no jump, NULL where there is one
- * @lead: by how many bytes the jump begins before the probe
- */
+/* A function and the expected jump of a probe in it. */
 struct rule {
 	u8 *start;
-	unsigned long offset;
+	unsigned long offset;	/* of the probe */
 	const char *name;
-	const char *why;
-	unsigned long lead;
+	const char *why;	/* there is no jump, NULL where there is one */
+	unsigned long lead;	/* by how many bytes the jump begins before the probe */
 };
 
 extern struct rule opt_rules[], opt_rules_end[];
