@@ -325,41 +325,6 @@ static void need_ftrace_site(struct kunit *test)
 		kunit_skip(test, "no ftrace site there");
 }
 
-/* Failure C1: another user may change the ip of the function, so kprobes may not. */
-static void point_ftrace_busy(struct kunit *test)
-{
-	static struct ftrace_ops other = {
-		.func = keep_ip,
-		.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
-	};
-	struct kprobe plain = on_target(&targets[0]), post = on_target(&targets[0]);
-	unsigned long site = ftrace_location((unsigned long)traced_target);
-
-	need_ftrace_site(test);
-	post.post_handler = ignore_post;
-	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&other, site, 0, 0), 0);
-	KUNIT_ASSERT_EQ(test, register_ftrace_function(&other), 0);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&post), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, list_empty(&post.list));
-	KUNIT_EXPECT_NULL(test, find(&post));
-	expect_hits(test, &targets[0], 0);
-
-	/* A probe without a post_handler can be there, and one with it cannot join. */
-	KUNIT_EXPECT_EQ(test, register_kprobe(&plain), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&post), -EBUSY);
-	expect_state(test, &plain, POINT_ARMED);
-	expect_hits(test, &targets[0], 1);
-
-	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&other), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-	expect_hits(test, &targets[0], 2);
-	unregister_kprobe(&plain);
-	unregister_kprobe(&post);
-	expect_hits(test, &targets[0], 0);
-	ftrace_free_filter(&other);
-}
-
 /* Enabling a probe again that could not be armed fails, but does not disable it. */
 static void point_ftrace_refused(struct kunit *test)
 {
@@ -491,12 +456,6 @@ static void point_table(struct kunit *test)
 	expect_found(test, points, 0, 1, false);
 	KUNIT_EXPECT_NULL(test, get_kprobe(NULL));
 
-	/* The tombstone has an address that anyone can look up. */
-	points[0] = publish_fake(test, (kprobe_opcode_t *)ULONG_MAX);
-	bury_fakes(points, 0, MANY);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_NULL(test, kprobe_point_find(ULONG_MAX));
-
 	/* Wait for readers of the points in sections like the one above. */
 	synchronize_rcu();
 }
@@ -569,7 +528,6 @@ static struct kunit_case point_cases[] = {
 	KUNIT_CASE_PARAM(point_gone, target_gen_params),
 	KUNIT_CASE_PARAM(point_gone_armed, target_gen_params),
 #ifdef CONFIG_KPROBES_ON_FTRACE
-	KUNIT_CASE(point_ftrace_busy),
 	KUNIT_CASE(point_ftrace_refused),
 	KUNIT_CASE(point_ftrace_killed),
 #endif

@@ -155,10 +155,6 @@ static void register_twice(struct kunit *test)
 	expect_hits(test, 1);
 	unregister_kprobe(&kp);
 	expect_hits(test, 0);
-
-	kp = on_target();
-	KUNIT_EXPECT_EQ(test, register_kprobes(twice, 2), -EINVAL);
-	expect_hits(test, 0);
 }
 
 /* Whatever its owner has changed, an unregistered probe is not called any more. */

@@ -333,18 +333,6 @@ static struct subject *add_branch_fenced(struct kunit *test, kprobe_post_handler
 	return add_fenced(test, in_opt_branch(opt_branch_probe), 0, post);
 }
 
-static void opt_removed_while_fenced(struct kunit *test)
-{
-	struct subject *s = add_branch_fenced(test, NULL);
-
-	expect_branch(test, 1);
-	subject_remove(test, s);
-	expect_original(test, s);
-	expect_branch(test, 0);
-	wait_for_kprobe_optimizer();
-	expect_original(test, s);
-}
-
 static void opt_disabled_while_fenced(struct kunit *test)
 {
 	struct subject *s = add_branch_fenced(test, NULL);
@@ -367,28 +355,6 @@ static void expect_shared(struct kunit *test, const struct subject *outer,
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_own_jump(outer));
 	KUNIT_EXPECT_TRUE(test, has_flag(inner));
-}
-
-/* The neighbour's breakpoint stays when the jump over it is removed. */
-static void opt_neighbour(struct kunit *test)
-{
-	struct subject *outer = subject_add(test, in_opt_branch(opt_branch_probe)), *inner;
-
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, has_jump(outer));
-
-	inner = subject_add(test, in_opt_branch(opt_branch_second));
-	KUNIT_EXPECT_FALSE(test, has_jump(outer));
-	expect_branch(test, 2);
-	expect_shared(test, outer, inner);
-	expect_branch(test, 2);
-
-	subject_remove(test, outer);
-	expect_branch(test, 1);
-	wait_for_kprobe_optimizer();
-	expect_branch(test, 1);
-	subject_remove(test, inner);
-	expect_original(test, outer);
 }
 
 /* The bytes that the jump replaces are not those that were there with the neighbour. */
@@ -1092,9 +1058,7 @@ static struct kunit_case opt_cases[] = {
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(opt_static_branches),
 #endif
-	KUNIT_CASE(opt_removed_while_fenced),
 	KUNIT_CASE(opt_disabled_while_fenced),
-	KUNIT_CASE(opt_neighbour),
 	KUNIT_CASE(opt_neighbour_came_first),
 	KUNIT_CASE(opt_disabled_neighbour),
 	KUNIT_CASE(opt_lead),
