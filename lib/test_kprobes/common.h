@@ -1,17 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What several of these modules need. */
+/* What several tests, and modules for them, need. */
 #ifndef _KP_COMMON_H
 #define _KP_COMMON_H
 
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
 
-/* A function to probe, which returns @k more than its argument. The rest are its attributes. */
-#define DEFINE_TARGET(name, type, k, ...)		\
-static noinline __VA_ARGS__ int name(type n)		\
+/* A function to probe, and one that does nothing. What follows are attributes. */
+#define DEFINE_TARGET(type, name, params, result, ...)	\
+static noinline __VA_ARGS__ type name params		\
 {							\
 	barrier();					\
-	return n + (k);					\
+	return result;					\
+}
+
+#define DEFINE_EMPTY_TARGET(name, ...)			\
+static noinline __VA_ARGS__ void name(void)		\
+{							\
+	barrier();					\
+}
+
+/* A load of %0 from the address %1, with room for a jump. */
+#if defined(CONFIG_X86)
+#define LOAD	"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#elif defined(CONFIG_ARM64)
+#define LOAD	"ldr %w0, [%1]"
+#else
+#define LOAD	"lw %0, 0(%1); nop; nop"
+#endif
+
+/* Call a function of which the compiler knows nothing, and so cannot change how. */
+#define ASK(function, ...)						\
+({									\
+	typeof(*(function)) *_function = function;			\
+									\
+	OPTIMIZER_HIDE_VAR(_function);					\
+	_function(__VA_ARGS__);						\
+})
+
+/* Handlers that count or do nothing. Each file has counters of its own. */
+static unsigned int hits, posts;
+
+static inline int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static inline void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	posts++;
+}
+
+static inline int ignore_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static inline void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static inline int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static inline int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
 }
 
 /* Expand @m with each number that is @n and one more digit, and with the other arguments. */

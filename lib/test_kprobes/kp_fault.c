@@ -30,22 +30,14 @@ static int *bad_pointer = (int *)8;
 #define BAD	8UL
 #define WILD	(0xdeadUL << (BITS_PER_LONG - 16))
 
-DEFINE_TARGET(kp_fault_traced, unsigned long, 1)
-DEFINE_TARGET(kp_fault_plain, unsigned long, 2, notrace)
-DEFINE_TARGET(kp_fault_other, unsigned long, 3, notrace)
+DEFINE_TARGET(int, kp_fault_traced, (unsigned long n), n + 1)
+DEFINE_TARGET(int, kp_fault_plain, (unsigned long n), n + 2, notrace)
+DEFINE_TARGET(int, kp_fault_other, (unsigned long n), n + 3, notrace)
 
 static noinline notrace int kp_fault_in_code(unsigned long address)
 {
 	return READ_ONCE(*(int *)address);
 }
-
-#if defined(CONFIG_X86)
-#define LOAD	"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
-#elif defined(CONFIG_ARM64)
-#define LOAD	"ldr %w0, [%1]"
-#else
-#define LOAD	"lw %0, 0(%1); nop; nop"
-#endif
 
 /* Code of a function that is probed at @insn, whose address is then in the variable @at. */
 #define PROBED(insn, at)			\
@@ -121,11 +113,6 @@ static void on_jprobe(unsigned long n)
 {
 }
 
-static int on_lost(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
@@ -135,18 +122,10 @@ static int on_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 }
 #endif
 
-static int hits;
-
-static int on_other(struct kprobe *kp, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
 static struct jprobe faulty_jprobe = { .entry = JPROBE_ENTRY(kp_fault_in_jprobe) };
 static struct jprobe healthy_jprobe = { .entry = JPROBE_ENTRY(on_jprobe) };
 static struct jprobe *jprobes[] = { &healthy_jprobe, &faulty_jprobe };
-static struct kprobe healthy = { .pre_handler = on_other };
+static struct kprobe healthy = { .pre_handler = count_hit };
 
 /* Not const: the function is called, not inlined or cloned. */
 static int (*other)(unsigned long n) = kp_fault_other;
@@ -170,23 +149,23 @@ static struct fault {
 	{ "entry", { .entry_handler = kp_fault_in_entry } },
 	{ "return", { .handler = kp_fault_in_return } },
 	{ "jprobe", .is_jprobe = true },
-	{ "code", { .kp.pre_handler = on_other }, kp_fault_in_code, BAD },
-	{ "wild", { .kp.pre_handler = on_other }, kp_fault_in_code, WILD },
-	{ "lost", { .handler = on_lost }, kp_fault_lost },
+	{ "code", { .kp.pre_handler = count_hit }, kp_fault_in_code, BAD },
+	{ "wild", { .kp.pre_handler = count_hit }, kp_fault_in_code, WILD },
+	{ "lost", { .handler = ignore_return }, kp_fault_lost },
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
 	{ "declined", { .kp = { .pre_handler = kp_fault_in_pre, .fault_handler = on_fault } } },
-	{ "declined_load", { .kp = { .pre_handler = on_other, .fault_handler = on_fault } },
+	{ "declined_load", { .kp = { .pre_handler = count_hit, .fault_handler = on_fault } },
 	  kp_fault_in_load, BAD, .at = &kp_fault_load_at },
 #endif
 #ifdef CONFIG_ARM64
-	{ "undefined", { .kp.pre_handler = on_other }, kp_fault_in_undefined,
+	{ "undefined", { .kp.pre_handler = count_hit }, kp_fault_in_undefined,
 	  .at = &kp_fault_undefined_at },
 #endif
 };
 
 static struct fault *fault;
 static bool is_return;
-static struct kprobe first = { .pre_handler = on_other };
+static struct kprobe first = { .pre_handler = count_hit };
 static struct kprobe *kps[] = { NULL, &first };		/* the other one is faulty */
 static struct dentry *file;
 
@@ -206,7 +185,7 @@ static int kp_fault_show(struct seq_file *m, void *unused)
 	healthy.nmissed = 0;
 	for (i = 0; i < CALLS; i++)
 		READ_ONCE(other)(i);
-	seq_printf(m, "%d called, %d hit, %lu missed\n", i, hits, healthy.nmissed);
+	seq_printf(m, "%d called, %u hit, %lu missed\n", i, hits, healthy.nmissed);
 
 	return 0;
 }

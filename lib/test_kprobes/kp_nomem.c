@@ -44,7 +44,7 @@ static noinline notrace int kp_nomem_long(int n)
 	return READ_ONCE(cells[0]) + READ_ONCE(cells[28]);
 }
 
-#define DEFINE_FUNCTION(k, ...)	DEFINE_TARGET(function_##k, int, k, ##__VA_ARGS__)
+#define DEFINE_FUNCTION(k, ...)	DEFINE_TARGET(int, function_##k, (int n), n + (k), ##__VA_ARGS__)
 #define LIST_FUNCTION(k)	function_##k,
 
 TEN(DEFINE_FUNCTION, 1)
@@ -92,7 +92,7 @@ static const struct plan plans[] = {
 static struct kretprobe probes[MAX_PROBES], before[MAX_PROBES];
 static struct kprobe *kps[MAX_PROBES], sibling;
 static void *spots[MAX_PROBES];
-static unsigned int nr_spots, nr_hits, nr_sibling_hits, nr_fired, faults;
+static unsigned int nr_spots, nr_sibling_hits, nr_fired, faults;
 static u8 texts[NR_FUNCTIONS][SHORT_TEXT], long_text[LONG_TEXT];
 
 #define complain(plan, nth, fmt, ...)							\
@@ -102,25 +102,9 @@ static u8 texts[NR_FUNCTIONS][SHORT_TEXT], long_text[LONG_TEXT];
 			       ##__VA_ARGS__);						\
 	} while (0)
 
-static int on_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	nr_hits++;
-	return 0;
-}
-
 static int on_sibling(struct kprobe *kp, struct pt_regs *regs)
 {
 	nr_sibling_hits++;
-	return 0;
-}
-
-static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	nr_hits++;
 	return 0;
 }
 
@@ -152,10 +136,10 @@ static void fill_one(const struct plan *plan, unsigned int i)
 		rp->kp.addr = (kprobe_opcode_t *)functions[plan->first + i];
 	rp->kp.flags = plan->enable ? KPROBE_FLAG_DISABLED : 0;
 	if (plan->kind == RETURN) {
-		rp->handler = on_return;
+		rp->handler = count_return;
 	} else {
-		rp->kp.pre_handler = on_pre;
-		rp->kp.post_handler = plan->kind == POST ? on_post : NULL;
+		rp->kp.pre_handler = count_hit;
+		rp->kp.post_handler = plan->kind == POST ? ignore_post : NULL;
 	}
 	kps[i] = &rp->kp;
 }
@@ -185,12 +169,12 @@ static bool call_all(void)
 
 static void check_hits(const struct plan *plan, unsigned int nth, bool armed)
 {
-	nr_hits = 0;
+	hits = 0;
 	nr_sibling_hits = 0;
 	if (!call_all())
 		complain(plan, nth, "wrong result");
-	if (armed ? nr_hits < plan->nr : nr_hits)
-		complain(plan, nth, "%u hits of %u %s probes", nr_hits, plan->nr,
+	if (armed ? hits < plan->nr : hits)
+		complain(plan, nth, "%u hits of %u %s probes", hits, plan->nr,
 			 armed ? "armed" : "absent");
 	if (nr_sibling_hits != plan->sibling)
 		complain(plan, nth, "%u hits of a probe that stays", nr_sibling_hits);

@@ -18,16 +18,14 @@
 
 static DEFINE_STATIC_KEY_FALSE(key);
 
-DEFINE_TARGET(kp_shared_traced, int, 100001)
-
+DEFINE_TARGET(int, kp_shared_traced, (int n), n + 100001)
 ALLOW_ERROR_INJECTION(kp_shared_traced, ERRNO);
 
-DEFINE_TARGET(kp_shared_plain, int, 200002, notrace)
-
+DEFINE_TARGET(int, kp_shared_plain, (int n), n + 200002, notrace)
 ALLOW_ERROR_INJECTION(kp_shared_plain, ERRNO);
 
 /* Not on the list for error injection. */
-DEFINE_TARGET(kp_shared_safe, int, 500005)
+DEFINE_TARGET(int, kp_shared_safe, (int n), n + 500005)
 
 static noinline int kp_shared_key(int n)
 {
@@ -49,11 +47,7 @@ static int add_hundred(int n)
 
 DEFINE_STATIC_CALL(kp_shared_callee, add_nothing);
 
-static noinline int kp_shared_call(int n)
-{
-	barrier();
-	return static_call(kp_shared_callee)(n) + 400004;
-}
+DEFINE_TARGET(int, kp_shared_call, (int n), static_call(kp_shared_callee)(n) + 400004)
 
 static int kp_shared_deep(int n);
 static int (*deeper)(int n) = kp_shared_deep;

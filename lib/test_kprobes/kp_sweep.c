@@ -64,27 +64,27 @@ static struct swept *probes;
 static struct kretprobe **more_probes;
 static uint nr_tried, nr_probes, nr_more;
 static const char *more = "none";
-static DEFINE_PER_CPU(unsigned long, hits);
+static DEFINE_PER_CPU(unsigned long, all_hits);
 
 /* No probe is in this module, so its handlers may be anywhere. @member: of struct swept */
-static void count_hit(const void *member)
+static void note_hit(const void *member)
 {
 	struct swept *probe = &probes[(member - (void *)probes) / sizeof(*probes)];
 
-	this_cpu_inc(hits);
+	this_cpu_inc(all_hits);
 	if (!READ_ONCE(probe->hit))
 		WRITE_ONCE(probe->hit, true);
 }
 
 static int on_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	count_hit(kp);
+	note_hit(kp);
 	return 0;
 }
 
 static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	count_hit(kp);
+	note_hit(kp);
 }
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -92,7 +92,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct kretprobe *rp = get_kretprobe(ri);
 
 	if (rp)
-		count_hit(rp);
+		note_hit(rp);
 	return 0;
 }
 
@@ -294,8 +294,8 @@ static void tell_hits(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		all += per_cpu(hits, cpu);
-		per_cpu(hits, cpu) = 0;
+		all += per_cpu(all_hits, cpu);
+		per_cpu(all_hits, cpu) = 0;
 	}
 	for (i = 0; i < nr_probes; i++) {
 		hit += probes[i].hit;

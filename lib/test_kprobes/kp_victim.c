@@ -14,20 +14,19 @@
 
 #include "common.h"
 
-static unsigned int init_hits;
-module_param(init_hits, uint, 0444);
+module_param_named(init_hits, hits, uint, 0444);
 MODULE_PARM_DESC(init_hits, "hits of the probe on a function that is gone");
 
 static unsigned int calls;
 module_param(calls, uint, 0444);
 MODULE_PARM_DESC(calls, "how often to call the functions when the module comes and goes");
 
-DEFINE_TARGET(kp_victim_traced, int, 1)
-DEFINE_TARGET(kp_victim_plain, int, 2, notrace)
-DEFINE_TARGET(kp_victim_forbidden, int, 3, notrace)
+DEFINE_TARGET(int, kp_victim_traced, (int n), n + 1)
+DEFINE_TARGET(int, kp_victim_plain, (int n), n + 2, notrace)
+DEFINE_TARGET(int, kp_victim_forbidden, (int n), n + 3, notrace)
 NOKPROBE_SYMBOL(kp_victim_forbidden);
 
-DEFINE_TARGET(kp_victim_at_init, int, 4, __init)
+DEFINE_TARGET(int, kp_victim_at_init, (int n), n + 4, __init)
 
 #ifdef CONFIG_X86_64
 /*
@@ -115,15 +114,9 @@ static int call_set(const char *text, const struct kernel_param *param)
 
 module_param_call(call, call_set, NULL, NULL, 0200);
 
-static int on_init(struct kprobe *kp, struct pt_regs *regs)
-{
-	init_hits++;
-	return 0;
-}
-
 static struct kprobe init_probe = {
 	.symbol_name = "kp_victim_at_init",
-	.pre_handler = on_init,
+	.pre_handler = count_hit,
 };
 
 static int enable_set(const char *text, const struct kernel_param *param)
@@ -143,7 +136,7 @@ static int __init kp_victim_init(void)
 	if (err)
 		return err;
 	/* Only when kprobes_torture is loaded, too, may all probes be off. */
-	if (function(1) != 5 || (!calls && init_hits != 1) || call_all(calls)) {
+	if (function(1) != 5 || (!calls && hits != 1) || call_all(calls)) {
 		unregister_kprobe(&init_probe);
 		return -EILSEQ;
 	}

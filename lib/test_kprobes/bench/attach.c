@@ -8,6 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/vmalloc.h>
 
+#include "../common.h"
 #include "../functions.h"
 #include "bench.h"
 
@@ -29,7 +30,7 @@ static unsigned int find_entries(void)
 		/* To find out whether this can be probed, no text needs to be written. */
 		*kp = (struct kprobe){
 			.addr = (kprobe_opcode_t *)functions[i],
-			.pre_handler = bench_on_pre,
+			.pre_handler = count_hit,
 			.flags = KPROBE_FLAG_DISABLED,
 		};
 		if (register_kprobe(kp))
@@ -42,7 +43,7 @@ static unsigned int find_entries(void)
 	for (i = 0; i < nr_entries; i++) {
 		kprobe_opcode_t *addr = list[i]->addr;
 
-		*list[i] = (struct kprobe){ .addr = addr, .pre_handler = bench_on_pre };
+		*list[i] = (struct kprobe){ .addr = addr, .pre_handler = count_hit };
 	}
 
 	return nr_sites;

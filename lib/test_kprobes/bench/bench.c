@@ -35,31 +35,6 @@ static bool many_disabled;
 static const char *many_what = "";
 static ktime_t many_since;
 
-static unsigned long hits;
-
-int bench_on_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	hits++;
-
-	return 0;
-}
-
-static void on_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	hits++;
-
-	return 0;
-}
-
 #ifdef CONFIG_ARM64
 
 bool has_counter;
@@ -106,15 +81,12 @@ static void set_probe(struct kprobe *kp, void *addr, const char *symbol,
 	*kp = (struct kprobe){
 		.addr = addr,
 		.symbol_name = symbol,
-		.pre_handler = bench_on_pre,
+		.pre_handler = count_hit,
 		.post_handler = post,
 	};
 }
 
-static noinline void traced(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(traced)
 
 /* No instruction probed here begins like a jump. */
 int wait_for_jump(const u8 *at)
@@ -156,7 +128,7 @@ static void return_of(const char *name, void (*fn)(void), const char *symbol, bo
 
 	return_probe = (struct kretprobe){
 		.kp.symbol_name = symbol,
-		.handler = on_return,
+		.handler = count_return,
 		.entry_handler = entry_handler,
 	};
 	err = register_kretprobe(&return_probe);
@@ -193,32 +165,33 @@ static void hit_of(const char *name, void (*fn)(void), void *at, kprobe_post_han
 static void run_hits(unsigned int unused)
 {
 	hit_of("hit-b", kp_bench_move, kp_bench_move_at, NULL, 1, false);
-	hit_of("hit-k", kp_bench_move, kp_bench_move_at, on_post, 1, false);
+	hit_of("hit-k", kp_bench_move, kp_bench_move_at, ignore_post, 1, false);
 	hit_of("hit-call", kp_bench_call, kp_bench_call_at, NULL, 1, false);
 	hit_of("hit-jmp", kp_bench_jump, kp_bench_jump_at, NULL, 1, false);
 	hit_of("hit-jcc", kp_bench_branch, kp_bench_branch_at, NULL, 1, false);
 	hit_of("hit-ret", kp_bench_ret, kp_bench_ret_at, NULL, 1, false);
-	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, on_post, 1, false);
+	hit_of("hit-ret-k", kp_bench_ret, kp_bench_ret_at, ignore_post, 1, false);
 	hit_of("hit-f", traced, traced, NULL, 1, false);
-	hit_of("hit-fk", traced, traced, on_post, 1, false);
+	hit_of("hit-fk", traced, traced, ignore_post, 1, false);
 	return_of("hit-r", kp_bench_entry, "kp_bench_entry", false, NULL, NULL);
 	return_of("hit-rf", traced, KBUILD_MODNAME ":traced", false, NULL, NULL);
-	return_of("hit-re", kp_bench_entry, "kp_bench_entry", false, NULL, on_entry);
-	return_of("hit-rfe", traced, KBUILD_MODNAME ":traced", false, NULL, on_entry);
+	return_of("hit-re", kp_bench_entry, "kp_bench_entry", false, NULL, ignore_return);
+	return_of("hit-rfe", traced, KBUILD_MODNAME ":traced", false, NULL, ignore_return);
 	return_of("hit-kr", kp_bench_entry, "kp_bench_entry", true, NULL, NULL);
 	return_of("hit-krf", traced, KBUILD_MODNAME ":traced", true, NULL, NULL);
 	hit_of("hit-2-b", kp_bench_move, kp_bench_move_at, NULL, 2, false);
 	hit_of("hit-64-b", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, false);
-	hit_of("hit-64-k", kp_bench_move, kp_bench_move_at, on_post, TOGETHER, false);
+	hit_of("hit-64-k", kp_bench_move, kp_bench_move_at, ignore_post, TOGETHER, false);
 }
 
 /* Called with debug.kprobes-optimization on. */
 static void run_jumps(unsigned int unused)
 {
 	hit_of("hit-o", kp_bench_move, kp_bench_move_at, NULL, 1, true);
-	hit_of("hit-ko", kp_bench_move, kp_bench_move_at, on_post, 1, true);
+	hit_of("hit-ko", kp_bench_move, kp_bench_move_at, ignore_post, 1, true);
 	return_of("hit-ro", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, NULL);
-	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at, on_entry);
+	return_of("hit-roe", kp_bench_entry, "kp_bench_entry", false, kp_bench_entry_at,
+		  ignore_return);
 	return_of("hit-kro", kp_bench_entry, "kp_bench_entry", true, kp_bench_entry_at, NULL);
 	hit_of("hit-2-o", kp_bench_move, kp_bench_move_at, NULL, 2, true);
 	hit_of("hit-64-o", kp_bench_move, kp_bench_move_at, NULL, TOGETHER, true);
@@ -323,7 +296,7 @@ static void return_leave_cost(const char *name, bool jump)
 	for (i = 0; i < nr && !err; i++) {
 		return_probe = (struct kretprobe){
 			.kp.addr = (void *)kp_bench_entry_at,
-			.handler = on_return,
+			.handler = count_return,
 		};
 		err = register_kretprobe(&return_probe);
 		if (err)
@@ -367,8 +340,8 @@ static void many_set(unsigned int i, kprobe_opcode_t *addr)
 	many[i] = (struct kretprobe){
 		.kp.addr = addr,
 		.kp.flags = many_disabled ? KPROBE_FLAG_DISABLED : 0,
-		.kp.pre_handler = many_return ? NULL : bench_on_pre,
-		.handler = on_return,
+		.kp.pre_handler = many_return ? NULL : count_hit,
+		.handler = count_return,
 	};
 	many_list[i] = &many[i].kp;
 }
@@ -509,7 +482,7 @@ static void run_in_turn(unsigned int unused)
 
 	return_probe = (struct kretprobe){
 		.kp.symbol_name = KBUILD_MODNAME ":traced",
-		.handler = on_return,
+		.handler = count_return,
 		.maxactive = 1,
 	};
 	err = register_kretprobe(&return_probe);
@@ -615,7 +588,7 @@ static void run_sites(unsigned int unused)
 /* Counts how often all CPUs are stopped. */
 static struct kprobe stops = {
 	.symbol_name = "stop_machine_cpuslocked",
-	.pre_handler = bench_on_pre,
+	.pre_handler = count_hit,
 };
 
 static void run_count(unsigned int unused)

@@ -60,14 +60,8 @@ void measure_end(void);
 
 /* --- bench.c --- */
 
-struct kprobe;
-struct pt_regs;
-
 /* Wait until the text begins like a jump; for how long there may be none. */
 int wait_for_jump(const u8 *at);
-
-/* A pre_handler that counts its hits. */
-int bench_on_pre(struct kprobe *kp, struct pt_regs *regs);
 
 /* --- the others --- */
 

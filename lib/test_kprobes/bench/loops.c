@@ -64,26 +64,18 @@ static const struct loop {
 };
 
 static struct kprobe probe;
-static unsigned long hits;
 static struct cost without;
 
 /* The place of the probe, and the size of its function. */
 static const struct loop *loop;
 static unsigned int offset, size;
 
-static int on_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	hits++;
-
-	return 0;
-}
-
 static int add_probe(void)
 {
 	probe = (struct kprobe){
 		.symbol_name = loop->name,
 		.offset = offset,
-		.pre_handler = on_pre,
+		.pre_handler = count_hit,
 	};
 
 	return register_kprobe(&probe);
@@ -149,7 +141,7 @@ static void measure_place(void)
 	hits = 0;
 	loop->call();
 	local_irq_restore(flags);
-	pr_info("place %s+%u %lu %llu\n", loop->name, offset, hits, cost);
+	pr_info("place %s+%u %u %llu\n", loop->name, offset, hits, cost);
 	unregister_kprobe(&probe);
 	offset++;
 }

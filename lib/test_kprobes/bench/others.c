@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 
+#include "../common.h"
 #include "bench.h"
 #include "targets.h"
 
@@ -31,7 +32,7 @@ module_param(text_mutex, ulong, 0400);
 
 static struct kprobe other = {
 	.addr = (kprobe_opcode_t *)kp_bench_jump_at,
-	.pre_handler = bench_on_pre,
+	.pre_handler = count_hit,
 };
 
 static struct task_struct *witness;

@@ -315,10 +315,6 @@ static int on_watched(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void on_watched_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static int on_watched_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return on_watched(&watcher.ret.kp, regs);
@@ -342,7 +338,7 @@ static void watch_some(struct torture_random_state *rnd)
 		.live = true,
 	};
 	if (one_in(rnd, 2))
-		w->entry.post_handler = on_watched_post;
+		w->entry.post_handler = ignore_post;
 	err = register_kprobe(&w->entry);
 #ifdef CONFIG_X86
 	if (!err && kprobe_ftrace(&w->entry)) {

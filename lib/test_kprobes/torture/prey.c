@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 
+#include "../common.h"
 #include "torture.h"
 
 #define VICTIM	"kp_victim"
@@ -45,24 +46,18 @@ void disturb_prey(struct probe *probe, struct torture_random_state *rnd)
 
 /* --- its init function --- */
 
-static unsigned int init_hits;
 static struct version init_all;
-
-static int on_init(struct kprobe *kp, struct pt_regs *regs)
-{
-	init_hits++;
-	return 0;
-}
-
 static struct kprobe init_probe;
 
 static void prey_is_coming(void)
 {
 	int err;
 
-	init_hits = 0;
+	hits = 0;
 	init_all = read_version(&all);
-	init_probe = (struct kprobe){ .symbol_name = "kp_victim_at_init", .pre_handler = on_init };
+	init_probe = (struct kprobe){
+		.symbol_name = "kp_victim_at_init", .pre_handler = count_hit,
+	};
 	err = register_kprobe(&init_probe);
 	if (err)
 		complain(BAD_ERROR, "%s: %d", init_probe.symbol_name, err);
@@ -72,8 +67,8 @@ static void prey_has_come(void)
 {
 	if (!kprobe_gone(&init_probe))
 		complain(BAD_ERROR, "a probe in text that was freed is not gone");
-	if (init_hits != init_all.on && !has_changed(&all, &init_all))
-		complain(BAD_COUNT, "in __init: %u hits, not %d", init_hits, init_all.on);
+	if (hits != init_all.on && !has_changed(&all, &init_all))
+		complain(BAD_COUNT, "in __init: %u hits, not %d", hits, init_all.on);
 	unregister_kprobe(&init_probe);
 }
 

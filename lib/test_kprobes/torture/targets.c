@@ -22,11 +22,8 @@ noinline notrace unsigned long kp_target_leaf(unsigned long n, unsigned long *me
 	return 3 * n;
 }
 
-static noinline unsigned long triple_otherwise(unsigned long n, unsigned long *mem)
-{
-	barrier();
-	return (n << 1) + n;
-}
+DEFINE_TARGET(unsigned long, triple_otherwise, (unsigned long n, unsigned long *mem),
+	      (n << 1) + n)
 
 DEFINE_STATIC_CALL(kp_torture_triple, kp_target_leaf);
 
