@@ -62,7 +62,21 @@ static u8 *find_short(u8 *addr, u8 opcode)
 }
 
 #define PUSH	0x50
-#define POP	0x58
+
+static const struct short_insn {
+	const char *name;
+	u8 opcode;
+} short_insns[] = {
+	{ "push", PUSH },
+	{ "pop", 0x58 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(short_insn, short_insns, name);
+
+static u8 *find_param(struct kunit *test)
+{
+	return find_short((u8 *)pushing, ((const struct short_insn *)test->param_value)->opcode);
+}
 
 #define NR_FRAMES	32
 
@@ -112,9 +126,9 @@ static void expect_traces(struct kunit *test, const char *what)
 			      what);
 }
 
-static void expect_traces_at(struct kunit *test, u8 opcode)
+static void unwind_here(struct kunit *test)
 {
-	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = trace_pre };
+	kp = (struct kprobe){ .addr = find_param(test), .pre_handler = trace_pre };
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) || !kp.addr)
 		kunit_skip(test, "no tables, or no such instruction");
 
@@ -133,16 +147,6 @@ static void expect_traces_at(struct kunit *test, u8 opcode)
 	expect_traces(test, *kp.addr == INT3_INSN_OPCODE ? "post_handler" : "post_handler, jump");
 	KUNIT_EXPECT_EQ(test, hits, 2);
 	kunit_release_action(test, drop_kprobe, &kp);
-}
-
-static void unwind_push(struct kunit *test)
-{
-	expect_traces_at(test, PUSH);
-}
-
-static void unwind_pop(struct kunit *test)
-{
-	expect_traces_at(test, POP);
 }
 
 /* Long enough for a jump, but without a frame. */
@@ -334,13 +338,14 @@ static void drop_sampler(void *unused)
 	perf_event_release_kernel(sampler);
 }
 
-static void expect_samples_at(struct kunit *test, u8 opcode)
+/* Failing, this skips the caller or invents one. */
+static void unwind_from_way(struct kunit *test)
 {
 	struct perf_event_attr attr;
 	unsigned long post;
 	struct kprobe *p;
 
-	kp = (struct kprobe){ .addr = find_short((u8 *)pushing, opcode), .pre_handler = count_hit };
+	kp = (struct kprobe){ .addr = find_param(test), .pre_handler = count_hit };
 	if (!kp.addr)
 		kunit_skip(test, "no such instruction");
 
@@ -374,28 +379,15 @@ static void expect_samples_at(struct kunit *test, u8 opcode)
 		KUNIT_EXPECT_GT(test, samples, 50);
 	}
 }
-
-/* Failing, these skip the caller or invent one. */
-static void unwind_from_way_to_push(struct kunit *test)
-{
-	expect_samples_at(test, PUSH);
-}
-
-static void unwind_from_way_to_pop(struct kunit *test)
-{
-	expect_samples_at(test, POP);
-}
 #endif
 
 static struct kunit_case unwind_test_cases[] = {
-	KUNIT_CASE(unwind_push),
-	KUNIT_CASE(unwind_pop),
+	KUNIT_CASE_PARAM(unwind_here, short_insn_gen_params),
 	KUNIT_CASE(unwind_without_frame),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(unwind_regs),
 	KUNIT_CASE(unwind_preempted_detour),
-	KUNIT_CASE(unwind_from_way_to_push),
-	KUNIT_CASE(unwind_from_way_to_pop),
+	KUNIT_CASE_PARAM(unwind_from_way, short_insn_gen_params),
 #endif
 	{}
 };
