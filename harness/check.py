@@ -34,8 +34,6 @@ EXCEPTIONS = {
     "kernel/kprobes/debugfs.c": "VSPRINTF_SPECIFIER_PX",
     # The macro makes the same test for functions of all types.
     "kernel/kprobes/jprobe_test.c": "MACRO_ARG_REUSE",
-    # The macro is a whole function.
-    "kernel/kprobes/check_test.c": "MACRO_WITH_FLOW_CONTROL",
     # The macro makes one row for each way to interrupt a hit.
     "kernel/kprobes/context_test.c": "COMPLEX_MACRO,MACRO_ARG_REUSE",
     # Early releases of Linux 6.12 have no kzalloc_obj().

@@ -6,26 +6,16 @@
 #include <kunit/test.h>
 #include <linux/array_size.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 
 #include "internal.h"
+#include "../../lib/test_kprobes/common.h"
 
-static noinline void may_be_probed(void)
-{
-	barrier();
-}
-
-static noinline void must_not_be_probed(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(may_be_probed)
+DEFINE_EMPTY_TARGET(must_not_be_probed)
 
 NOKPROBE_SYMBOL(must_not_be_probed);
 
-static noinline void added_later(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(added_later)
 
 /*
  * Hide the function from the compiler, which could otherwise assume things about

@@ -20,7 +20,6 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/static_call.h>
@@ -33,24 +32,17 @@
 
 #include "../debug/debug_core.h"
 #include "internal.h"
+#include "../../lib/test_kprobes/common.h"
 
 /* -- the functions: looked up by name, so that the compiler assumes nothing about them -- */
 
-#define DEFINE_FUNCTION(name, result, ...)			\
-static noinline notrace __used __VA_ARGS__ int name(int x)	\
-{								\
-	barrier();						\
-	return result;						\
-}
+#define DEFINE_FUNCTION(name, result, ...)	\
+	DEFINE_TARGET(int, name, (int x), result, notrace __used __VA_ARGS__)
 
 DEFINE_FUNCTION(check_test_plain, x + 1)
 DEFINE_FUNCTION(check_test_init, x + 10, __init)
 
-static noinline __used int check_test_traced(int x)
-{
-	barrier();
-	return x + 1;
-}
+DEFINE_TARGET(int, check_test_traced, (int x), x + 1, __used)
 
 DEFINE_FUNCTION(check_test_blacklisted, x + 2)
 NOKPROBE_SYMBOL(check_test_blacklisted);
@@ -307,11 +299,7 @@ static void check_breakpoint(struct kunit *test)
 
 /* -- entries of functions -- */
 
-static noinline int resolve_test_target(int x)
-{
-	barrier();
-	return x + 1;
-}
+DEFINE_TARGET(int, resolve_test_target, (int x), x + 1)
 
 #define NAME	"resolve_test_target"
 
@@ -368,34 +356,14 @@ static void entry_of_nothing(struct kunit *test)
  * Compilers split functions in two ways: the code of FUNC.cold is jumped to, other parts are
  * called. The checker of stacks looks for the function of each cold part.
  */
-int resolve_test_split(int x);
-int resolve_test_split_cold(int x) __asm__("resolve_test_split.cold");
-int resolve_test_split_part(int x) __asm__("resolve_test_split.part.0");
-int resolve_test_split_colder(int x) __asm__("resolve_test_split.colder.isra.0");
+static int resolve_test_split_cold(int x) __asm__("resolve_test_split.cold");
+static int resolve_test_split_part(int x) __asm__("resolve_test_split.part.0");
+static int resolve_test_split_colder(int x) __asm__("resolve_test_split.colder.isra.0");
 
-noinline int resolve_test_split(int x)
-{
-	barrier();
-	return x + 1;
-}
-
-noinline int resolve_test_split_cold(int x)
-{
-	barrier();
-	return x + 2;
-}
-
-noinline int resolve_test_split_part(int x)
-{
-	barrier();
-	return x + 3;
-}
-
-noinline int resolve_test_split_colder(int x)
-{
-	barrier();
-	return x + 4;
-}
+DEFINE_TARGET(int, resolve_test_split, (int x), x + 1)
+DEFINE_TARGET(int, resolve_test_split_cold, (int x), x + 2)
+DEFINE_TARGET(int, resolve_test_split_part, (int x), x + 3)
+DEFINE_TARGET(int, resolve_test_split_colder, (int x), x + 4)
 
 static void entry_of_part(struct kunit *test)
 {

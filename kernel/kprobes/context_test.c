@@ -5,12 +5,10 @@
  * come from a handler, in whatever context. The interrupted handler waits for the
  * interrupt, so nothing here depends on timing.
  */
-#include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #ifdef CONFIG_X86_LOCAL_APIC
 #include <asm/apic.h>
 #include <asm/nmi.h>
@@ -21,20 +19,13 @@
 
 /* -- the probed functions -- */
 
-#define TARGET(name, attribute)						\
-	static attribute u32 context_test_##name(u32 n)			\
-	{								\
-		barrier();						\
-		return n * 5 + 7;					\
-	}
-
-TARGET(outer, noinline notrace)
-TARGET(outer_traced, noinline)
-TARGET(inner, noinline notrace)
-TARGET(inner_traced, noinline)
-TARGET(inner_jump, noinline notrace)
-TARGET(inner_returns, noinline notrace)
-TARGET(innermost, noinline notrace)
+DEFINE_TARGET(u32, context_test_outer, (u32 n), n * 5 + 7, notrace)
+DEFINE_TARGET(u32, context_test_outer_traced, (u32 n), n * 5 + 7)
+DEFINE_TARGET(u32, context_test_inner, (u32 n), n * 5 + 7, notrace)
+DEFINE_TARGET(u32, context_test_inner_traced, (u32 n), n * 5 + 7)
+DEFINE_TARGET(u32, context_test_inner_jump, (u32 n), n * 5 + 7, notrace)
+DEFINE_TARGET(u32, context_test_inner_returns, (u32 n), n * 5 + 7, notrace)
+DEFINE_TARGET(u32, context_test_innermost, (u32 n), n * 5 + 7, notrace)
 
 typedef u32 (*target_t)(u32 n);
 
@@ -159,12 +150,12 @@ static bool raise_nmi(void)
 	return true;
 }
 
-static int listen_for_nmi(void)
+static int listen_for_nmi(struct kunit_suite *suite)
 {
 	return register_nmi_handler(NMI_LOCAL, nmi_comes, 0, "kprobes_context_test");
 }
 
-static void ignore_nmi(void)
+static void ignore_nmi(struct kunit_suite *suite)
 {
 	unregister_nmi_handler(NMI_LOCAL, "kprobes_context_test");
 }
@@ -172,15 +163,6 @@ static void ignore_nmi(void)
 static bool raise_nmi(void)
 {
 	return false;
-}
-
-static int listen_for_nmi(void)
-{
-	return 0;
-}
-
-static void ignore_nmi(void)
-{
 }
 #endif
 
@@ -215,7 +197,6 @@ static void post_is_interrupted(struct kprobe *kp, struct pt_regs *regs, unsigne
 	pre_is_interrupted(kp, regs);
 }
 
-#ifdef CONFIG_KRETPROBES
 static int return_is_interrupted(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return pre_is_interrupted(NULL, regs);
@@ -236,7 +217,6 @@ static void add_return_probe(struct kunit *test, struct kretprobe *rp, target_t 
 	*rp = (struct kretprobe){ .kp.addr = text_of(function), .handler = handler };
 	add_kretprobe(test, rp);
 }
-#endif
 
 struct context_case {
 	const char *name;
@@ -278,19 +258,16 @@ static void add_inner_probes(struct kunit *test)
 	add_probe(test, &inner_probes[FTRACE], inner[FTRACE], on_inner, NULL);
 	add_probe(test, &inner_probes[JUMP], inner[JUMP], on_inner, NULL);
 	add_probe(test, &inner_probes[RETURN], inner[RETURN], on_inner, on_inner_post);
-#ifdef CONFIG_KRETPROBES
-	add_return_probe(test, &inner_return, inner[RETURN], on_return);
-#endif
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		add_return_probe(test, &inner_return, inner[RETURN], on_return);
 }
 
 static void add_outer_probe(struct kunit *test, const struct context_case *c)
 {
 	if (c->way == BY_RETURN) {
-#ifdef CONFIG_KRETPROBES
+		if (!IS_ENABLED(CONFIG_KRETPROBES))
+			kunit_skip(test, "no return probes");
 		add_return_probe(test, &outer_return, outer, return_is_interrupted);
-#else
-		kunit_skip(test, "no return probes");
-#endif
 		return;
 	}
 
@@ -299,27 +276,10 @@ static void add_outer_probe(struct kunit *test, const struct context_case *c)
 		kunit_skip(test, "no probes on ftrace sites");
 }
 
-static unsigned long outer_missed(const struct context_case *c)
-{
-#ifdef CONFIG_KRETPROBES
-	if (c->way == BY_RETURN)
-		return outer_return.kp.nmissed;
-#endif
-
-	return outer_probe.nmissed;
-}
-
 static bool is_jump(const struct kprobe *kp)
 {
 	guard(mutex)(&kprobe_mutex);
 	return kprobe_point_find((unsigned long)kp->addr)->state == POINT_OPTIMIZED;
-}
-
-static void wait_for_jumps(void)
-{
-#ifdef CONFIG_OPTPROBES
-	wait_for_kprobe_optimizer();
-#endif
 }
 
 static void hits_in_context(struct kunit *test)
@@ -340,11 +300,11 @@ static void hits_in_context(struct kunit *test)
 	interrupted = false;
 	raise = c->raise;
 	add_inner_probes(test);
-	wait_for_jumps();
+	wait_for_kprobe_optimizer();
 	add_outer_probe(test, c);
 	/* Otherwise the probe still has its breakpoint when it is hit. */
 	if (c->way != BY_BREAK)
-		wait_for_jumps();
+		wait_for_kprobe_optimizer();
 	if (c->way == BY_JUMP && !is_jump(&outer_probe))
 		kunit_skip(test, "no jumps");
 
@@ -359,7 +319,8 @@ static void hits_in_context(struct kunit *test)
 	asked = 1 + pres + posts + returns;
 	if (IS_ENABLED(CONFIG_KRETPROBES))
 		KUNIT_EXPECT_EQ(test, returns, 1);
-	KUNIT_EXPECT_EQ(test, outer_missed(c), 1);
+	KUNIT_EXPECT_EQ(test, 1, c->way == BY_RETURN ? outer_return.kp.nmissed :
+						       outer_probe.nmissed);
 	KUNIT_EXPECT_EQ(test, hits, 0);
 	KUNIT_EXPECT_EQ(test, innermost_probe.nmissed, asked);
 
@@ -438,16 +399,6 @@ static void hits_missed_by_cause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed_same(&innermost_probe), 0);
 }
 
-static int context_suite_init(struct kunit_suite *suite)
-{
-	return listen_for_nmi();
-}
-
-static void context_suite_exit(struct kunit_suite *suite)
-{
-	ignore_nmi();
-}
-
 static struct kunit_case context_kunit_cases[] = {
 	KUNIT_CASE_PARAM(hits_in_context, context_gen_params),
 	KUNIT_CASE(hits_while_one_begins),
@@ -457,8 +408,10 @@ static struct kunit_case context_kunit_cases[] = {
 
 static struct kunit_suite context_suite = {
 	.name = "kprobes_context",
-	.suite_init = context_suite_init,
-	.suite_exit = context_suite_exit,
+#ifdef CONFIG_X86_LOCAL_APIC
+	.suite_init = listen_for_nmi,
+	.suite_exit = ignore_nmi,
+#endif
 	.test_cases = context_kunit_cases,
 };
 

@@ -3,8 +3,6 @@
  * Fault handlers: which of them is asked about a fault, and how the faulting code
  * continues. A fault that none of them deals with is an oops, and not tested here.
  */
-#include <kunit/test.h>
-#include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
@@ -21,17 +19,8 @@ static int *bad_kernel_pointer = (int *)-8L;
 
 /* -- the probed functions -- */
 
-static noinline notrace u32 fault_test_plain(u32 n)
-{
-	barrier();
-	return n * 5 + 7;
-}
-
-static noinline u32 fault_test_traced(u32 n)
-{
-	barrier();
-	return n * 5 + 7;
-}
+DEFINE_TARGET(u32, fault_test_plain, (u32 n), n * 5 + 7, notrace)
+DEFINE_TARGET(u32, fault_test_traced, (u32 n), n * 5 + 7)
 
 /*
  * The instruction at the label reads from @from; if it is skipped, the function returns
@@ -42,19 +31,15 @@ extern u8 fault_test_load[];
 #if defined(CONFIG_X86_64)
 #define FROM_REGISTER		"rdi"
 #define from_register(r)	((r)->di)
-#define LOAD			"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 #elif defined(CONFIG_X86)
 #define FROM_REGISTER		"edi"
 #define from_register(r)	((r)->di)
-#define LOAD			"movl (%1), %0; .byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 #elif defined(CONFIG_ARM64)
 #define FROM_REGISTER		"x0"
 #define from_register(r)	((r)->regs[0])
-#define LOAD			"ldr %w0, [%1]"
 #else
 #define FROM_REGISTER		"a0"
 #define from_register(r)	((r)->a0)
-#define LOAD			"lw %0, 0(%1); nop; nop"
 #endif
 
 static noinline notrace u32 fault_test_reads(const u32 *from)
@@ -88,7 +73,7 @@ static unsigned long behind(unsigned long ip)
 
 /* -- the handlers -- */
 
-static unsigned int asked, returns;
+static unsigned int asked;
 static struct kprobe *asked_of;
 static int asked_trap;
 static unsigned long asked_ip;
@@ -133,17 +118,11 @@ static void on_post_faulty(struct kprobe *kp, struct pt_regs *regs, unsigned lon
 	posts++;
 }
 
-static int on_entry_faulty(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
-	hits++;
-	return 0;
-}
-
+/* For the entry and for the return. */
 static int on_return_faulty(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	WRITE_ONCE(*READ_ONCE(bad_pointer), 1);
-	returns++;
+	hits++;
 	return 0;
 }
 
@@ -161,7 +140,6 @@ static int fault_test_init(struct kunit *test)
 	asked = 0;
 	hits = 0;
 	posts = 0;
-	returns = 0;
 	asked_of = NULL;
 
 	return 0;
@@ -180,8 +158,10 @@ KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 /* Removed after the case, so they cannot be on its stack. */
 static struct kprobe kp, fellow;
 
-static struct kprobe on_target(const struct target *t)
+static struct kprobe on_target(struct kunit *test)
 {
+	const struct target *t = test->param_value;
+
 	return (struct kprobe) {
 		.addr = dereference_symbol_descriptor(t->fn),
 		.fault_handler = on_fault,
@@ -212,54 +192,54 @@ static void expect_asked(struct kunit *test, const struct kprobe *kp)
 	expect_asked_about(test, kp, 14);
 }
 
-/* A handler fixes up a pre_handler that writes to NULL, and execution continues. */
-static void fault_in_pre_handler(struct kunit *test)
+static void expect_call(struct kunit *test)
 {
 	const struct target *t = test->param_value;
 
-	kp = on_target(t);
+	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
+}
+
+static void expect_call_asks(struct kunit *test, const struct kprobe *kp)
+{
+	expect_call(test);
+	expect_asked(test, kp);
+}
+
+/* A handler fixes up a pre_handler that writes to NULL, and execution continues. */
+static void fault_in_pre_handler(struct kunit *test)
+{
+	kp = on_target(test);
 	kp.pre_handler = on_pre_faulty;
 	add_kprobe(test, &kp);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &kp);
-	KUNIT_EXPECT_EQ(test, t->fn(4), 27);
-	expect_asked(test, &kp);
+	expect_call_asks(test, &kp);
+	expect_call_asks(test, &kp);
 	KUNIT_EXPECT_EQ(test, hits, 2);
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
 }
 
 static void fault_in_post_handler(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-
-	kp = on_target(t);
+	kp = on_target(test);
 	kp.post_handler = on_post_faulty;
 	add_kprobe(test, &kp);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &kp);
+	expect_call_asks(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
 }
 
 static void fault_in_return_probe(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct kretprobe rp = {
-		.kp = on_target(t),
-		.entry_handler = on_entry_faulty,
-	};
+	struct kretprobe rp = { .kp = on_target(test), .entry_handler = on_return_faulty };
 
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &rp.kp);
+	expect_call_asks(test, &rp.kp);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	unregister_kretprobe(&rp);
 
 	rp.entry_handler = NULL;
 	rp.handler = on_return_faulty;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &rp.kp);
-	KUNIT_EXPECT_EQ(test, returns, 1);
+	expect_call_asks(test, &rp.kp);
+	KUNIT_EXPECT_EQ(test, hits, 2);
 	unregister_kretprobe(&rp);
 }
 
@@ -272,14 +252,12 @@ static u32 on_call_faulty(u32 n)
 
 static void fault_in_jprobe(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct jprobe jp = { .kp = on_target(t), .entry = JPROBE_ENTRY(on_call_faulty) };
+	struct jprobe jp = { .kp = on_target(test), .entry = JPROBE_ENTRY(on_call_faulty) };
 
 	if (!IS_ENABLED(CONFIG_JPROBES))
 		kunit_skip(test, "no jprobes in this kernel");
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &jp.kp);
+	expect_call_asks(test, &jp.kp);
 	KUNIT_EXPECT_EQ(test, hits, 3);
 	unregister_jprobe(&jp);
 }
@@ -287,32 +265,28 @@ static void fault_in_jprobe(struct kunit *test)
 /* Of several probes at an address, only the one whose handler faults is asked. */
 static void fault_of_one_of_several(struct kunit *test)
 {
-	const struct target *t = test->param_value;
 	static struct kprobe third;
 
-	fellow = on_target(t);
+	fellow = on_target(test);
 	fellow.pre_handler = count_hit;
 	fellow.fault_handler = on_others_fault;
 	third = fellow;
-	kp = on_target(t);
+	kp = on_target(test);
 	kp.pre_handler = on_pre_faulty;
 	add_kprobe(test, &fellow);
 	add_kprobe(test, &kp);
 	add_kprobe(test, &third);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-	expect_asked(test, &kp);
+	expect_call_asks(test, &kp);
 	KUNIT_EXPECT_EQ(test, hits, 3);
 }
 
 /* No handler is asked about a fault with a fixup. */
 static void fault_with_fixup(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-
-	kp = on_target(t);
+	kp = on_target(test);
 	kp.pre_handler = on_pre_nofault;
 	add_kprobe(test, &kp);
-	KUNIT_EXPECT_EQ(test, t->fn(3), 22);
+	expect_call(test);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	KUNIT_EXPECT_EQ(test, asked, 0);
 }
@@ -327,16 +301,15 @@ static void expect_jump(struct kunit *test, struct kprobe *kp)
 /* The instruction that faults is in a copy at first, and with @jump in a detour. */
 static void expect_instruction_asks(struct kunit *test, bool jump)
 {
-	u32 (*reads)(const u32 *from) = fault_test_reads, good = 5;
+	const u32 good = 5;
 
-	OPTIMIZER_HIDE_VAR(reads);
 	kp = on_load(count_hit, on_fault);
 	add_kprobe(test, &kp);
 	if (jump)
 		expect_jump(test, &kp);
-	KUNIT_EXPECT_EQ(test, reads(&good), 5);
+	KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, &good), 5);
 	KUNIT_EXPECT_EQ(test, asked, 0);
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 	KUNIT_EXPECT_EQ(test, hits, 2);
@@ -347,7 +320,7 @@ static void expect_instruction_asks(struct kunit *test, bool jump)
 	add_kprobe(test, &fellow);
 	if (jump)
 		wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, bad_pointer), 77);
 	expect_asked(test, &kp);
 	KUNIT_EXPECT_EQ(test, posts, 1);
 	kunit_release_action(test, drop_kprobe, &fellow);
@@ -357,7 +330,7 @@ static void expect_instruction_asks(struct kunit *test, bool jump)
 	add_kprobe(test, &fellow);
 	if (jump)
 		expect_jump(test, &kp);
-	KUNIT_EXPECT_EQ(test, reads(bad_pointer), 77);
+	KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, bad_pointer), 77);
 	KUNIT_EXPECT_EQ(test, asked, 101);
 }
 
@@ -378,17 +351,15 @@ static void fault_in_detour(struct kunit *test)
 /* An address that is never valid causes another exception than a page fault. */
 static void fault_in_nowhere(struct kunit *test)
 {
-	u32 (*reads)(const u32 *from) = fault_test_reads;
 	const u32 *nowhere = (u32 *)(0xdeadUL << (BITS_PER_LONG - 16));
 	unsigned int i;
 
 	if (!IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "not on this architecture");
-	OPTIMIZER_HIDE_VAR(reads);
 	kp = on_load(NULL, on_fault);
 	add_kprobe(test, &kp);
 	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_EQ(test, reads(nowhere), 77);
+		KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, nowhere), 77);
 		expect_asked_about(test, &kp, 13);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 		expect_jump(test, &kp);
@@ -398,14 +369,12 @@ static void fault_in_nowhere(struct kunit *test)
 /* The instruction has to run again, which is a new hit. */
 static void fault_repaired(struct kunit *test)
 {
-	u32 (*reads)(const u32 *from) = fault_test_reads;
 	unsigned int i;
 
-	OPTIMIZER_HIDE_VAR(reads);
 	kp = on_load(count_hit, on_fault_repair);
 	add_kprobe(test, &kp);
 	for (i = 1; i <= 2; i++) {
-		KUNIT_EXPECT_EQ(test, reads(bad_pointer), 99);
+		KUNIT_EXPECT_EQ(test, ASK(fault_test_reads, bad_pointer), 99);
 		KUNIT_EXPECT_EQ(test, asked, i);
 		KUNIT_EXPECT_EQ(test, hits, 2 * i);
 		wait_for_kprobe_optimizer();
@@ -440,26 +409,21 @@ static void fault_declined(struct kunit *test)
  */
 static int on_pre_reads(struct kprobe *kp, struct pt_regs *regs)
 {
-	u32 (*reads)(const u32 *from) = fault_test_reads;
-
-	OPTIMIZER_HIDE_VAR(reads);
-	hits += reads(bad_pointer) == 77;
+	hits += ASK(fault_test_reads, bad_pointer) == 77;
 	return 0;
 }
 
 static void fault_of_instruction_in_handler(struct kunit *test)
 {
-	const struct target *t = test->param_value;
 	unsigned int i;
 
 	fellow = on_load(count_hit, NULL);
-	kp = on_target(t);
+	kp = on_target(test);
 	kp.pre_handler = on_pre_reads;
 	add_kprobe(test, &fellow);
 	add_kprobe(test, &kp);
 	for (i = 1; i <= 2; i++) {
-		KUNIT_EXPECT_EQ(test, t->fn(3), 22);
-		expect_asked(test, &kp);
+		expect_call_asks(test, &kp);
 		KUNIT_EXPECT_EQ(test, asked_ip, (unsigned long)fault_test_load);
 		KUNIT_EXPECT_EQ(test, hits, i);
 		KUNIT_EXPECT_EQ(test, fellow.nmissed, i);

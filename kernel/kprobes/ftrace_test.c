@@ -3,20 +3,13 @@
  * Sites that are reserved with the second ftrace_ops, and given up again, while two tasks
  * hit them, and that this does not wait for other tasks.
  */
-#include <kunit/test.h>
 #include <linux/array_size.h>
 #include <linux/delay.h>
-#include <linux/err.h>
 #include <linux/ftrace.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/processor.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../../lib/test_kprobes/busy.h"
-#include "../../lib/test_kprobes/handlers.h"
 
 #define NR_CALLERS	2
 #define ROUNDS		8
@@ -31,16 +24,10 @@ struct caller {
 
 static struct caller callers[NR_CALLERS];
 
-static noinline void shared_target(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(shared_target)
 
 /* Called in a call of shared_target(), which ftrace lets through once. */
-static noinline void nested_target(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(nested_target)
 
 static int count_own_hit(struct kprobe *p, struct pt_regs *regs)
 {
@@ -105,13 +92,6 @@ static int keep_calling(void *data)
 	return 0;
 }
 
-static void caller_stop(void *data)
-{
-	struct caller *c = data;
-
-	kthread_stop(c->task);
-}
-
 static void probe_add(struct kunit *test, struct kprobe *kp)
 {
 	kprobe_opcode_t *addr = kp->addr;
@@ -141,20 +121,6 @@ static void tracer_add(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, tracer_remove, NULL), 0);
 }
 
-static void callers_start(struct kunit *test)
-{
-	struct task_struct *task;
-	struct caller *c;
-
-	memset(callers, 0, sizeof(callers));
-	for (c = callers; c < callers + NR_CALLERS; c++) {
-		task = kthread_run(keep_calling, c, "kprobes_caller");
-		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-		WRITE_ONCE(c->task, task);
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_stop, c), 0);
-	}
-}
-
 static void keep_reserving(struct kunit *test)
 {
 	struct kprobe *kps[] = { &post_probe, &nested_post_probe };
@@ -176,10 +142,12 @@ static void ftrace_shared_site(struct kunit *test)
 	probe_add(test, &hit_probe);
 	probe_add(test, &nested_probe);
 
-	callers_start(test);
+	memset(callers, 0, sizeof(callers));
+	for (c = callers; c < callers + NR_CALLERS; c++)
+		WRITE_ONCE(c->task, begin_thread(test, keep_calling, c));
 	keep_reserving(test);
 	for (c = callers; c < callers + NR_CALLERS; c++) {
-		kunit_release_action(test, caller_stop, c);
+		kunit_release_action(test, end_thread, c->task);
 		KUNIT_EXPECT_GT(test, c->calls, ROUNDS);
 		KUNIT_EXPECT_EQ(test, c->wrong, 0);
 	}

@@ -6,11 +6,11 @@
  */
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <asm/sections.h>
 
 #include "internal.h"
+#include "../../lib/test_kprobes/common.h"
 
 /* -- indices -- */
 
@@ -104,24 +104,11 @@ static void symbol_is_found_by_name(struct kunit *test)
 
 /* -- the function looked at last -- */
 
-static noinline int function_test_target(int x)
-{
-	barrier();
-	return x + 1;
-}
-
-static noinline int function_test_other(int x)
-{
-	barrier();
-	return x - 1;
-}
+DEFINE_TARGET(int, function_test_target, (int x), x + 1)
+DEFINE_TARGET(int, function_test_other, (int x), x - 1)
 
 /* check_test.c has a variable of this name. */
-static noinline __used int resolve_test_namesake(int x)
-{
-	barrier();
-	return x + 2;
-}
+DEFINE_TARGET(int, resolve_test_namesake, (int x), x + 2, __used)
 
 static unsigned long start_of(int (*fn)(int))
 {

@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/irq_work.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/linkage.h>
 #include <linux/stdarg.h>
@@ -13,6 +12,7 @@
 #include <linux/vmalloc.h>
 
 #include "internal.h"
+#include "../../lib/test_kprobes/common.h"
 
 #define ARGS_MAX	14
 
@@ -46,15 +46,6 @@ do {									\
 	expect_seen(test, expected, ARRAY_SIZE(expected));		\
 } while (0)
 
-/* Hide the function from the compiler, which could otherwise change how it is called. */
-#define ASK(function, ...)						\
-({									\
-	typeof(function) *_function = function;				\
-									\
-	OPTIMIZER_HIDE_VAR(_function);					\
-	_function(__VA_ARGS__);						\
-})
-
 static struct jprobe jprobe_at(void *function, void *handler)
 {
 	return (struct jprobe) {
@@ -65,61 +56,22 @@ static struct jprobe jprobe_at(void *function, void *handler)
 
 /* -- 1 to 14 arguments: the last ones are on the stack on any architecture -- */
 
-static noinline notrace long take1(long a)
-{
-	barrier();
-	return a;
-}
-
-static noinline long take2(long a, long b)
-{
-	barrier();
-	return a + 2 * b;
-}
-
-static noinline notrace long take3(long a, long b, long c)
-{
-	barrier();
-	return a + 2 * b + 3 * c;
-}
-
-static noinline notrace long take4(long a, long b, long c, long d)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d;
-}
-
-static noinline long take5(long a, long b, long c, long d, long e)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d + 5 * e;
-}
-
-static noinline notrace long take6(long a, long b, long c, long d, long e, long f)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
-}
-
-static noinline notrace long take7(long a, long b, long c, long d, long e, long f, long g)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g;
-}
-
-static noinline notrace long take8(long a, long b, long c, long d, long e, long f, long g, long h)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
-}
-
-static noinline long take14(long a, long b, long c, long d, long e, long f, long g, long h,
-			    long i, long j, long k, long l, long m, long n)
-{
-	barrier();
-	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j +
-	       11 * k + 12 * l + 13 * m + 14 * n;
-}
+DEFINE_TARGET(long, take1, (long a), a, notrace)
+DEFINE_TARGET(long, take2, (long a, long b), a + 2 * b)
+DEFINE_TARGET(long, take3, (long a, long b, long c), a + 2 * b + 3 * c, notrace)
+DEFINE_TARGET(long, take4, (long a, long b, long c, long d), a + 2 * b + 3 * c + 4 * d, notrace)
+DEFINE_TARGET(long, take5, (long a, long b, long c, long d, long e),
+	      a + 2 * b + 3 * c + 4 * d + 5 * e)
+DEFINE_TARGET(long, take6, (long a, long b, long c, long d, long e, long f),
+	      a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f, notrace)
+DEFINE_TARGET(long, take7, (long a, long b, long c, long d, long e, long f, long g),
+	      a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g, notrace)
+DEFINE_TARGET(long, take8, (long a, long b, long c, long d, long e, long f, long g, long h),
+	      a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h, notrace)
+DEFINE_TARGET(long, take14, (long a, long b, long c, long d, long e, long f, long g, long h,
+			     long i, long j, long k, long l, long m, long n),
+	      a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j +
+	      11 * k + 12 * l + 13 * m + 14 * n)
 
 static long on_take1(long a)
 {
@@ -129,40 +81,10 @@ static long on_take1(long a)
 }
 
 /* From here on some omit jprobe_return(), and all return values that must be ignored. */
-static long on_take2(long a, long b)
-{
-	SEE(a, b);
-	return 99;
-}
-
 static long on_take3(long a, long b, long c)
 {
 	SEE(a, b, c);
 	jprobe_return();
-	return 99;
-}
-
-static long on_take4(long a, long b, long c, long d)
-{
-	SEE(a, b, c, d);
-	return 99;
-}
-
-static long on_take5(long a, long b, long c, long d, long e)
-{
-	SEE(a, b, c, d, e);
-	return 99;
-}
-
-static long on_take6(long a, long b, long c, long d, long e, long f)
-{
-	SEE(a, b, c, d, e, f);
-	return 99;
-}
-
-static long on_take7(long a, long b, long c, long d, long e, long f, long g)
-{
-	SEE(a, b, c, d, e, f, g);
 	return 99;
 }
 
@@ -173,12 +95,18 @@ static long on_take8(long a, long b, long c, long d, long e, long f, long g, lon
 	return 99;
 }
 
-static long on_take14(long a, long b, long c, long d, long e, long f, long g, long h,
-		      long i, long j, long k, long l, long m, long n)
-{
-	SEE(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-	return 99;
-}
+#define DEFINE_HANDLER(name, params, ...)	\
+	DEFINE_TARGET(long, name, params, ({ SEE(__VA_ARGS__); 99; }))
+
+DEFINE_HANDLER(on_take2, (long a, long b), a, b)
+DEFINE_HANDLER(on_take4, (long a, long b, long c, long d), a, b, c, d)
+DEFINE_HANDLER(on_take5, (long a, long b, long c, long d, long e), a, b, c, d, e)
+DEFINE_HANDLER(on_take6, (long a, long b, long c, long d, long e, long f), a, b, c, d, e, f)
+DEFINE_HANDLER(on_take7, (long a, long b, long c, long d, long e, long f, long g),
+	       a, b, c, d, e, f, g)
+DEFINE_HANDLER(on_take14, (long a, long b, long c, long d, long e, long f, long g, long h,
+			   long i, long j, long k, long l, long m, long n),
+	       a, b, c, d, e, f, g, h, i, j, k, l, m, n)
 
 /*
  * Call @function with a jprobe on it: @handler sees the arguments, and the function
@@ -232,11 +160,8 @@ static void jprobe_end_of_stack(struct kunit *test)
 
 /* -- 64 bits each among smaller ones: pairs of registers or of words, with 32 bits -- */
 
-static noinline notrace u64 take_wide(u32 a, u64 b, u8 c, u64 d, s16 e, u64 f)
-{
-	barrier();
-	return a + b + c + d + e + f;
-}
+DEFINE_TARGET(u64, take_wide, (u32 a, u64 b, u8 c, u64 d, s16 e, u64 f), a + b + c + d + e + f,
+	      notrace)
 
 static u64 wide[6];
 
@@ -274,11 +199,7 @@ struct three {
 	long a, b, c;
 };
 
-static noinline notrace long take_struct(long n, struct three t, long m)
-{
-	barrier();
-	return n + t.a + t.b + t.c + m;
-}
+DEFINE_TARGET(long, take_struct, (long n, struct three t, long m), n + t.a + t.b + t.c + m, notrace)
 
 static long on_struct(long n, struct three t, long m)
 {
@@ -316,11 +237,7 @@ static long on_variadic(int nr, ...)
 	return 0;
 }
 
-static asmlinkage noinline notrace long take_asmlinkage(long a, long b, long c)
-{
-	barrier();
-	return a - b + c;
-}
+DEFINE_TARGET(long, take_asmlinkage, (long a, long b, long c), a - b + c, asmlinkage notrace)
 
 static asmlinkage long on_asmlinkage(long a, long b, long c)
 {
@@ -443,30 +360,30 @@ static void jprobe_interrupt(struct kunit *test)
 
 /* -- several at one entry: two jprobes, a probe and a return probe -- */
 
-static unsigned int order[4], nr_order;
+static char order[6];
 
-static void note_order(unsigned int who)
+static void note_order(char who)
 {
-	if (nr_order < ARRAY_SIZE(order))
-		order[nr_order++] = who;
+	if (strlen(order) < sizeof(order) - 1)
+		order[strlen(order)] = who;
 }
 
 static long on_first(long a, long b)
 {
-	note_order(1);
+	note_order('1');
 	SEE(a, b);
 	return 0;
 }
 
 static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
-	note_order(2);
+	note_order('2');
 	return 0;
 }
 
 static long on_second(long a, long b)
 {
-	note_order(3);
+	note_order('3');
 	return a != 11 || b != 11;
 }
 
@@ -474,7 +391,7 @@ static long returned;
 
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	note_order(4);
+	note_order('4');
 	returned = regs_return_value(regs);
 	return 0;
 }
@@ -493,15 +410,11 @@ static void with_others(struct kunit *test, long (*function)(long a, long b))
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_ASSERT_EQ(test, register_jprobe(&second), 0);
 	for (i = 0; i < 2; i++) {
-		nr_order = 0;
+		memset(order, 0, sizeof(order));
 		returned = 0;
-		KUNIT_EXPECT_EQ(test, function(11, 11), 33);
+		KUNIT_EXPECT_EQ(test, ASK(function, 11, 11), 33);
 		EXPECT_SEEN(test, 11, 11);
-		KUNIT_EXPECT_EQ(test, nr_order, 4);
-		KUNIT_EXPECT_EQ(test, order[0], 3);
-		KUNIT_EXPECT_EQ(test, order[1], 2);
-		KUNIT_EXPECT_EQ(test, order[2], 1);
-		KUNIT_EXPECT_EQ(test, order[3], 4);
+		KUNIT_EXPECT_STREQ(test, order, "3214");
 		KUNIT_EXPECT_EQ(test, returned, 33);
 		wait_for_kprobe_optimizer();
 	}
@@ -511,20 +424,12 @@ static void with_others(struct kunit *test, long (*function)(long a, long b))
 	unregister_jprobe(&second);
 }
 
-static noinline notrace long take2_plain(long a, long b)
-{
-	barrier();
-	return a + 2 * b;
-}
+DEFINE_TARGET(long, take2_plain, (long a, long b), a + 2 * b, notrace)
 
 static void jprobe_with_others(struct kunit *test)
 {
-	long (*traced)(long a, long b) = take2, (*plain)(long a, long b) = take2_plain;
-
-	OPTIMIZER_HIDE_VAR(traced);
-	OPTIMIZER_HIDE_VAR(plain);
-	with_others(test, traced);
-	with_others(test, plain);
+	with_others(test, take2);
+	with_others(test, take2_plain);
 }
 
 /* -- a jump, whose detour has no trap to find the registers in -- */

@@ -6,13 +6,9 @@
  * Each look at a point compares its state, the flags that mirror it, and the text, which
  * decides what the other two have to be.
  */
-#include <kunit/test.h>
 #include <linux/cleanup.h>
 #include <linux/delay.h>
-#include <linux/err.h>
-#include <linux/jiffies.h>
 #include <linux/kprobes_port.h>
-#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 
@@ -22,7 +18,7 @@
 /* -- the probed functions -- */
 
 /* Several short instructions, whichever registers the compiler uses. */
-#define DEFINE_TARGET(n)						\
+#define DEFINE_FUNCTION(n)						\
 static noinline notrace unsigned int target_##n(unsigned int x)		\
 {									\
 	barrier();							\
@@ -34,14 +30,14 @@ static noinline notrace unsigned int target_##n(unsigned int x)		\
 	return x;							\
 }
 
-DEFINE_TARGET(0)
-DEFINE_TARGET(1)
-DEFINE_TARGET(2)
-DEFINE_TARGET(3)
-DEFINE_TARGET(4)
-DEFINE_TARGET(5)
-DEFINE_TARGET(6)
-DEFINE_TARGET(7)
+DEFINE_FUNCTION(0)
+DEFINE_FUNCTION(1)
+DEFINE_FUNCTION(2)
+DEFINE_FUNCTION(3)
+DEFINE_FUNCTION(4)
+DEFINE_FUNCTION(5)
+DEFINE_FUNCTION(6)
+DEFINE_FUNCTION(7)
 
 typedef unsigned int (*target_fn)(unsigned int x);
 
@@ -60,16 +56,10 @@ static unsigned int value_of(unsigned int n, unsigned int x)
 
 static unsigned int call_target(unsigned int n, unsigned int x)
 {
-	target_fn fn = READ_ONCE(targets[n]);
-
-	return fn(x);
+	return ASK(targets[n], x);
 }
 
-static noinline notrace unsigned int stand_in(unsigned int x)
-{
-	barrier();
-	return x + 1000;
-}
+DEFINE_TARGET(unsigned int, stand_in, (unsigned int x), x + 1000, notrace)
 
 /* Functions begin with a landing pad then, which no jump may replace. */
 #define LANDING_PAD	IS_ENABLED(CONFIG_ARM64_BTI_KERNEL)
@@ -89,7 +79,7 @@ struct watch {
 	bool over;
 };
 
-static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+static int watch_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct watch *w = container_of(kp, struct watch, kp);
 
@@ -99,20 +89,15 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void ignore_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static void count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void watch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	container_of(kp, struct watch, kp)->hits++;
 }
 
 static struct watch *watch_new(struct kunit *test, unsigned int n, kprobe_pre_handler_t pre)
 {
-	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct watch *w = must_alloc(test, 1, sizeof(*w));
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	w->n = n;
 	w->kp.addr = text_of(n);
 	w->kp.pre_handler = pre;
@@ -151,7 +136,7 @@ static struct watch *watch_add_with(struct kunit *test, unsigned int n, kprobe_p
 
 static struct watch *watch_add(struct kunit *test, unsigned int n)
 {
-	return watch_add_with(test, n, count_hit);
+	return watch_add_with(test, n, watch_hit);
 }
 
 /* Add a probe that joins @w; with a post_handler it may keep @w from jumping. */
@@ -197,6 +182,13 @@ static int learn_text(struct kunit_suite *suite)
 	kprobe_optimize_set_knob(true);
 
 	return ret ?: breakpoint == *text_of(0) ? -EINVAL : 0;
+}
+
+static struct kprobe_point *point_at(const struct watch *w)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_point_find((unsigned long)w->kp.addr);
 }
 
 struct look {
@@ -257,11 +249,7 @@ static void expect_jump(struct kunit *test, const struct watch *w)
 /* The state of @w while it or a fellow has a post_handler. */
 static void expect_with_post(struct kunit *test, const struct watch *w)
 {
-	bool calls_post;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		calls_post = point_detour_calls_post(kprobe_point_find((unsigned long)w->kp.addr));
-	if (calls_post)
+	if (point_detour_calls_post(point_at(w)))
 		expect_jump(test, w);
 	else
 		expect_settled(test, w, POINT_ARMED);
@@ -291,6 +279,13 @@ static void expect_hits(struct kunit *test, struct watch *w, unsigned int hits)
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
 }
 
+/* The same by a jump. */
+static void expect_jump_hit(struct kunit *test, struct watch *w)
+{
+	expect_jump(test, w);
+	expect_hits(test, w, CALLS);
+}
+
 /* -- to the jump, and back to the breakpoint -- */
 
 static void optimize_comes_and_goes(struct kunit *test)
@@ -299,8 +294,7 @@ static void optimize_comes_and_goes(struct kunit *test)
 
 	expect_on_its_way(test, w);
 	expect_hits(test, w, CALLS);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 	/* The owner does not mean to be called any more, but hits must not call NULL. */
 	WRITE_ONCE(w->kp.pre_handler, NULL);
 	expect_hits(test, w, CALLS);
@@ -314,27 +308,25 @@ static void optimize_post_handler(struct kunit *test)
 	struct watch *w = watch_add(test, 0), *fellow;
 
 	expect_jump(test, w);
-	fellow = watch_join(test, w, count_hit, ignore_post);
+	fellow = watch_join(test, w, watch_hit, ignore_post);
 	expect_with_post(test, w);
 	expect_hits(test, w, CALLS);
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
 
 	watch_unregister(test, fellow);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 }
 
 static void optimize_post_handler_disabled(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
-	struct watch *fellow = watch_join(test, w, count_hit, ignore_post);
+	struct watch *fellow = watch_join(test, w, watch_hit, ignore_post);
 
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&fellow->kp), 0);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
 	expect_with_post(test, w);
 	watch_unregister(test, w);
@@ -344,7 +336,7 @@ static void optimize_post_handler_disabled(struct kunit *test)
 static void optimize_post_handler_of_another(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
-	struct watch *fellow = watch_join(test, w, NULL, count_post);
+	struct watch *fellow = watch_join(test, w, NULL, watch_post);
 
 	wait_for_kprobe_optimizer();
 	expect_with_post(test, w);
@@ -360,9 +352,8 @@ static void optimize_several_members(struct kunit *test)
 	struct watch *w = watch_add(test, 0), *fellow;
 
 	expect_jump(test, w);
-	fellow = watch_join(test, w, count_hit, NULL);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	fellow = watch_join(test, w, watch_hit, NULL);
+	expect_jump_hit(test, w);
 	expect_hits(test, fellow, CALLS);
 	KUNIT_EXPECT_EQ(test, w->hits, 2 * CALLS);
 
@@ -372,8 +363,7 @@ static void optimize_several_members(struct kunit *test)
 	expect_hits(test, fellow, CALLS);
 
 	watch_unregister(test, w);
-	expect_jump(test, fellow);
-	expect_hits(test, fellow, CALLS);
+	expect_jump_hit(test, fellow);
 	expect_hits(test, w, 0);
 }
 
@@ -392,8 +382,7 @@ static void optimize_disabled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
 	expect_on_its_way(test, w);
 	expect_hits(test, w, CALLS);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 }
 
 /* -- the switches -- */
@@ -413,10 +402,8 @@ static void optimize_knob(struct kunit *test)
 	expect_explained(test, meanwhile, "knob off");
 
 	kprobe_optimize_set_knob(true);
-	expect_jump(test, before);
-	expect_jump(test, meanwhile);
-	expect_hits(test, before, CALLS);
-	expect_hits(test, meanwhile, CALLS);
+	expect_jump_hit(test, before);
+	expect_jump_hit(test, meanwhile);
 }
 
 /* What joins has waited for hits that do not call post_handlers: the next one need not. */
@@ -429,12 +416,11 @@ static void optimize_knob_waits_once(struct kunit *test)
 		kunit_skip(test, "nothing to wait for");
 	expect_jump(test, w);
 	kprobe_optimize_set_knob(false);
-	scoped_guard(mutex, &kprobe_mutex) {
-		point = kprobe_point_find((unsigned long)w->kp.addr);
+	point = point_at(w);
+	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_FALSE(test, kprobe_detour_is_idle(point));
-	}
 
-	watch_join(test, w, count_hit, ignore_post);
+	watch_join(test, w, watch_hit, ignore_post);
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_TRUE(test, kprobe_detour_is_idle(point));
 }
@@ -496,7 +482,7 @@ static void optimize_all_off(struct kunit *test)
 /* Add a disabled probe at the first instruction after that of @w. */
 static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 {
-	struct watch *next = watch_new(test, w->n, count_hit);
+	struct watch *next = watch_new(test, w->n, watch_hit);
 	unsigned int i;
 	int ret = -EINVAL;
 
@@ -513,10 +499,11 @@ static struct watch *watch_add_next(struct kunit *test, struct watch *w)
 
 static bool watch_covers(const struct watch *w, const struct watch *next)
 {
+	struct kprobe_point *point = point_at(w);
+
 	guard(mutex)(&kprobe_mutex);
 
-	return arch_within_optimized_kprobe(&kprobe_point_find((unsigned long)w->kp.addr)->op,
-					    next->kp.addr);
+	return arch_within_optimized_kprobe(&point->op, next->kp.addr);
 }
 
 /* The same, if the jump of @w covers that. */
@@ -561,8 +548,7 @@ static void optimize_neighbour(struct kunit *test)
 
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 	expect_hits(test, inner, 0);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
@@ -582,8 +568,7 @@ static void optimize_neighbour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	expect_on_its_way(test, w);
 	watch_unregister(test, inner);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 }
 
 static void optimize_neighbour_apart(struct kunit *test)
@@ -666,7 +651,7 @@ static void optimize_batch(struct kunit *test)
 	unsigned int n;
 
 	for (n = 0; n < NR_TARGETS; n++) {
-		w[n] = watch_new(test, n, count_hit);
+		w[n] = watch_new(test, n, watch_hit);
 		kps[n] = &w[n]->kp;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_TARGETS), 0);
@@ -690,13 +675,10 @@ static void optimize_batch(struct kunit *test)
 static void optimize_single_at_once(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0);
-	struct kprobe_point *point;
 	struct busy_task *busy;
 
 	expect_jump(test, w);
-	scoped_guard(mutex, &kprobe_mutex)
-		point = kprobe_point_find((unsigned long)w->kp.addr);
-	if (!arch_jump_needs_no_fence(&point->op.optinsn))
+	if (!arch_jump_needs_no_fence(&point_at(w)->op.optinsn))
 		kunit_skip(test, "the jump needs a grace period");
 
 	busy = busy_start(test, SPIN_SECONDS * HZ, true);
@@ -743,7 +725,7 @@ static void optimize_grace_waits_for_interrupted(struct kunit *test)
 
 static int go_elsewhere(struct kprobe *kp, struct pt_regs *regs)
 {
-	count_hit(kp, regs);
+	watch_hit(kp, regs);
 	instruction_pointer_set(regs, (unsigned long)stand_in);
 
 	return 1;
@@ -764,21 +746,14 @@ static void optimize_handler_goes_elsewhere(struct kunit *test)
 	watch_unregister(test, w);
 
 	w = watch_add(test, 0);
-	expect_jump(test, w);
-	expect_hits(test, w, CALLS);
+	expect_jump_hit(test, w);
 	expect_settled(test, w, POINT_OPTIMIZED);
 }
 
 #ifdef CONFIG_KRETPROBES
-static unsigned int entries, returns;
+static unsigned int returns;
 
-static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	entries++;
-	return 0;
-}
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int check_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	returns += regs_return_value(regs) == value_of(0, 5);
 	return 0;
@@ -788,13 +763,13 @@ static void optimize_return_probe(struct kunit *test)
 {
 	struct kretprobe rp = {
 		.kp.addr = (kprobe_opcode_t *)targets[0],
-		.entry_handler = count_entry,
-		.handler = count_return,
+		.entry_handler = count_return,
+		.handler = check_return,
 	};
 	struct kprobe *point;
 	bool jump;
 
-	entries = 0;
+	hits = 0;
 	returns = 0;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_EXPECT_EQ(test, call_target(0, 5), value_of(0, 5));
@@ -806,7 +781,7 @@ static void optimize_return_probe(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, jump || LANDING_PAD);
 	KUNIT_EXPECT_EQ(test, call_target(0, 5), value_of(0, 5));
-	KUNIT_EXPECT_EQ(test, entries, 2);
+	KUNIT_EXPECT_EQ(test, hits, 2);
 	KUNIT_EXPECT_EQ(test, returns, 2);
 	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
 	unregister_kretprobe(&rp);
@@ -838,8 +813,7 @@ static void optimize_slot_names_live_point(struct kunit *test)
 	}
 	expect_jump(test, w[0]);
 	expect_jump(test, w[1]);
-	scoped_guard(mutex, &kprobe_mutex)
-		point = kprobe_point_find((unsigned long)w[1]->kp.addr);
+	point = point_at(w[1]);
 	slot = (unsigned long)point->op.optinsn.insn;
 	addr = point_addr(point);
 	if (kprobe_optinsn_slot_of(slot) != (kprobe_opcode_t *)slot)
@@ -873,8 +847,7 @@ static void optimize_copy_stays_for_detour(struct kunit *test)
 	struct kprobe_point *point;
 
 	expect_jump(test, w);
-	scoped_guard(mutex, &kprobe_mutex)
-		point = kprobe_point_find((unsigned long)w->kp.addr);
+	point = point_at(w);
 	ainsn = point->op.kp.ainsn;
 
 	watch_unregister(test, w);
@@ -904,25 +877,11 @@ static int keep_calling(void *data)
 	return 0;
 }
 
-static void caller_stop(void *data)
-{
-	struct caller *c = data;
-
-	if (c->task)
-		kthread_stop(c->task);
-	c->task = NULL;
-}
-
 static struct caller *caller_start(struct kunit *test)
 {
-	struct caller *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct caller *c = must_alloc(test, 1, sizeof(*c));
 
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	c->task = kthread_run(keep_calling, c, "kprobes_caller");
-	if (IS_ERR(c->task))
-		c->task = NULL;
-	KUNIT_ASSERT_NOT_NULL(test, c->task);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, caller_stop, c), 0);
+	c->task = begin_thread(test, keep_calling, c);
 
 	return c;
 }
@@ -949,7 +908,7 @@ static void optimize_counts_each_call(struct kunit *test)
 	inner = watch_add_next(test, w);
 	c = caller_start(test);
 	for (i = 0; i < ROUNDS; i++) {
-		fellow = watch_join(test, w, count_hit, ignore_post);
+		fellow = watch_join(test, w, watch_hit, ignore_post);
 		caller_let_run(c);
 		watch_unregister(test, fellow);
 		if (i % 4 == 0)
@@ -964,7 +923,7 @@ static void optimize_counts_each_call(struct kunit *test)
 		disable_kprobe(&inner->kp);
 		msleep(i % 8);
 	}
-	caller_stop(c);
+	kunit_release_action(test, end_thread, c->task);
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
 	KUNIT_EXPECT_EQ(test, w->hits, c->calls);
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
@@ -1024,7 +983,7 @@ static void optimize_post_handler_joins(struct kunit *test)
 		pairs_are_due = false;
 		watch_unregister(test, fellow);
 	}
-	caller_stop(c);
+	kunit_release_action(test, end_thread, c->task);
 	KUNIT_EXPECT_GT(test, nr_pairs, 0);
 	KUNIT_EXPECT_EQ(test, begun, 0);
 	KUNIT_EXPECT_LE(test, ended, 1);
@@ -1098,7 +1057,7 @@ static void optimize_post_handler_enabled_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&fellow->kp), 0);
 	expect_pairs_from_now_on();
 	caller_let_run(c);
-	caller_stop(c);
+	kunit_release_action(test, end_thread, c->task);
 	KUNIT_EXPECT_EQ(test, nr_begun, 0);
 	KUNIT_EXPECT_FALSE(test, pair_is_open);
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
@@ -1175,7 +1134,7 @@ static void optimize_never_late(struct kunit *test)
 		w->hits = 0;
 		expect_original(test, 0);
 	}
-	caller_stop(c);
+	kunit_release_action(test, end_thread, c->task);
 	KUNIT_EXPECT_GT(test, hits, 0);
 	KUNIT_EXPECT_EQ(test, w->late, 0);
 	KUNIT_EXPECT_EQ(test, c->wrong, 0);
@@ -1183,7 +1142,7 @@ static void optimize_never_late(struct kunit *test)
 
 /* -- a probe registered before the optimizer can run -- */
 
-DEFINE_TARGET(8)
+DEFINE_FUNCTION(8)
 
 static target_fn target_at_boot = target_8;
 
@@ -1199,7 +1158,7 @@ static int __init register_at_boot(void)
 	struct watch *w = &at_boot.w;
 
 	w->kp.addr = (kprobe_opcode_t *)target_at_boot + LANDING_PAD;
-	w->kp.pre_handler = count_hit;
+	w->kp.pre_handler = watch_hit;
 	at_boot.err = register_kprobe(&w->kp);
 	if (!at_boot.err)
 		at_boot.early = point_of(get_kprobe(w->kp.addr))->state;
@@ -1238,8 +1197,6 @@ static void optimize_from_boot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at_boot.late, POINT_OPTIMIZED);
 	KUNIT_EXPECT_EQ(test, at_boot.w.hits, 1);
 }
-
-/* -- the suite -- */
 
 static void leave_as_found(void *context)
 {

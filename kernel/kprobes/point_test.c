@@ -4,7 +4,6 @@
  * each, and how a member, a switch or the loss of its text changes the state, the flags and the
  * table entry of a point.
  */
-#include <kunit/test.h>
 
 #include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
@@ -71,17 +70,8 @@ static void state_names(struct kunit *test)
 /* -- points of probes -- */
 
 /* Two targets: one that ftrace knows, where possible, and one that it does not know. */
-static noinline int traced_target(int x)
-{
-	barrier();
-	return x + 1;
-}
-
-static noinline notrace int plain_target(int x)
-{
-	barrier();
-	return x + 2;
-}
+DEFINE_TARGET(int, traced_target, (int x), x + 1)
+DEFINE_TARGET(int, plain_target, (int x), x + 2, notrace)
 
 struct target {
 	const char *name;
@@ -116,10 +106,8 @@ static void expect_state(struct kunit *test, struct kprobe *kp, enum point_state
 
 static void expect_hits(struct kunit *test, const struct target *t, int expected)
 {
-	int (*fn)(int x) = READ_ONCE(t->fn);
-
 	hits = 0;
-	fn(1);
+	ASK(t->fn, 1);
 	KUNIT_EXPECT_EQ(test, hits, expected);
 }
 
@@ -391,9 +379,8 @@ static kprobe_opcode_t *fake_addr(unsigned int i)
 
 static struct kprobe_point *publish_fake(struct kunit *test, kprobe_opcode_t *addr)
 {
-	struct kprobe_point *point = kunit_kzalloc(test, sizeof(*point), GFP_KERNEL);
+	struct kprobe_point *point = must_alloc(test, 1, sizeof(*point));
 
-	KUNIT_ASSERT_NOT_NULL(test, point);
 	point_init_detour(point);
 	INIT_LIST_HEAD(&point->members);
 	INIT_LIST_HEAD(&point->op.kp.list);
@@ -434,11 +421,8 @@ static void expect_found(struct kunit *test, struct kprobe_point **points, unsig
 
 static void point_table(struct kunit *test)
 {
-	struct kprobe_point **points;
+	struct kprobe_point **points = must_alloc(test, MANY, sizeof(*points));
 	unsigned int i;
-
-	points = kunit_kcalloc(test, MANY, sizeof(*points), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, points);
 
 	for (i = 0; i < MANY; i++)
 		points[i] = publish_fake(test, fake_addr(i));

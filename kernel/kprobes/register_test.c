@@ -3,26 +3,13 @@
  * Registration, seen from inside: when there can be none, and what happens to a probe
  * whose owner changes the struct while it is registered.
  */
-#include <kunit/test.h>
 #include <linux/init.h>
-#include <linux/string.h>
 
 #include "internal.h"
 #include "../../lib/test_kprobes/handlers.h"
 
-static noinline int target(int x)
-{
-	barrier();
-	return x + 1;
-}
-
-static noinline int other_target(int x)
-{
-	barrier();
-	return x + 2;
-}
-
-static int (*target_fn)(int x) = target;
+DEFINE_TARGET(int, target, (int x), x + 1)
+DEFINE_TARGET(int, other_target, (int x), x + 2)
 
 static struct kprobe on_target(void)
 {
@@ -97,10 +84,8 @@ static void register_return_without_init(struct kunit *test)
 
 static void expect_hits(struct kunit *test, int expected)
 {
-	typeof(target) *fn = READ_ONCE(target_fn);
-
 	hits = 0;
-	fn(1);
+	ASK(target, 1);
 	KUNIT_EXPECT_EQ(test, hits, expected);
 }
 

@@ -3,13 +3,12 @@
  * The pool of a return probe that is not registered: how many instances it has, that it
  * grows before the last of them is used, and that none is handed out twice.
  */
-#include <kunit/test.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 
 #include "internal.h"
+#include "../../lib/test_kprobes/handlers.h"
 
 #define NR_INSTANCES	8
 #define NR_MORE		(4 * NR_INSTANCES)
@@ -66,9 +65,8 @@ static void drop_pool(void *data)
 /* A pool that goes at the end of the case at the latest. */
 static struct pool_test *new_pool(struct kunit *test, int nr, int maxactive)
 {
-	struct pool_test *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+	struct pool_test *pool = must_alloc(test, 1, sizeof(*pool));
 
-	KUNIT_ASSERT_NOT_NULL(test, pool);
 	pool->rp.maxactive = maxactive;
 	pool->rp.data_size = sizeof(long);
 	KUNIT_ASSERT_EQ(test, kretprobe_pool_create(&pool->rp, nr), 0);
@@ -208,9 +206,8 @@ static void pool_leaves_memory(struct kunit *test)
 {
 	struct pool_test pool = { .rp.data_size = SZ_4K };
 	int i, nr = totalram_pages() * (PAGE_SIZE / SZ_4K) / 1024 + 1, taken = 0;
-	struct kretprobe_instance **ris = kunit_kcalloc(test, nr, sizeof(*ris), GFP_KERNEL);
+	struct kretprobe_instance **ris = must_alloc(test, nr, sizeof(*ris));
 
-	KUNIT_ASSERT_NOT_NULL(test, ris);
 	pool.rp.maxactive = nr;
 	KUNIT_ASSERT_EQ(test, kretprobe_pool_create(&pool.rp, nr), 0);
 	for (i = 0; i < nr; i++) {
@@ -269,11 +266,6 @@ static void pool_after_oops_in_entry(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
 /* A dead CPU's idle task is in calls that never return. */
 static void pool_after_cpu_death(struct kunit *test)
 {

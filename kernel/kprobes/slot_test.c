@@ -3,12 +3,8 @@
  * Slots: none is handed out twice, that of a probe only a grace period after the probe has
  * gone, and an address in a page of slots is recognised.
  */
-#include <kunit/test.h>
 #include <linux/delay.h>
-#include <linux/err.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/uaccess.h>
@@ -41,10 +37,9 @@ static void free_slots(kprobe_opcode_t **slots, unsigned int nr)
 
 static void slot_get_many(struct kunit *test)
 {
-	kprobe_opcode_t **slots = kunit_kcalloc(test, NR_SLOTS, sizeof(*slots), GFP_KERNEL);
+	kprobe_opcode_t **slots = must_alloc(test, NR_SLOTS, sizeof(*slots));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, slots);
 	for (i = 0; i < NR_SLOTS; i++) {
 		slots[i] = get_insn_slot();
 		KUNIT_ASSERT_NOT_NULL(test, slots[i]);
@@ -94,10 +89,7 @@ static void slot_again(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, next_slot(), slot);
 }
 
-static noinline notrace unsigned long slot_test_function(unsigned long n)
-{
-	return n * 5 + 7;
-}
+DEFINE_TARGET(unsigned long, slot_test_function, (unsigned long n), n * 5 + 7, notrace)
 
 /* A task may be preempted in a copy, so its slot is used again only after a grace period. */
 static void slot_outlives_probe(struct kunit *test)
@@ -149,11 +141,10 @@ static unsigned int take_whole_page(kprobe_opcode_t **slots, unsigned int nr, vo
 static void slot_pages_go(struct kunit *test)
 {
 	const unsigned int nr = 16 * NR_SLOTS;
-	kprobe_opcode_t **slots = kunit_kcalloc(test, nr, sizeof(*slots), GFP_KERNEL);
+	kprobe_opcode_t **slots = must_alloc(test, nr, sizeof(*slots));
 	unsigned int taken;
 	void *whole;
 
-	KUNIT_ASSERT_NOT_NULL(test, slots);
 	taken = take_whole_page(slots, nr, &whole);
 	KUNIT_EXPECT_NOT_NULL(test, whole);
 	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)whole));
@@ -163,7 +154,6 @@ static void slot_pages_go(struct kunit *test)
 
 /* A task that looks a slot up and reads it, again and again. */
 struct slot_reader {
-	struct task_struct *task;
 	kprobe_opcode_t *slot;
 	unsigned int found;	/* look-ups that found it */
 	unsigned int faults;	/* how often its text was gone before the look-up was over */
@@ -192,32 +182,22 @@ static int read_slot(void *data)
 	return 0;
 }
 
-static void stop_reader(void *data)
-{
-	struct slot_reader *reader = data;
-
-	kthread_stop(reader->task);
-}
-
 /* Text that a lockless reader has found stays until the reader leaves. */
 static void slot_text_outlives_readers(struct kunit *test)
 {
 	const unsigned int nr = 16 * NR_SLOTS;
-	kprobe_opcode_t **slots = kunit_kcalloc(test, nr, sizeof(*slots), GFP_KERNEL);
-	struct slot_reader *reader = kunit_kzalloc(test, sizeof(*reader), GFP_KERNEL);
+	kprobe_opcode_t **slots = must_alloc(test, nr, sizeof(*slots));
+	struct slot_reader *reader = must_alloc(test, 1, sizeof(*reader));
+	struct task_struct *task;
 	unsigned int i, taken;
 	void *whole;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
-	KUNIT_ASSERT_NOT_NULL(test, slots);
-	KUNIT_ASSERT_NOT_NULL(test, reader);
 	taken = take_whole_page(slots, nr, &whole);
 	reader->slot = whole;
 	KUNIT_ASSERT_NOT_NULL(test, reader->slot);
-	reader->task = kthread_run(read_slot, reader, "kprobes_reader");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(reader->task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_reader, reader), 0);
+	task = begin_thread(test, read_slot, reader);
 	for (i = 0; i < 10000 && !READ_ONCE(reader->found); i++)
 		usleep_range(1000, 2000);
 	free_slots(slots, taken);
@@ -225,7 +205,7 @@ static void slot_text_outlives_readers(struct kunit *test)
 	for (i = 0; i < 600 && is_kprobe_insn_slot((unsigned long)reader->slot); i++)
 		msleep(100);
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)reader->slot));
-	kunit_release_action(test, stop_reader, reader);
+	kunit_release_action(test, end_thread, task);
 	KUNIT_EXPECT_GT(test, reader->found, 0);
 	KUNIT_EXPECT_EQ(test, reader->faults, 0);
 }

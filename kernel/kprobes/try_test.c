@@ -82,7 +82,6 @@ static void compare_jumps(struct trial *trial)
 static void compare_jumps(struct trial *trial) { }
 #endif
 
-#ifdef CONFIG_KRETPROBES
 static void compare_return(struct kunit *test, const struct kprobe_verdict *verdict)
 {
 	struct kretprobe rp = {
@@ -90,16 +89,14 @@ static void compare_return(struct kunit *test, const struct kprobe_verdict *verd
 		.kp.flags = KPROBE_FLAG_DISABLED,
 	};
 
+	if (!IS_ENABLED(CONFIG_KRETPROBES)) {
+		KUNIT_EXPECT_FALSE(test, verdict->return_probe);
+		return;
+	}
 	KUNIT_EXPECT_EQ_MSG(test, register_kretprobe(&rp), verdict->return_probe ? 0 : -EINVAL,
 			    "%pS", (void *)verdict->addr);
 	unregister_kretprobe(&rp);
 }
-#else
-static void compare_return(struct kunit *test, const struct kprobe_verdict *verdict)
-{
-	KUNIT_EXPECT_FALSE(test, verdict->return_probe);
-}
-#endif
 
 static void trial_register(struct trial *trial)
 {

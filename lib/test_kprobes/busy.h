@@ -6,13 +6,11 @@
 #ifndef _LIB_TEST_KPROBES_BUSY_H
 #define _LIB_TEST_KPROBES_BUSY_H
 
-#include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/err.h>
 #include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/sched.h>
+#include "handlers.h"
 
 struct busy_task {
 	struct task_struct *task;
@@ -51,9 +49,8 @@ static inline void busy_stop(void *data)
 /* Returns when the task is busy, on another CPU if it does not yield. */
 static inline struct busy_task *busy_start(struct kunit *test, unsigned long time, bool yields)
 {
-	struct busy_task *busy = kunit_kzalloc(test, sizeof(*busy), GFP_KERNEL);
+	struct busy_task *busy = must_alloc(test, 1, sizeof(*busy));
 
-	KUNIT_ASSERT_NOT_NULL(test, busy);
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a CPU for a task that is busy");
 	init_completion(&busy->begun);

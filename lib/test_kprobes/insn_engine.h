@@ -24,10 +24,8 @@
 #ifndef _LIB_TEST_KPROBES_INSN_ENGINE_H
 #define _LIB_TEST_KPROBES_INSN_ENGINE_H
 
-#include <kunit/test.h>
 #include <linux/irqflags.h>
 #include <linux/jhash.h>
-#include <linux/kprobes.h>
 #include <linux/moduleparam.h>
 #include <linux/preempt.h>
 #include <linux/prandom.h>
@@ -540,8 +538,6 @@ static __always_inline void run_missed(struct kunit *test)
 	run_nested_states(test, BOTH);
 	kunit_release_action(test, remove_probes, NULL);
 }
-
-/* -- the suite -- */
 
 /* Return the snippet behind @prev in an array, or its first one, and describe it. */
 static const void *snippet_behind(const void *prev, const struct snippet *first,

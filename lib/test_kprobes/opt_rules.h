@@ -12,11 +12,9 @@
 #ifndef _LIB_TEST_KPROBES_OPT_RULES_H
 #define _LIB_TEST_KPROBES_OPT_RULES_H
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes_base.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "handlers.h"
 
 /* Fill in the subject, which is all 0, as the rule says. */
 static void subject_follow(struct subject *s, const struct rule *rule);

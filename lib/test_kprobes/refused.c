@@ -4,7 +4,6 @@
  * change.
  */
 #include <linux/filter.h>
-#include <linux/kprobes.h>
 #include <linux/sched/task_stack.h>
 #include <linux/vmalloc.h>
 #include "targets.h"
@@ -42,14 +41,10 @@ static void find_stack(struct kunit *test, struct kprobe *kp)
 
 static void find_heap(struct kunit *test, struct kprobe *kp)
 {
-	kp->addr = kunit_kzalloc(test, 64, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, kp->addr);
+	kp->addr = must_alloc(test, 1, 64);
 }
 
-static void free_page_of_vmalloc(void *page)
-{
-	vfree(page);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(free_page_of_vmalloc, vfree, void *);
 
 static void find_vmalloc(struct kunit *test, struct kprobe *kp)
 {
@@ -64,20 +59,14 @@ static void find_forbidden(struct kunit *test, struct kprobe *kp)
 }
 
 /* Compilers give such names to the code and data that they put in front of a function. */
-static noinline notrace void __used __pfx_kprobes_test(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(__pfx_kprobes_test, notrace __used)
 
 /* Only on x86 do compilers name the type hash. */
 #if defined(CONFIG_KPROBES_CFI) && defined(CONFIG_X86)
 #define CFI_SYMBOL	"__cfi_kprobes_test_plain"
 #else
 #define CFI_SYMBOL	"__cfi_kprobes_test"
-static noinline notrace void __used __cfi_kprobes_test(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(__cfi_kprobes_test, notrace __used)
 #endif
 
 static void find_trampoline(struct kunit *test, struct kprobe *kp)
@@ -92,10 +81,7 @@ static void find_trampoline(struct kunit *test, struct kprobe *kp)
 }
 
 #if IS_ENABLED(CONFIG_BPF_JIT) && IS_ENABLED(CONFIG_NET)
-static void free_filter(void *filter)
-{
-	bpf_prog_destroy(filter);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(free_filter, bpf_prog_destroy, struct bpf_prog *);
 
 static void find_bpf(struct kunit *test, struct kprobe *kp)
 {
@@ -255,19 +241,13 @@ static void bad_input_batch(struct kunit *test)
 }
 
 #ifdef CONFIG_KRETPROBES
-static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void bad_input_kretprobe(struct kunit *test)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	struct kretprobe *rp = must_alloc(test, 1, sizeof(*rp));
 	const struct bad_input *bad = test->param_value;
 	struct kprobe before;
 	int err;
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
 	init_links(&rp->kp);
 	rp->handler = ignore_return;
 	fill(test, bad, &rp->kp);
@@ -283,70 +263,78 @@ static void bad_input_kretprobe(struct kunit *test)
 }
 #endif
 
-/* Failure M8 */
+/* Failure M8, for probes and for return probes. */
 static void bad_input_null(struct kunit *test)
 {
-	struct watch *w = new_watch(test, PLAIN, true);
-	struct kprobe *kps[] = { &w->kp, NULL, &w->kp };
+	struct kretprobe *rp = must_alloc(test, 1, sizeof(*rp));
+	struct kprobe *kps[] = { &rp->kp, NULL, &rp->kp }, *null[] = { NULL };
+	unsigned int returns;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(NULL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(NULL, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 3));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, -1));
+	init_links(&rp->kp);
+	rp->kp.addr = text_of(PLAIN);
+	rp->kp.pre_handler = count_hit;
+	rp->handler = count_return;
+	hits = 0;
+	for (returns = 0; returns <= IS_ENABLED(CONFIG_KRETPROBES); returns++) {
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, batch_register(null, 1, returns), "%u", returns);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, batch_register(NULL, 2, returns), "%u", returns);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, batch_register(kps, 3, returns), "%u", returns);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, batch_register(kps, 0, returns), "%u", returns);
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, batch_register(kps, -1, returns), "%u", returns);
+		batch_unregister(null, 1, returns);
+		batch_unregister(NULL, 2, returns);
+		batch_unregister(kps, 0, returns);
+		batch_unregister(kps, -1, returns);
+		KUNIT_EXPECT_FALSE(test, linked(&rp->kp));
+	}
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, INT_MIN));
 	KUNIT_EXPECT_EQ(test, -EINVAL, enable_kprobe(NULL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, disable_kprobe(NULL));
-	unregister_kprobe(NULL);
-	unregister_kprobes(NULL, 2);
-	unregister_kprobes(kps, 0);
-	unregister_kprobes(kps, -1);
-	KUNIT_EXPECT_FALSE(test, linked(&w->kp));
-	expect_call(test, PLAIN, w, 0, 0);
+	call(test, PLAIN, 1);
+	KUNIT_EXPECT_EQ(test, hits, 0);
 }
 
 /* The registered probe must continue to work. */
 static void bad_input_registered_twice(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct watch *w = added_watch(test, t, true);
+	struct watch *w = added_watch(test, SUBJECT, true);
 	struct kprobe *kps[] = { &w->kp, &w->kp };
 	struct watch *fellow;
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
-	expect_call(test, t, w, 1, 1);
+	expect_call(test, SUBJECT, w, 1, 1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
-	expect_call(test, t, w, 1, 1);
-	fellow = added_watch(test, t, false);
+	expect_call(test, SUBJECT, w, 1, 1);
+	fellow = added_watch(test, SUBJECT, false);
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&fellow->kp));
 	KUNIT_EXPECT_TRUE(test, linked(&w->kp));
-	expect_call(test, t, w, 1, 1);
-	expect_call(test, t, fellow, 1, 0);
+	expect_call(test, SUBJECT, w, 1, 1);
+	expect_call(test, SUBJECT, fellow, 1, 0);
 	drop(test, w);
-	expect_call(test, t, fellow, 1, 0);
+	expect_call(test, SUBJECT, fellow, 1, 0);
 	KUNIT_EXPECT_EQ(test, w->pre, 4);
 }
 
 /* The owner fills in its registered struct again, as before the address was resolved. */
 static void bad_input_registered_anew(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct watch *w = added_watch(test, t, true), *fellow = added_watch(test, t, true);
+	struct watch *w = added_watch(test, SUBJECT, true);
+	struct watch *fellow = added_watch(test, SUBJECT, true);
 	struct kprobe *kps[] = { &w->kp, NULL };
 
-	w->kp.addr = text_of(t);
+	w->kp.addr = text_of(SUBJECT);
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobe(&w->kp));
-	expect_call(test, t, w, 1, 1);
+	expect_call(test, SUBJECT, w, 1, 1);
 	w->kp.addr = NULL;
-	w->kp.symbol_name = t->name;
+	w->kp.symbol_name = SUBJECT->name;
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
 	w->kp.symbol_name = NULL;
-	expect_call(test, t, w, 1, 1);
-	expect_call(test, t, fellow, 1, 1);
+	expect_call(test, SUBJECT, w, 1, 1);
+	expect_call(test, SUBJECT, fellow, 1, 1);
 	drop(test, w);
-	expect_call(test, t, w, 0, 0);
-	expect_call(test, t, fellow, 1, 1);
+	expect_call(test, SUBJECT, w, 0, 0);
+	expect_call(test, SUBJECT, fellow, 1, 1);
 }
 
 /*
@@ -379,35 +367,32 @@ static void bad_input_registered_elsewhere(struct kunit *test)
 
 static void bad_input_twice_in_batch(struct kunit *test)
 {
-	struct watch *w = new_watch(test, test->param_value, true);
+	struct watch *w = new_watch(test, SUBJECT, true);
 	struct kprobe *kps[] = { &w->kp, &w->kp };
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, register_kprobes(kps, 2));
 	KUNIT_EXPECT_FALSE(test, linked(&w->kp));
-	expect_call(test, test->param_value, w, 0, 0);
+	expect_call(test, SUBJECT, w, 0, 0);
 	must_add(test, w);
-	expect_call(test, test->param_value, w, 1, 1);
+	expect_call(test, SUBJECT, w, 1, 1);
 }
 
 static void bad_input_unregistered_twice(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct watch *w = new_watch(test, t, true);
-	struct watch *fellow = added_watch(test, t, true);
+	struct watch *w = new_watch(test, SUBJECT, true);
+	struct watch *fellow = added_watch(test, SUBJECT, true);
 
 	unregister_kprobe(&w->kp);
 	KUNIT_EXPECT_NULL(test, w->kp.addr);
-	w->kp.addr = text_of(t);
+	w->kp.addr = text_of(SUBJECT);
 	must_add(test, w);
 	drop(test, w);
 	unregister_kprobe(&w->kp);
 	unregister_kprobe(&w->kp);
 	KUNIT_EXPECT_NULL(test, w->kp.addr);
-	expect_call(test, t, fellow, 1, 1);
-	expect_call(test, t, w, 0, 0);
+	expect_call(test, SUBJECT, fellow, 1, 1);
+	expect_call(test, SUBJECT, w, 0, 0);
 }
-
-/* -- the suite -- */
 
 static struct kunit_case refused_cases[] = {
 	KUNIT_CASE_PARAM(bad_input_kprobe, bad_input_gen_params),

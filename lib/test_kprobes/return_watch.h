@@ -74,9 +74,8 @@ static inline int watch_return(struct kretprobe_instance *ri, struct pt_regs *re
 
 static inline struct return_watch *new_return_watch(struct kunit *test, const struct target *t)
 {
-	struct return_watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct return_watch *w = must_alloc(test, 1, sizeof(*w));
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	init_links(&w->rp.kp);
 	w->rp.kp.addr = text_of(t);
 	w->rp.entry_handler = watch_entry;

@@ -4,10 +4,7 @@
  * at a time, and tasks that are inside a followed call when the probe is removed.
  */
 #include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include "return_watch.h"
@@ -22,48 +19,46 @@ static void expect_told_caller(struct kunit *test, struct return_watch *w)
 
 static void kretprobe_sees_value(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = added_return_watch(test, t);
+	struct return_watch *w = added_return_watch(test, SUBJECT);
 
 	KUNIT_EXPECT_TRUE(test, linked(&w->rp.kp));
-	KUNIT_EXPECT_EQ(test, ask(t, 4321), value_of(t, 4321));
-	KUNIT_EXPECT_EQ(test, (u32)w->value, value_of(t, 4321));
+	KUNIT_EXPECT_EQ(test, ask(SUBJECT, 4321), value_of(SUBJECT, 4321));
+	KUNIT_EXPECT_EQ(test, (u32)w->value, value_of(SUBJECT, 4321));
 	KUNIT_EXPECT_EQ(test, w->entered, 1);
 	KUNIT_EXPECT_EQ(test, w->returned, 1);
 	KUNIT_EXPECT_EQ(test, w->wrong, 0);
 	KUNIT_EXPECT_FALSE(test, w->preemptible);
 	expect_told_caller(test, w);
 	drop_return(test, w);
-	expect_returns(test, t, w, 0);
+	expect_returns(test, SUBJECT, w, 0);
 }
 
 static void kretprobe_by_symbol(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = new_return_watch(test, t), *behind = new_return_watch(test, t);
+	struct return_watch *behind = new_return_watch(test, SUBJECT);
+	struct return_watch *w = new_return_watch(test, SUBJECT);
 
 	w->rp.kp.addr = NULL;
-	w->rp.kp.symbol_name = t->name;
+	w->rp.kp.symbol_name = SUBJECT->name;
 	must_add_return(test, w);
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 
 	/* Failure X5: the address behind a landing pad counts as the entry as well. */
 	behind->rp.kp.addr = NULL;
-	behind->rp.kp.symbol_name = t->name;
-	behind->rp.kp.offset = (void *)w->rp.kp.addr - (void *)text_of(t);
+	behind->rp.kp.symbol_name = SUBJECT->name;
+	behind->rp.kp.offset = (void *)w->rp.kp.addr - (void *)text_of(SUBJECT);
 	must_add_return(test, behind);
 	KUNIT_EXPECT_PTR_EQ(test, behind->rp.kp.addr, w->rp.kp.addr);
-	expect_returns(test, t, behind, 1);
+	expect_returns(test, SUBJECT, behind, 1);
 	drop_return(test, w);
-	expect_returns(test, t, w, 0);
+	expect_returns(test, SUBJECT, w, 0);
 }
 
 static void kretprobe_counts_each_call(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = added_return_watch(test, t);
+	struct return_watch *w = added_return_watch(test, SUBJECT);
 
-	call(test, t, 1000);
+	call(test, SUBJECT, 1000);
 	KUNIT_EXPECT_EQ(test, w->entered, 1000);
 	KUNIT_EXPECT_EQ(test, w->returned, 1000);
 	KUNIT_EXPECT_EQ(test, w->wrong, 0);
@@ -73,27 +68,25 @@ static void kretprobe_counts_each_call(struct kunit *test)
 /* As kprobe_owner_clears_handlers(). */
 static void kretprobe_owner_clears_handlers(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = added_return_watch(test, t);
+	struct return_watch *w = added_return_watch(test, SUBJECT);
 
 	WRITE_ONCE(w->rp.kp.pre_handler, NULL);
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 	WRITE_ONCE(w->rp.entry_handler, NULL);
-	call(test, t, 3);
+	call(test, SUBJECT, 3);
 	KUNIT_EXPECT_EQ(test, w->entered, 1);
 	KUNIT_EXPECT_EQ(test, w->returned, 4);
 	WRITE_ONCE(w->rp.handler, NULL);
-	call(test, t, 3);
+	call(test, SUBJECT, 3);
 	KUNIT_EXPECT_EQ(test, w->returned, 4);
 	drop_return(test, w);
-	call(test, t, 3);
+	call(test, SUBJECT, 3);
 	KUNIT_EXPECT_EQ(test, w->returned, 4);
 }
 
 static void kretprobe_entry_refuses(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = new_return_watch(test, t);
+	struct return_watch *w = new_return_watch(test, SUBJECT);
 	unsigned int i;
 
 	w->rp.maxactive = 1;
@@ -101,19 +94,18 @@ static void kretprobe_entry_refuses(struct kunit *test)
 	must_add_return(test, w);
 	/* If a refused call kept its instance, the second would be missed. */
 	for (i = 0; i < 3; i++)
-		expect_returns(test, t, w, 0);
+		expect_returns(test, SUBJECT, w, 0);
 	KUNIT_EXPECT_EQ(test, w->entered, 3);
 	w->refuse = false;
 	w->serial = 0;
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 	KUNIT_EXPECT_EQ(test, w->rp.nmissed, 0);
 }
 
 static void kretprobe_few_handlers(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *entry_only = new_return_watch(test, t);
-	struct return_watch *plain = new_return_watch(test, t);
+	struct return_watch *entry_only = new_return_watch(test, SUBJECT);
+	struct return_watch *plain = new_return_watch(test, SUBJECT);
 
 	entry_only->rp.handler = NULL;
 	plain->rp.entry_handler = NULL;
@@ -121,7 +113,7 @@ static void kretprobe_few_handlers(struct kunit *test)
 	plain->rp.handler = NULL;
 	must_add_return(test, plain);
 	must_add_return(test, entry_only);
-	call(test, t, 3);
+	call(test, SUBJECT, 3);
 	KUNIT_EXPECT_EQ(test, entry_only->entered, 3);
 }
 
@@ -212,19 +204,18 @@ static void kretprobe_instances_grow(struct kunit *test)
 
 static void kretprobes_share_function(struct kunit *test)
 {
-	const struct target *t = test->param_value;
 	struct return_watch *w[3];
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
-		w[i] = added_return_watch(test, t);
-	call(test, t, 10);
+		w[i] = added_return_watch(test, SUBJECT);
+	call(test, SUBJECT, 10);
 	drop_return(test, w[1]);
-	call(test, t, 10);
+	call(test, SUBJECT, 10);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, w[i]->returned, i == 1 ? 10 : 20);
 		KUNIT_EXPECT_EQ(test, w[i]->wrong, 0);
-		KUNIT_EXPECT_EQ(test, (u32)w[i]->value, value_of(t, 9));
+		KUNIT_EXPECT_EQ(test, (u32)w[i]->value, value_of(SUBJECT, 9));
 		/* With rethook, all probes but one get the trampoline as the return address. */
 		if (!IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 			expect_told_caller(test, w[i]);
@@ -234,14 +225,13 @@ static void kretprobes_share_function(struct kunit *test)
 /* As calls nest, the one that is entered last returns first. */
 static void kretprobes_run_in_order(struct kunit *test)
 {
-	const struct target *t = test->param_value;
 	struct return_watch *w[3];
 	unsigned int i, times;
 
 	for (i = 0; i < 3; i++)
-		w[i] = added_return_watch(test, t);
+		w[i] = added_return_watch(test, SUBJECT);
 	for (times = 1; times <= 2; times++) {
-		call(test, t, 1);
+		call(test, SUBJECT, 1);
 		for (i = 1; i < 3; i++) {
 			KUNIT_EXPECT_EQ(test, w[i - 1]->entry_turn, w[i]->entry_turn + 1);
 			KUNIT_EXPECT_EQ(test, w[i - 1]->return_turn, w[i]->return_turn - 1);
@@ -253,16 +243,15 @@ static void kretprobes_run_in_order(struct kunit *test)
 /* Like a BPF program that overrides the function, attached before the return probe. */
 static void kretprobe_follows_override(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct watch *override = new_watch(test, t, false);
+	struct watch *override = new_watch(test, SUBJECT, false);
 	struct return_watch *w;
 	unsigned int times;
 
 	override->kp.pre_handler = kprobes_test_go_to_stand_in;
 	must_add(test, override);
-	w = added_return_watch(test, t);
+	w = added_return_watch(test, SUBJECT);
 	for (times = 1; times <= 2; times++) {
-		KUNIT_EXPECT_EQ(test, ask(t, 100), value_of(STAND_IN, 100));
+		KUNIT_EXPECT_EQ(test, ask(SUBJECT, 100), value_of(STAND_IN, 100));
 		KUNIT_EXPECT_EQ(test, override->pre, times);
 		KUNIT_EXPECT_EQ(test, w->returned, times);
 		KUNIT_EXPECT_EQ(test, (u32)w->value, value_of(STAND_IN, 100));
@@ -272,39 +261,37 @@ static void kretprobe_follows_override(struct kunit *test)
 
 static void kretprobe_beside_kprobes(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct watch *before = added_watch(test, t, true);
-	struct return_watch *w = added_return_watch(test, t);
-	struct watch *after = added_watch(test, t, false);
+	struct watch *before = added_watch(test, SUBJECT, true);
+	struct return_watch *w = added_return_watch(test, SUBJECT);
+	struct watch *after = added_watch(test, SUBJECT, false);
 
-	expect_call(test, t, before, 1, 1);
-	expect_call(test, t, after, 1, 0);
+	expect_call(test, SUBJECT, before, 1, 1);
+	expect_call(test, SUBJECT, after, 1, 0);
 	KUNIT_EXPECT_EQ(test, w->returned, 2);
 	drop(test, before);
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 	drop_return(test, w);
-	expect_call(test, t, after, 1, 0);
+	expect_call(test, SUBJECT, after, 1, 0);
 	KUNIT_EXPECT_EQ(test, w->returned, 3);
 	KUNIT_EXPECT_EQ(test, w->wrong, 0);
 }
 
 static void kretprobe_enable_disable_again(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *w = new_return_watch(test, t);
+	struct return_watch *w = new_return_watch(test, SUBJECT);
 
 	w->rp.kp.flags = KPROBE_FLAG_DISABLED;
 	must_add_return(test, w);
-	expect_returns(test, t, w, 0);
+	expect_returns(test, SUBJECT, w, 0);
 	KUNIT_EXPECT_EQ(test, 0, enable_kretprobe(&w->rp));
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 	KUNIT_EXPECT_EQ(test, 0, disable_kretprobe(&w->rp));
-	expect_returns(test, t, w, 0);
+	expect_returns(test, SUBJECT, w, 0);
 	drop_return(test, w);
 
 	w->rp.kp.flags = 0;
 	must_add_return(test, w);
-	expect_returns(test, t, w, 1);
+	expect_returns(test, SUBJECT, w, 1);
 }
 
 static void drop_return_batch(void *context)
@@ -408,9 +395,8 @@ static int reading_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* A fault in a handler must find the handler's own fixup. */
 static void handlers_read_badly(struct kunit *test)
 {
-	const struct target *t = test->param_value;
-	struct return_watch *rw = new_return_watch(test, t);
-	struct watch *w = new_watch(test, t, true);
+	struct return_watch *rw = new_return_watch(test, SUBJECT);
+	struct watch *w = new_watch(test, SUBJECT, true);
 
 	w->kp.pre_handler = reading_pre;
 	w->kp.post_handler = reading_post;
@@ -420,7 +406,7 @@ static void handlers_read_badly(struct kunit *test)
 	must_add_return(test, rw);
 	bad_reads = 0;
 	wrong_reads = 0;
-	call(test, t, 3);
+	call(test, SUBJECT, 3);
 	KUNIT_EXPECT_EQ(test, bad_reads, 3 * 4);
 	KUNIT_EXPECT_EQ(test, wrong_reads, 0);
 	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
@@ -558,13 +544,12 @@ static void kretprobe_stays_while_fellow_goes(struct kunit *test)
 static void kretprobe_follows_many_guests(struct kunit *test)
 {
 	struct return_watch *w = guest_watch(test);
-	struct guest *guests = kunit_kcalloc(test, 64, sizeof(*guests), GFP_KERNEL);
+	struct guest *guests = must_alloc(test, 64, sizeof(*guests));
 	unsigned int i;
 
 	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		kunit_skip(test, "there are as many instances as at registration");
 
-	KUNIT_ASSERT_NOT_NULL(test, guests);
 	for (i = 0; i < 64; i++) {
 		guest_enters(test, &guests[i]);
 		msleep(i < 16 ? 100 : 20);
@@ -658,30 +643,29 @@ static void kretprobe_not_at_entry(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, w->rp.kp.addr, (kprobe_opcode_t *)kprobes_test_return_place);
 }
 
-static void expect_return_refused(struct kunit *test, const char *symbol)
+static const struct elsewhere {
+	const char *symbol;
+	bool here;
+} elsewheres[] = {
+	/* Failure M7: returns in another task than the one that called it. */
+	{ "__switch_to", IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_RISCV) },
+	/* Is not called but returned to, with the new task's registers on its stack. */
+	{ "ret_from_fork_asm", IS_ENABLED(CONFIG_X86) },
+};
+
+KUNIT_ARRAY_PARAM_DESC(elsewhere, elsewheres, symbol);
+
+static void kretprobe_returns_elsewhere(struct kunit *test)
 {
+	const struct elsewhere *e = test->param_value;
 	struct return_watch *w = new_return_watch(test, PLAIN);
 
+	if (!e->here)
+		kunit_skip(test, "another architecture's rule");
 	w->rp.kp.addr = NULL;
-	w->rp.kp.symbol_name = symbol;
+	w->rp.kp.symbol_name = e->symbol;
 	KUNIT_EXPECT_EQ(test, -EINVAL, add_return(test, w));
 	KUNIT_EXPECT_NULL(test, w->rp.kp.addr);
-}
-
-/* Failure M7: __switch_to() returns in another task than the one that called it. */
-static void kretprobe_on_switch_to(struct kunit *test)
-{
-	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_RISCV))
-		kunit_skip(test, "another architecture's rule");
-	expect_return_refused(test, "__switch_to");
-}
-
-/* ret_from_fork() is not called but returned to, with the new task's registers on its stack. */
-static void kretprobe_on_ret_from_fork(struct kunit *test)
-{
-	if (!IS_ENABLED(CONFIG_X86))
-		kunit_skip(test, "another architecture's rule");
-	expect_return_refused(test, "ret_from_fork_asm");
 }
 
 static void kretprobe_twice(struct kunit *test)
@@ -733,24 +717,6 @@ static void kretprobe_never_registered(struct kunit *test)
 	expect_returns(test, PLAIN, good, 0);
 }
 
-static void kretprobe_null(struct kunit *test)
-{
-	struct return_watch *w = new_return_watch(test, PLAIN);
-	struct kretprobe *rps[] = { &w->rp, NULL };
-
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobe(NULL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(NULL, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, register_kretprobes(rps, -1));
-	unregister_kretprobe(NULL);
-	unregister_kretprobes(NULL, 2);
-	unregister_kretprobes(rps, 0);
-	unregister_kretprobes(rps, -1);
-	KUNIT_EXPECT_FALSE(test, linked(&w->rp.kp));
-	expect_returns(test, PLAIN, w, 0);
-}
-
 /* One bad entry, at any position, must undo the registration of all. */
 static void kretprobe_batch_rolled_back(struct kunit *test)
 {
@@ -771,8 +737,6 @@ static void kretprobe_batch_rolled_back(struct kunit *test)
 		}
 	}
 }
-
-/* -- the suite -- */
 
 static struct kunit_case returns_cases[] = {
 	KUNIT_CASE_PARAM(kretprobe_sees_value, kprobes_test_next_subject),
@@ -803,12 +767,10 @@ static struct kunit_case returns_cases[] = {
 	KUNIT_CASE(kretprobe_too_much_data),
 	KUNIT_CASE(kretprobe_too_many_instances),
 	KUNIT_CASE(kretprobe_not_at_entry),
-	KUNIT_CASE(kretprobe_on_switch_to),
-	KUNIT_CASE(kretprobe_on_ret_from_fork),
+	KUNIT_CASE_PARAM(kretprobe_returns_elsewhere, elsewhere_gen_params),
 	KUNIT_CASE(kretprobe_twice),
 	KUNIT_CASE(kretprobe_leaves_plain_probe),
 	KUNIT_CASE(kretprobe_never_registered),
-	KUNIT_CASE(kretprobe_null),
 	KUNIT_CASE(kretprobe_batch_rolled_back),
 	{}
 };

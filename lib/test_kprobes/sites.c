@@ -4,38 +4,40 @@
  * another user holds exclusively.
  */
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
 #include "targets.h"
+
+static void drop_ops(void *ops)
+{
+	unregister_ftrace_function(ops);
+	ftrace_set_filter_ip(ops, (unsigned long)text_of(TRACED), 1, 0);
+}
+
+static int add_ops(struct kunit *test, struct ftrace_ops *ops)
+{
+	int err = ftrace_set_filter_ip(ops, (unsigned long)text_of(TRACED), 0, 1);
+
+	if (!err)
+		err = register_ftrace_function(ops);
+	return err ?: kunit_add_action_or_reset(test, drop_ops, ops);
+}
+
+static unsigned int nr_traced;
+
+static void notrace count_traced(unsigned long ip, unsigned long parent_ip,
+				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	nr_traced++;
+}
 
 /* -- ftrace sites that another user holds -- */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
-static void change_nothing(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
-			   struct ftrace_regs *fregs)
-{
-}
-
 /* Like a live patch: only one user at a time may have IPMODIFY. */
 static struct ftrace_ops rival = {
-	.func = change_nothing,
+	.func = count_traced,
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
-
-static void drop_rival(void *unused)
-{
-	unregister_ftrace_function(&rival);
-	ftrace_set_filter_ip(&rival, (unsigned long)text_of(TRACED), 1, 0);
-}
-
-static int add_rival(struct kunit *test)
-{
-	int err = ftrace_set_filter_ip(&rival, (unsigned long)text_of(TRACED), 0, 1);
-
-	if (!err)
-		err = register_ftrace_function(&rival);
-	return err ?: kunit_add_action_or_reset(test, drop_rival, NULL);
-}
 
 /* On some architectures a probe by symbol is not on the ftrace site. */
 static void need_site(struct kunit *test)
@@ -56,7 +58,7 @@ static void rival_was_first(struct kunit *test)
 	struct kprobe *kps[] = { &pre->kp, &post->kp };
 
 	need_site(test);
-	KUNIT_ASSERT_EQ(test, 0, add_rival(test));
+	KUNIT_ASSERT_EQ(test, 0, add_ops(test, &rival));
 	KUNIT_EXPECT_EQ(test, -EBUSY, add(test, post));
 	expect_clean(test, &post->kp, &before);
 	expect_call(test, TRACED, post, 0, 0);
@@ -72,7 +74,7 @@ static void rival_was_first(struct kunit *test)
 	expect_call(test, TRACED, pre, 1, 0);
 	KUNIT_EXPECT_EQ(test, post->pre, 0);
 
-	kunit_release_action(test, drop_rival, NULL);
+	kunit_release_action(test, drop_ops, &rival);
 	must_add(test, post);
 	expect_call(test, TRACED, post, 1, 1);
 	drop(test, post);
@@ -85,14 +87,14 @@ static void rival_while_disabled(struct kunit *test)
 
 	need_site(test);
 	post = added_watch(test, TRACED, true);
-	KUNIT_EXPECT_EQ(test, -EBUSY, add_rival(test));
+	KUNIT_EXPECT_EQ(test, -EBUSY, add_ops(test, &rival));
 	expect_call(test, TRACED, post, 1, 1);
 	KUNIT_EXPECT_EQ(test, 0, disable_kprobe(&post->kp));
-	KUNIT_ASSERT_EQ(test, 0, add_rival(test));
+	KUNIT_ASSERT_EQ(test, 0, add_ops(test, &rival));
 	KUNIT_EXPECT_EQ(test, -EBUSY, enable_kprobe(&post->kp));
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&post->kp));
 	expect_call(test, TRACED, post, 0, 0);
-	kunit_release_action(test, drop_rival, NULL);
+	kunit_release_action(test, drop_ops, &rival);
 	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&post->kp));
 	expect_call(test, TRACED, post, 1, 1);
 }
@@ -101,31 +103,13 @@ static void rival_while_disabled(struct kunit *test)
 
 /* -- ftrace sites that probes share with a tracer -- */
 
-static unsigned int nr_traced;
-
-static void notrace count_traced(unsigned long ip, unsigned long parent_ip,
-				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	nr_traced++;
-}
-
 static struct ftrace_ops tracer = {
 	.func = count_traced,
 };
 
-static void drop_tracer(void *unused)
-{
-	unregister_ftrace_function(&tracer);
-	ftrace_set_filter_ip(&tracer, (unsigned long)text_of(TRACED), 1, 0);
-}
-
 static void add_tracer(struct kunit *test)
 {
-	unsigned long ip = (unsigned long)text_of(TRACED);
-
-	KUNIT_ASSERT_EQ(test, 0, ftrace_set_filter_ip(&tracer, ip, 0, 1));
-	KUNIT_ASSERT_EQ(test, 0, register_ftrace_function(&tracer));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_tracer, NULL));
+	KUNIT_ASSERT_EQ(test, 0, add_ops(test, &tracer));
 }
 
 static void expect_at_site(struct kunit *test, struct watch *w, bool probed, bool traced)
@@ -155,10 +139,10 @@ static void share_site(struct kunit *test, bool probe_comes, bool probe_leaves)
 	if (probe_leaves)
 		drop(test, w);
 	else
-		kunit_release_action(test, drop_tracer, NULL);
+		kunit_release_action(test, drop_ops, &tracer);
 	expect_at_site(test, w, !probe_leaves, probe_leaves);
 	if (probe_leaves)
-		kunit_release_action(test, drop_tracer, NULL);
+		kunit_release_action(test, drop_ops, &tracer);
 	else
 		drop(test, w);
 	expect_at_site(test, w, false, false);
@@ -185,12 +169,10 @@ static void site_shared_disabled(struct kunit *test)
 		expect_at_site(test, w, false, true);
 		KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&w->kp));
 		expect_at_site(test, w, true, true);
-		kunit_release_action(test, drop_tracer, NULL);
+		kunit_release_action(test, drop_ops, &tracer);
 		expect_at_site(test, w, true, false);
 	}
 }
-
-/* -- the suite -- */
 
 static struct kunit_case sites_cases[] = {
 #ifdef CONFIG_KPROBES_ON_FTRACE

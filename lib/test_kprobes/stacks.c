@@ -4,13 +4,9 @@
  * trampolines of return probes.
  */
 #include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
@@ -38,7 +34,7 @@ static bool sleeps;
 
 static void note_frame(unsigned int i, unsigned long ret_addr)
 {
-	if (note_frames)
+	if (note_frames && i < NR_FRAMES)
 		frames[i] = ret_addr;
 }
 
@@ -54,35 +50,19 @@ static noinline u32 kprobes_test_inner(u32 n)
 	return n + 1;
 }
 
-static u32 (*inner_function)(u32 n) = kprobes_test_inner;
+/* A function that calls another, and is frame number @i if that is one. */
+#define DEFINE_CALLER(name, callee, i)			\
+	DEFINE_TARGET(u32, name, (u32 n), ({		\
+		note_frame(i, _RET_IP_);		\
+		n = ASK(callee, n);			\
+		barrier();				\
+		n + 1;					\
+	}))
 
-static noinline u32 kprobes_test_between(u32 n)
-{
-	note_frame(1, _RET_IP_);
-	n = READ_ONCE(inner_function)(n);
-	barrier();
-	return n + 1;
-}
-
-static u32 (*between_function)(u32 n) = kprobes_test_between;
-
-static noinline u32 kprobes_test_outer(u32 n)
-{
-	note_frame(2, _RET_IP_);
-	n = READ_ONCE(between_function)(n);
-	barrier();
-	return n + 1;
-}
-
-static u32 (*outer_function)(u32 n) = kprobes_test_outer;
-
+DEFINE_CALLER(kprobes_test_between, kprobes_test_inner, 1)
+DEFINE_CALLER(kprobes_test_outer, kprobes_test_between, 2)
 /* The only caller, which the outermost frame returns to. */
-static noinline u32 call_frames(u32 n)
-{
-	n = READ_ONCE(outer_function)(n);
-	barrier();
-	return n + 1;
-}
+DEFINE_CALLER(call_frames, kprobes_test_outer, NR_FRAMES)
 
 struct frame_probe {
 	struct kretprobe rp;
@@ -106,7 +86,9 @@ static struct frame_probe frame_probes[NR_FRAMES];
 
 static void probe_frame(struct kunit *test, unsigned int frame)
 {
-	void *functions[NR_FRAMES] = { inner_function, between_function, outer_function };
+	void *functions[NR_FRAMES] = {
+		kprobes_test_inner, kprobes_test_between, kprobes_test_outer,
+	};
 	struct frame_probe *fp = &frame_probes[frame];
 
 	*fp = (struct frame_probe) {
@@ -192,8 +174,8 @@ static void stacktrace_shared_function(struct kunit *test)
 	struct return_watch *after = new_return_watch(test, PLAIN);
 
 	learn_frames(test);
-	before->rp.kp.addr = dereference_function_descriptor(inner_function);
-	after->rp.kp.addr = dereference_function_descriptor(inner_function);
+	before->rp.kp.addr = dereference_function_descriptor(kprobes_test_inner);
+	after->rp.kp.addr = dereference_function_descriptor(kprobes_test_inner);
 	must_add_return(test, before);
 	probe_frames(test);
 	must_add_return(test, after);
@@ -265,12 +247,11 @@ static int trace_preempted(struct kprobe *kp, struct pt_regs *regs)
 /* If a return handler requests a preemption, that happens at the end of the trampoline. */
 static void stacktrace_preempted(struct kunit *test)
 {
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+	struct kprobe *kp = must_alloc(test, 1, sizeof(*kp));
 
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "nothing preempts this kernel");
 
-	KUNIT_ASSERT_NOT_NULL(test, kp);
 	kp->symbol_name = "__schedule";
 	kp->pre_handler = trace_preempted;
 	add_kprobe(test, kp);
@@ -294,22 +275,18 @@ static void count_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigne
 	fprobe_exits++;
 }
 
-static void drop_frame_fprobe(void *fp)
-{
-	unregister_fprobe(fp);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(drop_frame_fprobe, unregister_fprobe, struct fprobe *);
 
 /* An fprobe diverts the same returns to a trampoline of its own. */
 static void add_frame_fprobe(struct kunit *test)
 {
 	unsigned long sites[] = {
-		ftrace_location((unsigned long)inner_function),
-		ftrace_location((unsigned long)outer_function),
+		ftrace_location((unsigned long)kprobes_test_inner),
+		ftrace_location((unsigned long)kprobes_test_outer),
 	};
-	struct fprobe *fp = kunit_kzalloc(test, sizeof(*fp), GFP_KERNEL);
+	struct fprobe *fp = must_alloc(test, 1, sizeof(*fp));
 
 	/* Allocated, because ftrace keeps a static one in its list. */
-	KUNIT_ASSERT_NOT_NULL(test, fp);
 	fp->exit_handler = count_fprobe_exit;
 	KUNIT_ASSERT_EQ(test, 0, register_fprobe_ips(fp, sites, 2));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, drop_frame_fprobe, fp));
@@ -344,8 +321,6 @@ static void stacktrace_fprobe_last(struct kunit *test)
 }
 
 #endif /* CONFIG_FPROBE */
-
-/* -- the suite -- */
 
 static struct kunit_case stacks_cases[] = {
 	KUNIT_CASE(stacktrace_in_return_handler),

@@ -6,36 +6,17 @@
  * each case the text of all functions must be the same as before the first case, and the
  * kernel must not have warned.
  */
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/panic.h>
 #include <linux/uaccess.h>
 #include "targets.h"
 
-static noinline u32 kprobes_test_traced(u32 n)
-{
-	barrier();
-	return n * 3 + 1;
-}
-
-static noinline notrace u32 kprobes_test_plain(u32 n)
-{
-	barrier();
-	return n * 5 + 7;
-}
+DEFINE_TARGET(u32, kprobes_test_traced, (u32 n), n * 3 + 1)
+DEFINE_TARGET(u32, kprobes_test_plain, (u32 n), n * 5 + 7, notrace)
 
 /* A pre_handler can redirect calls of the other functions to this one. */
-static noinline notrace u32 kprobes_test_stand_in(u32 n)
-{
-	barrier();
-	return n * 11 + 13;
-}
-
-static noinline notrace u32 kprobes_test_forbidden(u32 n)
-{
-	barrier();
-	return n * 17;
-}
+DEFINE_TARGET(u32, kprobes_test_stand_in, (u32 n), n * 11 + 13, notrace)
+DEFINE_TARGET(u32, kprobes_test_forbidden, (u32 n), n * 17, notrace)
 
 NOKPROBE_SYMBOL(kprobes_test_forbidden);
 
@@ -74,6 +55,8 @@ struct target kprobes_test_targets[NR_TARGETS] = {
 	{ "kprobes_test_recursive", kprobes_test_recursive },
 	{ "kprobes_test_middle", kprobes_test_middle, 19, 23 },
 };
+
+const struct target *kprobes_test_subject;
 
 KUNIT_GENERATOR(kprobes_test_next_subject)
 {
@@ -143,6 +126,7 @@ static void expect_nothing_left(void *context)
 int kprobes_test_init(struct kunit *test)
 {
 	warned_before = test_taint(TAINT_WARN);
+	kprobes_test_subject = test->param_value;
 	return kunit_add_action(test, expect_nothing_left, test);
 }
 

@@ -6,10 +6,8 @@
 #ifndef _LIB_TEST_KPROBES_TARGETS_H
 #define _LIB_TEST_KPROBES_TARGETS_H
 
-#include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
@@ -26,8 +24,10 @@ struct target {
 #define NR_TARGETS	6
 
 extern struct target kprobes_test_targets[NR_TARGETS];
+extern const struct target *kprobes_test_subject;
 
-/* Most cases run on the first two, the subjects. */
+/* Most cases run on the first two, of which one is the case's subject. */
+#define SUBJECT		kprobes_test_subject
 #define TRACED		(&kprobes_test_targets[0])
 #define PLAIN		(&kprobes_test_targets[1])
 #define STAND_IN	(&kprobes_test_targets[2])
@@ -153,9 +153,8 @@ static inline bool linked(struct kprobe *kp)
 
 static inline struct watch *new_watch(struct kunit *test, const struct target *t, bool post)
 {
-	struct watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct watch *w = must_alloc(test, 1, sizeof(*w));
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	init_links(&w->kp);
 	w->kp.addr = text_of(t);
 	w->kp.pre_handler = watch_pre;

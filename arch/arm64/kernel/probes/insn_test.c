@@ -7,15 +7,9 @@
  */
 #define pr_fmt(fmt) "kprobes_arm64_insn: " fmt
 
-#include <kunit/test.h>
 #include <linux/ftrace.h>
-#include <linux/irqflags.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/prandom.h>
-#include <linux/ptrace.h>
 #include <linux/sizes.h>
-#include <linux/string.h>
 #include <asm/cpufeature.h>
 #include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
@@ -400,13 +394,12 @@ static void clear_room(void *unused)
 
 static void insn_same_as_found(struct kunit *test)
 {
-	u32 *found = kunit_kcalloc(test, NR_FOUND, sizeof(*found), GFP_KERNEL);
+	u32 *found = must_alloc(test, NR_FOUND, sizeof(*found));
 	unsigned int i;
 
 	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 		kunit_skip(test, "nothing tells what is compiled");
 
-	KUNIT_ASSERT_NOT_NULL(test, found);
 	KUNIT_ASSERT_EQ(test, NR_FOUND, find_in_text(found, NR_FOUND));
 	lab.snippet = insn_snippets_end - 1;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, clear_room, NULL));
@@ -438,16 +431,6 @@ static void insn_same_when_missed(struct kunit *test)
 
 /* -- refused instructions and addresses -- */
 
-static void expect_refused(struct kunit *test, void *addr, int err)
-{
-	struct kprobe kp = { .addr = addr, .pre_handler = log_pre };
-	int ret = register_kprobe(&kp);
-
-	KUNIT_EXPECT_EQ_MSG(test, ret, err, "%pS", addr);
-	if (!ret)
-		unregister_kprobe(&kp);
-}
-
 /* They must be refused whether or not the instructions around have probes. */
 static void refuse_all(struct kunit *test)
 {
@@ -470,10 +453,7 @@ static void insn_refused_places(struct kunit *test)
 }
 
 /* A function that ftrace can attach to. */
-static noinline void traced(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(traced)
 
 static void insn_refused_data(struct kunit *test)
 {

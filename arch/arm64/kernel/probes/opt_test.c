@@ -4,11 +4,9 @@
  * of reach, probes that get no jump and the reported reasons, the state that handlers see
  * in a detour, and the changes that they can make there.
  */
-#include <kunit/test.h>
 #include <linux/bottom_half.h>
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/mman.h>
 #include <linux/preempt.h>
@@ -346,11 +344,7 @@ static void opt_far_away(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.hits, 1);
 }
 
-static noinline int may_be_called_by_pointer(int x)
-{
-	barrier();
-	return x + 1;
-}
+DEFINE_TARGET(int, may_be_called_by_pointer, (int x), x + 1)
 
 static int (*pointer)(int x) = may_be_called_by_pointer;
 
@@ -605,9 +599,8 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static void add_return_probe(struct kunit *test)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	struct kretprobe *rp = must_alloc(test, 1, sizeof(*rp));
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
 	rp->kp.addr = (kprobe_opcode_t *)may_be_called_by_pointer;
 	rp->handler = on_return;
 	add_kretprobe(test, rp);

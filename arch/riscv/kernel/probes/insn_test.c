@@ -14,15 +14,11 @@
  */
 #define pr_fmt(fmt) "kprobes_riscv_insn: " fmt
 
-#include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/hash.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
-#include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 #include <asm/bug.h>
 #include <asm/kprobes_base.h>
@@ -573,12 +569,8 @@ static void insn_same_as_in_kernel(struct kunit *test)
 static void insn_refused_for_reason(struct kunit *test)
 {
 	const struct refused_insn *refused = test->param_value;
-	struct kprobe kp = { .addr = refused->addr, .flags = KPROBE_FLAG_DISABLED };
-	int ret = register_kprobe(&kp);
 
-	if (!ret)
-		unregister_kprobe(&kp);
-	KUNIT_EXPECT_EQ(test, refused->err, ret);
+	expect_refused(test, refused->addr, refused->err);
 }
 
 static const struct {
@@ -669,10 +661,7 @@ static void insn_decoded_for_uprobes(struct kunit *test)
 }
 
 /* A function that ftrace can attach to. */
-static noinline void traced(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(traced)
 
 static void insn_refused_data(struct kunit *test)
 {
@@ -682,17 +671,9 @@ static void insn_refused_data(struct kunit *test)
 		kunit_skip(test, "ftrace has no pointers before functions");
 
 	traced();
-	for (at = 2; at <= 8; at += 2) {
-		struct kprobe kp = { .addr = (void *)traced - at };
-		int ret = register_kprobe(&kp);
-
-		if (!ret)
-			unregister_kprobe(&kp);
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, ret, "%u bytes before", at);
-	}
+	for (at = 2; at <= 8; at += 2)
+		expect_refused(test, (void *)traced - at, -EINVAL);
 }
-
-/* -- the suite -- */
 
 static KUNIT_GENERATOR(next_refused)
 {

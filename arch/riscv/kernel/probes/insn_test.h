@@ -57,9 +57,6 @@ extern struct snippet insn_snippets[], insn_snippets_end[];
 extern struct refused_insn insn_refused[], insn_refused_end[];
 extern u64 insn_test_mem[];
 
-/* kernel/kprobes/optimize.c: switch jumps on or off. */
-void kprobe_optimize_set_knob(bool on);
-
 void insn_test_run(struct machine *m, void *code);
 extern u8 insn_test_exit[];
 extern u32 insn_places[INSN_TEST_PLACES][2];

@@ -4,15 +4,12 @@
  * reported for other places; free registers; the decoded properties of instructions and
  * their copies, each form at the limits of its reach.
  */
-#include <kunit/test.h>
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
-#include <linux/string.h>
 
 #include "common.h"
 #include "opt_test.h"
@@ -452,8 +449,6 @@ static void opt_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, watched);
 	KUNIT_EXPECT_EQ(test, nr_watched, 1);
 }
-
-/* -- the suite -- */
 
 static struct kunit_case opt_cases[] = {
 	KUNIT_CASE_PARAM(opt_rule, next_rule),

@@ -3,7 +3,6 @@
  * Test of tasks that are preempted inside a jump or a region: at a chosen instruction, where
  * the test keeps them as long as it needs, and many times at random ones.
  */
-#include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
@@ -11,9 +10,7 @@
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -61,9 +58,8 @@ static void keep_jumps_away(struct kunit *test)
 
 static struct pair *probe_add(struct kunit *test, unsigned long addr)
 {
-	struct pair *pair = kunit_kzalloc(test, sizeof(*pair), GFP_KERNEL);
+	struct pair *pair = must_alloc(test, 1, sizeof(*pair));
 
-	KUNIT_ASSERT_NOT_NULL(test, pair);
 	pair->kp.addr = (kprobe_opcode_t *)addr;
 	pair->kp.pre_handler = call_handler;
 	pair->handler = count_on_all_cpus;
@@ -236,10 +232,9 @@ static struct task_struct *bound_kthread(int (*fn)(void *data), struct visit *v)
 /* Start a visit; returns when the visitor has been preempted at @at. */
 static struct visit *visit_begin(struct kunit *test, unsigned long at, unsigned long t1)
 {
-	struct visit *v = kunit_kzalloc(test, sizeof(*v), GFP_KERNEL);
+	struct visit *v = must_alloc(test, 1, sizeof(*v));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, v);
 	if (!cpu_online(0) || !cpu_online(BLOCKED_CPU))
 		kunit_skip(test, "needs two CPUs");
 	*v = (struct visit){ .poke = IRQ_WORK_INIT_HARD(poke_blocker), .at = at, .t1 = t1 };
@@ -374,6 +369,20 @@ static bool becomes_fenced(unsigned long addr)
 	return READ_ONCE(optinsn->fenced);
 }
 
+/* Start a visit, and let the jump at @addr come, which has to wait for the visitor. */
+static struct visit *visit_fenced(struct kunit *test, unsigned long at, unsigned long addr)
+{
+	struct visit *v = visit_begin(test, at, 0);
+	bool fenced;
+
+	kunit_release_action(test, let_jumps_come, NULL);
+	fenced = becomes_fenced(addr);
+	skip_if_late(test, v);
+	KUNIT_EXPECT_TRUE(test, fenced);
+
+	return v;
+}
+
 /* Longer than a grace period that does not have to wait for a task. */
 #define LONG_ENOUGH	200	/* ms */
 
@@ -397,17 +406,12 @@ static void preempt_inside(struct kunit *test)
 {
 	struct pair *pair = probe_add(test, ONCE);
 	const struct arch_optimized_insn *optinsn;
-	bool fenced;
 	struct visit *v;
 
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
 	keep_jumps_away(test);
-	v = visit_begin(test, ONCE_INSIDE, 0);
-	kunit_release_action(test, let_jumps_come, NULL);
-	fenced = becomes_fenced(ONCE);
-	skip_if_late(test, v);
-	KUNIT_EXPECT_TRUE(test, fenced);
+	v = visit_fenced(test, ONCE_INSIDE, ONCE);
 	expect_hits_go(test, pair, detour_copies(optinsn),
 		       (unsigned long)detour_of(optinsn)->code + optinsn->copy_at[2]);
 	expect_jump_after_visit(test, v, ONCE, 4);
@@ -427,13 +431,8 @@ static void add_lead(struct kunit *test)
 static void expect_lead_fenced(struct kunit *test)
 {
 	const struct arch_optimized_insn *optinsn = optinsn_at(ONCE_LAST);
-	struct visit *v = visit_begin(test, ONCE_LAST, 0);
-	bool fenced;
+	struct visit *v = visit_fenced(test, ONCE_LAST, ONCE_LAST);
 
-	kunit_release_action(test, let_jumps_come, NULL);
-	fenced = becomes_fenced(ONCE_LAST);
-	skip_if_late(test, v);
-	KUNIT_EXPECT_TRUE(test, fenced);
 	KUNIT_EXPECT_TRUE(test, kprobe_text_is_ebreak(ONCE_INSIDE));
 	KUNIT_EXPECT_EQ(test, hit_goes_on(ONCE_INSIDE),
 			(unsigned long)detour_of(optinsn)->code + optinsn->enter);
@@ -467,17 +466,12 @@ static void preempt_unfenced(struct kunit *test)
 	struct pair *pair = probe_add(test, ONCE);
 	const struct arch_optimized_insn *optinsn;
 	struct visit *v;
-	bool fenced;
 
 	expect_jump(test, ONCE);
 	optinsn = optinsn_at(ONCE);
 	keep_jumps_away(test);
 	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
-	v = visit_begin(test, ONCE_INSIDE, 0);
-	kunit_release_action(test, let_jumps_come, NULL);
-	fenced = becomes_fenced(ONCE);
-	skip_if_late(test, v);
-	KUNIT_EXPECT_TRUE(test, fenced);
+	v = visit_fenced(test, ONCE_INSIDE, ONCE);
 	keep_jumps_away(test);
 	KUNIT_EXPECT_FALSE(test, optinsn->fenced);
 	expect_hits_go(test, pair, ONCE_INSIDE, ONCE_INSIDE);
@@ -701,35 +695,18 @@ static int keep_looping(void *data)
 	return 0;
 }
 
-static void loopers_stop(void *data)
-{
-	struct looper *loopers = data;
-	unsigned int i;
-
-	for (i = 0; i < NR_LOOPERS; i++) {
-		if (!IS_ERR_OR_NULL(loopers[i].task))
-			kthread_stop(loopers[i].task);
-		loopers[i].task = NULL;
-	}
-}
-
 /* Several tasks are preempted somewhere in the loop each time that the jump changes. */
 static void preempt_race(struct kunit *test)
 {
 	unsigned long end, loops = 0, wrong = 0;
 	unsigned int i, rounds = 0;
-	struct looper *loopers;
+	struct looper *loopers = must_alloc(test, NR_LOOPERS, sizeof(*loopers));
 
-	loopers = kunit_kcalloc(test, NR_LOOPERS, sizeof(*loopers), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, loopers);
 	KUNIT_ASSERT_EQ(test, offset_in_page(LOOP_BODY), PAGE_SIZE - sizeof(u32));
 	probe_add(test, LOOP_BODY);
 	expect_jump(test, LOOP_BODY);
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, loopers_stop, loopers), 0);
-	for (i = 0; i < NR_LOOPERS; i++) {
-		loopers[i].task = kthread_run(keep_looping, &loopers[i], "kprobes_looper");
-		KUNIT_ASSERT_FALSE(test, IS_ERR(loopers[i].task));
-	}
+	for (i = 0; i < NR_LOOPERS; i++)
+		loopers[i].task = begin_thread(test, keep_looping, &loopers[i]);
 	for (end = jiffies + RACE_TIME; time_before(jiffies, end); rounds++) {
 		keep_jumps_away(test);
 		usleep_range(100, 5000);
@@ -737,8 +714,8 @@ static void preempt_race(struct kunit *test)
 		expect_jump(test, LOOP_BODY);
 		usleep_range(100, 5000);
 	}
-	kunit_release_action(test, loopers_stop, loopers);
 	for (i = 0; i < NR_LOOPERS; i++) {
+		kunit_release_action(test, end_thread, loopers[i].task);
 		loops += loopers[i].loops;
 		wrong += loopers[i].wrong;
 	}

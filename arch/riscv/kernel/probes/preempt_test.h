@@ -10,11 +10,6 @@ unsigned long preempt_tail(unsigned long x);
 unsigned long preempt_loop(unsigned long n);
 unsigned long preempt_once(unsigned long x);
 
-#include <linux/types.h>
-
-/* kernel/kprobes/optimize.c: switch jumps on or off. */
-void kprobe_optimize_set_knob(bool on);
-
 /* The AUIPC and JALR, the loop and its branch, and the instructions after the first one. */
 #define TAIL_PAIR	((unsigned long)preempt_tail + sizeof(u32))
 #define LOOP_BODY	((unsigned long)preempt_loop + 2 * sizeof(u32))

@@ -4,8 +4,6 @@
  * shorter than a jump. A call runs all handlers in the order of the instructions,
  * wherever it comes in and whatever has changed before.
  */
-#include <kunit/test.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/string.h>
 #include <asm/insn.h>
@@ -275,7 +273,7 @@ static void chain_originals(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, optinsn->to, offsets[1]);
 	link = (unsigned long)optinsn->insn + optinsn->copy_at[optinsn->to];
 	KUNIT_EXPECT_EQ(test, *(u8 *)link, JMP32_INSN_OPCODE);
-	ip = link + JMP32_INSN_SIZE + *(s32 *)(link + 1);
+	ip = jump_target((u8 *)link);
 	KUNIT_EXPECT_EQ(test, ip, detour_entry(&op_at(1)->optinsn));
 
 	KUNIT_EXPECT_EQ(test, arch_kprobe_original_ip(link), (unsigned long)op_at(1)->kp.addr);
@@ -360,8 +358,6 @@ static void chain_left_post_way(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)probes[n].addr);
 	}
 }
-
-/* -- the suite -- */
 
 static void check_text(void *context)
 {

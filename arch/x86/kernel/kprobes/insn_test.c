@@ -11,18 +11,15 @@
  */
 #define pr_fmt(fmt) "kprobes_x86_insn: " fmt
 
-#include <kunit/test.h>
-#include <linux/jhash.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/percpu.h>
-#include <linux/ptrace.h>
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/insn.h>
 #include <asm/insn-eval.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include "detour.h"
 #include "insn_test.h"
 #include "../../../../lib/test_kprobes/insn_engine.h"
 
@@ -575,11 +572,6 @@ static void note_obstacle(struct course *c, unsigned int n, struct kprobe *point
 		  used ? ", " : "", c->probe[n].addr - lab.snippet->start, why);
 }
 
-static const struct arch_optimized_insn *optinsn_at(struct kprobe *point)
-{
-	return &container_of(point, struct optimized_kprobe, kp)->optinsn;
-}
-
 /* Find the probe whose jump also leads to @point. */
 static struct kprobe *owner_of(struct kprobe *point)
 {
@@ -589,7 +581,7 @@ static struct kprobe *owner_of(struct kprobe *point)
 
 	for (at = 1; at < JMP32_INSN_SIZE; at++) {
 		owner = get_kprobe(point->addr - at);
-		optinsn = owner ? optinsn_at(owner) : NULL;
+		optinsn = owner ? optinsn_of(owner) : NULL;
 		if (owner && !optinsn->chained && optinsn->sharing & BIT(optinsn->lead + at))
 			return owner;
 	}
@@ -600,7 +592,7 @@ static struct kprobe *owner_of(struct kprobe *point)
 /* A jump that begins before the probe may leave the probe's breakpoint in place. */
 static bool has_own_jump(struct kprobe *point)
 {
-	const struct arch_optimized_insn *optinsn = optinsn_at(point);
+	const struct arch_optimized_insn *optinsn = optinsn_of(point);
 	const u8 *end = point->addr - optinsn->lead + JMP32_INSN_SIZE;
 	s32 disp;
 
@@ -613,7 +605,7 @@ static bool has_own_jump(struct kprobe *point)
 
 static bool has_jump(struct kprobe *point)
 {
-	if (optinsn_at(point)->chained)
+	if (optinsn_of(point)->chained)
 		point = owner_of(point);
 
 	return point && has_own_jump(point);
@@ -785,25 +777,13 @@ static void insn_most_jumped(struct kunit *test)
 
 /* -- instructions that must be refused -- */
 
-static void expect_refused(struct kunit *test, u8 *addr, int err, const char *what)
-{
-	struct kprobe kp = { .addr = addr, .pre_handler = log_pre };
-	int ret = register_kprobe(&kp);
-
-	KUNIT_EXPECT_EQ_MSG(test, ret, err, "%s+%td", what, addr - lab.snippet->start);
-	if (!ret)
-		unregister_kprobe(&kp);
-	else
-		KUNIT_EXPECT_PTR_EQ(test, kp.addr, addr);
-}
-
 static void insn_refused_form(struct kunit *test)
 {
 	u8 text[16];
 
 	lab.snippet = test->param_value;
 	memcpy(text, lab.snippet->start, lab.snippet->size);
-	expect_refused(test, lab.snippet->start, -EOPNOTSUPP, lab.snippet->name);
+	expect_refused(test, lab.snippet->start, -EOPNOTSUPP);
 	KUNIT_EXPECT_MEMEQ(test, text, lab.snippet->start, lab.snippet->size);
 }
 
@@ -818,7 +798,7 @@ static void refuse_inner_bytes(struct kunit *test)
 		/* There may be breakpoints and jumps in the text itself. */
 		len = insn_len(text_copy + (addr - insn_snippets[0].start));
 		for (j = 1; j < len; j++)
-			expect_refused(test, addr + j, -EILSEQ, lab.snippet->name);
+			expect_refused(test, addr + j, -EILSEQ);
 	}
 }
 
@@ -832,8 +812,6 @@ static void insn_boundaries(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	refuse_inner_bytes(test);
 }
-
-/* -- the suite -- */
 
 /* The boundaries are found in the same way in each snippet, so some are enough. */
 static KUNIT_GENERATOR(next_of_some)

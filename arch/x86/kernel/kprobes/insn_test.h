@@ -67,8 +67,5 @@ extern u64 insn_test_mem[];
 void insn_test_run(struct machine *m, void *code);
 extern u8 insn_test_exit[];
 
-/* kernel/kprobes/optimize.c */
-void kprobe_optimize_set_knob(bool on);
-
 #endif /* __ASSEMBLY__ */
 #endif /* _ARCH_X86_KERNEL_KPROBES_INSN_TEST_H */

@@ -7,13 +7,10 @@
  * All rows are probed before the first of them is checked, because they can wait
  * together.
  */
-#include <kunit/test.h>
 #include <linux/jump_label.h>
-#include <linux/kprobes.h>
 #include <linux/kprobes_port.h>
 #include <linux/memory.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
@@ -57,9 +54,8 @@ static void subject_follow(struct subject *s, const struct rule *rule)
 static struct subject *subject_add_handlers(struct kunit *test, u8 *addr, unsigned int lead,
 					    kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
-	struct subject *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct subject *s = must_alloc(test, 1, sizeof(*s));
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
 	subject_init(s, addr, lead);
 	s->kp.pre_handler = pre;
 	s->kp.post_handler = post;
@@ -106,22 +102,19 @@ static void expect_original(struct kunit *test, const struct subject *s)
 	KUNIT_EXPECT_MEMEQ(test, s->jump, s->text, WINDOW);
 }
 
-/* -- one row after the other -- */
-
-/* Return the target of the jump, if there is one. */
-static u8 *jump_target(const u8 *addr)
+/* Remove the last probe in its part of the text. */
+static void subject_end(struct kunit *test, struct subject *s)
 {
-	s32 disp;
-
-	memcpy(&disp, addr + 1, sizeof(disp));
-
-	return (u8 *)addr + JMP32_INSN_SIZE + disp;
+	subject_remove(test, s);
+	expect_original(test, s);
 }
 
+/* -- one row after the other -- */
+
 /* Return the target that the jump should have. */
-static u8 *detour_entry(const struct arch_optimized_insn *optinsn)
+static unsigned long wanted_target(const struct arch_optimized_insn *optinsn)
 {
-	return optinsn->insn + (optinsn->lead ? optinsn->copy_at[0] : sizeof(long));
+	return (unsigned long)optinsn->insn + (optinsn->lead ? optinsn->copy_at[0] : sizeof(long));
 }
 
 /* As has_jump(), for a place where the last byte of another jump may look like the first. */
@@ -129,7 +122,7 @@ static bool has_own_jump(const struct subject *s)
 {
 	const struct arch_optimized_insn *optinsn = &op_of(s)->optinsn;
 
-	return has_jump(s) && jump_target(s->jump) == detour_entry(optinsn);
+	return has_jump(s) && jump_target(s->jump) == wanted_target(optinsn);
 }
 
 static void expect_jump(struct kunit *test, const struct subject *s)
@@ -141,7 +134,7 @@ static void expect_jump(struct kunit *test, const struct subject *s)
 	KUNIT_EXPECT_TRUE(test, has_flag(s));
 	KUNIT_EXPECT_EQ(test, optinsn->lead, lead);
 	KUNIT_ASSERT_EQ(test, addr[0], JMP32_INSN_OPCODE);
-	KUNIT_EXPECT_PTR_EQ(test, jump_target(addr), detour_entry(optinsn));
+	KUNIT_EXPECT_EQ(test, jump_target(addr), wanted_target(optinsn));
 
 	memcpy(after, s->text, WINDOW);
 	after[lead] = INT3_INSN_OPCODE;
@@ -267,8 +260,7 @@ static void expect_reserved(struct kunit *test, void *function)
 	else
 		expect_breakpoint(test, s, why);
 	KUNIT_EXPECT_MEMEQ(test, addr + len, s->text + len, WINDOW - len);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 static void opt_static_key(struct kunit *test)
@@ -342,8 +334,7 @@ static void opt_disabled_while_fenced(struct kunit *test)
 	expect_branch(test, 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
 	expect_jump_soon(test, s);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 /* -- neighbours in the region -- */
@@ -449,8 +440,7 @@ static void opt_lead(struct kunit *test)
 		expect_tail(test, 1);
 	}
 	expect_jump_soon(test, s);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 	expect_tail(test, 0);
 }
 
@@ -478,8 +468,7 @@ static void opt_lead_fenced(struct kunit *test)
 	struct subject *s = add_fenced(test, in_opt_tail(opt_tail_probe), lead, NULL);
 
 	expect_tail(test, 1);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 	expect_tail(test, 0);
 }
 
@@ -497,8 +486,7 @@ static void expect_lead_neighbour(struct kunit *test, u32 offset)
 	subject_remove(test, other);
 	expect_jump_soon(test, s);
 	expect_tail(test, 1);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 static void opt_lead_neighbours(struct kunit *test)
@@ -609,15 +597,13 @@ static void opt_lead_sent_to(struct kunit *test)
 
 	for (to = opt_tail_start; to <= opt_tail_probe; to++)
 		expect_sent(test, behind_push, to);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 
 	/* The same from before a longer lead. */
 	s = subject_add_with(test, in_opt_tail(opt_tail_end), opt_tail_end - opt_tail_start, NULL);
 	expect_jump_soon(test, s);
 	expect_sent(test, behind_push - 1, opt_tail_end);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 static unsigned int behind;
@@ -684,22 +670,16 @@ static void expect_result(struct kunit *test, kprobe_pre_handler_t handler, long
 			subject_remove(test, s);
 		s = subject_add_handlers(test, behind_endbr(opt_stack_inner), 0, handler, NULL);
 		hits = 0;
-		KUNIT_EXPECT_EQ(test, opt_stack(5), result);
+		KUNIT_EXPECT_EQ_MSG(test, opt_stack(5), result, "%ps", handler);
 		/* Otherwise the jump came early. */
 		by_trap = !has_jump(s);
 	}
 	KUNIT_EXPECT_TRUE(test, by_trap);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_jump(s));
-	KUNIT_EXPECT_EQ(test, opt_stack(5), result);
+	KUNIT_EXPECT_EQ_MSG(test, opt_stack(5), result, "%ps, by a jump", handler);
 	KUNIT_EXPECT_EQ(test, hits, 2);
-	subject_remove(test, s);
-	expect_original(test, s);
-}
-
-static void opt_handler_returns(struct kunit *test)
-{
-	expect_result(test, return_at_once, 77);
+	subject_end(test, s);
 }
 
 /* Continue at the displacement of the jump. */
@@ -717,8 +697,9 @@ static int skip_insns(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-static void opt_handler_skips(struct kunit *test)
+static void opt_handler_goes_elsewhere(struct kunit *test)
 {
+	expect_result(test, return_at_once, 77);
 	expect_result(test, skip_insns, 99);
 }
 
@@ -760,8 +741,7 @@ static void expect_skip_into(struct kunit *test, kprobe_pre_handler_t pre, bool 
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 99);
 	KUNIT_EXPECT_EQ(test, hits, 1);
 	unregister_kprobe(&into);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 static void opt_handler_skips_into(struct kunit *test)
@@ -844,8 +824,7 @@ static void opt_handler_moves_stack(struct kunit *test)
 	hits = 0;
 	KUNIT_EXPECT_EQ(test, opt_stack(5), 5 - HIGHER);
 	KUNIT_EXPECT_EQ(test, hits, 1);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 /* -- post_handlers, called from the detour -- */
@@ -883,9 +862,8 @@ static void note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fla
 
 static struct caller_probe *caller_add(struct kunit *test, u8 *addr, char pre, char post)
 {
-	struct caller_probe *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct caller_probe *c = must_alloc(test, 1, sizeof(*c));
 
-	KUNIT_ASSERT_NOT_NULL(test, c);
 	c->pre = pre;
 	c->post = post;
 	c->kp.addr = addr;
@@ -984,8 +962,7 @@ static void opt_post_while_fenced(struct kunit *test)
 	expect_jump_soon(test, s);
 	expect_branch(test, 1);
 	KUNIT_EXPECT_EQ(test, posts, 2);
-	subject_remove(test, s);
-	expect_original(test, s);
+	subject_end(test, s);
 }
 
 /* -- a static key may branch into the region, though it does not now -- */
@@ -1022,12 +999,11 @@ static unsigned int probe_before(struct kprobe *kp, unsigned long target)
 
 static void opt_static_branches(struct kunit *test)
 {
-	struct kprobe *kps = kunit_kcalloc(test, NR_KEYED, sizeof(*kps), GFP_KERNEL);
+	struct kprobe *kps = must_alloc(test, NR_KEYED, sizeof(*kps));
 	u8 at[NR_KEYED] = {};
 	struct jump_entry *e;
 	unsigned int i, nr = 0, jumps = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, kps);
 	for (e = __start___jump_table; e < __stop___jump_table && nr < NR_KEYED; e++) {
 		at[nr] = probe_before(&kps[nr], jump_entry_target(e));
 		nr += !!at[nr];
@@ -1049,8 +1025,6 @@ static void opt_static_branches(struct kunit *test)
 }
 #endif
 
-/* -- the suite -- */
-
 static struct kunit_case opt_cases[] = {
 	KUNIT_CASE_PARAM(opt_rule, next_rule),
 	KUNIT_CASE(opt_static_key),
@@ -1070,8 +1044,7 @@ static struct kunit_case opt_cases[] = {
 	KUNIT_CASE(opt_lead_sent_to),
 	KUNIT_CASE(opt_lead_post),
 	KUNIT_CASE(opt_lead_originals),
-	KUNIT_CASE(opt_handler_returns),
-	KUNIT_CASE(opt_handler_skips),
+	KUNIT_CASE(opt_handler_goes_elsewhere),
 	KUNIT_CASE(opt_handler_skips_into),
 	KUNIT_CASE(opt_handler_pushes),
 	KUNIT_CASE(opt_handler_moves_stack),

@@ -10,8 +10,10 @@
 
 #include <kunit/test.h>
 #include <linux/compiler.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <asm/cpufeature.h>
+#include <asm/text-patching.h>
 
 /* A function and the expected jump of a probe in it. */
 struct rule {
@@ -52,6 +54,16 @@ static inline u8 *inside(const void *fn, u32 offset)
 	OPTIMIZER_HIDE_VAR(fn);
 
 	return (u8 *)fn + offset;
+}
+
+/* Return the target of the jump, if there is one. */
+static inline unsigned long jump_target(const u8 *addr)
+{
+	s32 disp;
+
+	memcpy(&disp, addr + 1, sizeof(disp));
+
+	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
 /* With call depth tracking a call has no jump; behind an LFENCE, one by memory has none. */

@@ -3,12 +3,10 @@
  * Hits in an NMI, where nothing can wait, and state of the CPU and text that belong to
  * others.
  */
-#include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/ftrace.h>
 #include <linux/irq_work.h>
 #include <linux/kernel_stat.h>
-#include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <asm/apic.h>
 #include <asm/cpufeature.h>
@@ -23,17 +21,8 @@
 #include "opt_test.h"
 #include "../../../../lib/test_kprobes/handlers.h"
 
-static noinline notrace unsigned int plain(unsigned int x)
-{
-	barrier();
-	return x + 1;
-}
-
-static noinline unsigned int traced(unsigned int x)
-{
-	barrier();
-	return x + 2;
-}
+DEFINE_TARGET(unsigned int, plain, (unsigned int x), x + 1, notrace)
+DEFINE_TARGET(unsigned int, traced, (unsigned int x), x + 2)
 
 /* Not const: the compiler must not know the functions where they are called. */
 static unsigned int (*functions[])(unsigned int x) = { plain, traced };
@@ -42,9 +31,7 @@ static unsigned int (*functions[])(unsigned int x) = { plain, traced };
 
 static unsigned int call(unsigned int i, unsigned int x)
 {
-	unsigned int (*function)(unsigned int x) = READ_ONCE(functions[i]);
-
-	return function(x);
+	return ASK(functions[i], x);
 }
 
 /* -- calls from an NMI -- */
@@ -86,14 +73,14 @@ struct watch {
 
 static struct watch watches[NR_IN_NMI];
 
-static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int watch_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	container_of(get_kretprobe(ri), struct watch, rp)->entered++;
 
 	return 0;
 }
 
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int watch_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	container_of(get_kretprobe(ri), struct watch, rp)->returned++;
 
@@ -120,8 +107,8 @@ static void add_watches(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_watches, NULL));
 	for (i = 0; i < NR_IN_NMI; i++) {
 		watches[i].rp.kp.addr = (kprobe_opcode_t *)functions[i];
-		watches[i].rp.entry_handler = count_entry;
-		watches[i].rp.handler = count_return;
+		watches[i].rp.entry_handler = watch_entry;
+		watches[i].rp.handler = watch_return;
 		KUNIT_ASSERT_EQ(test, 0, register_kretprobe(&watches[i].rp));
 	}
 }
@@ -294,16 +281,6 @@ static void trap_of_sti(struct kunit *test)
 
 /* -- checks before indirect calls -- */
 
-static void expect_refused(struct kunit *test, unsigned long addr)
-{
-	struct kprobe kp = { .addr = (kprobe_opcode_t *)addr };
-	int ret = register_kprobe(&kp);
-
-	KUNIT_EXPECT_EQ_MSG(test, ret, -EINVAL, "%pS", (void *)addr);
-	if (!ret)
-		unregister_kprobe(&kp);
-}
-
 #define MAX_CFI_TRAPS	100
 
 /* Failure X6: movl, addl, je, ud2: the handler of the last one's trap reads the others. */
@@ -322,10 +299,10 @@ static void trap_leaves_cfi_checks(struct kunit *test)
 		if (memcmp(at, je_ud2, sizeof(je_ud2)) || !is_cfi_trap((unsigned long)at + 2))
 			continue;
 		nr++;
-		expect_refused(test, (unsigned long)at - 10);
-		expect_refused(test, (unsigned long)at - 4);
-		expect_refused(test, (unsigned long)at);
-		expect_refused(test, (unsigned long)at + 2);
+		expect_refused(test, (void *)at - 10, -EINVAL);
+		expect_refused(test, (void *)at - 4, -EINVAL);
+		expect_refused(test, (void *)at, -EINVAL);
+		expect_refused(test, (void *)at + 2, -EINVAL);
 	}
 	KUNIT_EXPECT_GT(test, nr, 0);
 }

@@ -4,10 +4,8 @@
  * that of the next instruction: an unwinder that takes the stack of that one skips a
  * frame.
  */
-#include <kunit/test.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
@@ -25,10 +23,7 @@ static struct kprobe kp;
 
 /* -- the functions -- */
 
-static noinline notrace void leaf(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(leaf, notrace)
 
 static void (*leaf_called)(void) = leaf;
 
@@ -152,12 +147,7 @@ static void unwind_here(struct kunit *test)
 /* Long enough for a jump, but without a frame. */
 #define ADDED	0x12345678
 
-static noinline notrace long frameless(long n)
-{
-	barrier();
-
-	return n + ADDED;
-}
+DEFINE_TARGET(long, frameless, (long n), n + ADDED, notrace)
 
 static noinline notrace long frameless_caller(long n)
 {

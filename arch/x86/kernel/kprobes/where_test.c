@@ -3,14 +3,10 @@
  * The meaning of an address or a fault when a breakpoint, a copy or a detour replaces an
  * instruction: for samples and fixups; and which traps belong to a program.
  */
-#include <kunit/test.h>
 #include <linux/anon_inodes.h>
 #include <linux/delay.h>
-#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/objtool.h>
@@ -39,18 +35,10 @@ static void add_counted(struct kunit *test, void *addr)
 
 /* -- the functions -- */
 
-static noinline notrace void leaf(void)
-{
-	barrier();
-}
+DEFINE_EMPTY_TARGET(leaf, notrace)
 
 /* Long enough for a jump. */
-static noinline notrace long adding(long n)
-{
-	barrier();
-
-	return n + 0x12345678;
-}
+DEFINE_TARGET(long, adding, (long n), n + 0x12345678, notrace)
 
 /* -- samples -- */
 
@@ -60,16 +48,14 @@ static void where_sampled(struct kunit *test)
 	struct pt_regs regs = { .cs = __KERNEL_CS };
 	unsigned long named, addr;
 	unsigned int pos;
-	s32 disp;
 
 	add_counted(test, adding);
 	if (*kp.addr != JMP32_INSN_OPCODE)
 		kunit_skip(test, "no jump");
 
 	addr = (unsigned long)kp.addr;
-	memcpy(&disp, kp.addr + 1, sizeof(disp));
 	for (pos = 0; pos < DETOUR_SIZE - sizeof(long); pos++) {
-		regs.ip = addr + JMP32_INSN_SIZE + disp + pos;
+		regs.ip = jump_target(kp.addr) + pos;
 		named = perf_arch_instruction_pointer(&regs);
 		KUNIT_EXPECT_GE(test, named, addr);
 		KUNIT_EXPECT_LE(test, named, addr + JMP32_INSN_SIZE + MAX_INSN_SIZE);
@@ -376,15 +362,13 @@ static void where_copied_return_is_safe(struct kunit *test)
 {
 	const u8 *copy, *end;
 	struct insn insn;
-	s32 disp;
 
 	if (!cpu_wants_rethunk())
 		kunit_skip(test, "returns are safe on this CPU");
 
 	add_counted(test, inside(opt_return, OPT_RETURN_AT - 4));
 	KUNIT_ASSERT_EQ(test, *kp.addr, JMP32_INSN_OPCODE);
-	memcpy(&disp, kp.addr + 1, sizeof(disp));
-	copy = kp.addr + JMP32_INSN_SIZE + disp + DETOUR_COPIES - sizeof(long);
+	copy = (u8 *)jump_target(kp.addr) + DETOUR_COPIES - sizeof(long);
 	for (end = copy + 4; copy < end; copy += insn.length)
 		KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, copy), 0);
 	KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, copy), 0);
