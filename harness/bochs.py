@@ -27,8 +27,9 @@ def command(config, kernel, initramfs, words):
     (there / "disk").mkdir(parents=True)
     shutil.copy(kernel, there / "disk/kernel")
     shutil.copy(initramfs, there / "disk/initrd")
-    # The frequency that the processor claims is not that of its clock.
-    (there / "disk/isolinux.cfg").write_text(ISOLINUX.format(words=" ".join([*words, f"tsc_early_khz={SPEED}000"])))
+    # The frequency that the processor claims is not that of its clock. What is not the kernel's goes to sweep.sh.
+    words = [*words, f"tsc_early_khz={SPEED}000", "PATIENCE=30"]
+    (there / "disk/isolinux.cfg").write_text(ISOLINUX.format(words=" ".join(words)))
     for file in ("ISOLINUX/isolinux.bin", "syslinux/modules/bios/ldlinux.c32"):
         shutil.copy(root / "usr/lib" / file, there / "disk")
     ui.run(["chroot", root, "xorriso", "-as", "mkisofs", "-quiet", "-o", f"/{name}/iso", "-b", "isolinux.bin",
