@@ -433,8 +433,8 @@ int kprobe_blacklist_add_module(struct module *mod)
 /* Print debugfs "blacklist"; perf parses this format. */
 int kprobe_blacklist_show(struct seq_file *m, void *unused)
 {
-	bool show_addr = kallsyms_show_value(m->file->f_cred);
 	MA_STATE(mas, &blacklist, 0, 0);
+	bool show_addr = kallsyms_show_value(m->file->f_cred);
 	void *range;
 
 	guard(rcu)();

@@ -168,7 +168,7 @@ in_turn()
 
 uptime()	{ sed 's/ .*//' /proc/uptime; }
 
-in_a_second()	# FILE: can it be read so fast, in one of three tries? PATIENCE is for slow machines.
+in_a_second()	# FILE: can it be read so fast, in one of three tries? Or in PATIENCE seconds.
 {
 	local i before
 	for i in 1 2 3; do
