@@ -22,7 +22,7 @@
  * @comm: its name
  * @kp: the probe, until its user has been told the reason
  * @kind: k, r or j as in "list", or - if it is not known
- * @asked: the symbol that the caller gave, or an empty string
+ * @asked: the symbol that the caller gave, or an empty string; a long one ends with dots
  * @offset: and the offset from there, in bytes
  * @asked_addr: or the address that it gave
  * @addr: address that was refused, if the place has been resolved
@@ -145,7 +145,8 @@ void kprobe_record_refusal(const struct kprobe *kp, char kind, int err, unsigned
 	};
 	strscpy(r->comm, current->comm);
 	if (kp && kp->symbol_name) {
-		strscpy(r->asked, kp->symbol_name);
+		if (strscpy(r->asked, kp->symbol_name) < 0)
+			memcpy(&r->asked[sizeof(r->asked) - sizeof("...")], "...", sizeof("..."));
 		r->offset = kp->offset;
 	} else if (kp) {
 		r->asked_addr = kp->addr;
