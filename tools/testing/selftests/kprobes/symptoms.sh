@@ -30,7 +30,7 @@ nr=0
 has_ftrace()	{ [ -e /proc/sys/kernel/ftrace_enabled ]; }
 while read -r command; do
 	case "$command" in
-	*enabled_functions | *ftrace_enabled)	has_ftrace || continue ;;
+	*_functions | *ftrace_enabled)	has_ftrace || continue ;;
 	esac
 	nr=$((nr + 1))
 	PATH=$PATH:/sbin:/usr/sbin sh -c "$command" </dev/null >$TMP/said.$nr 2>&1
