@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import tree, ui
+from . import packages, tree, ui
 from .paths import CACHE, REPO, log_file
 
 # ccache takes the list of read files from the compiler, which saves preprocessing.
@@ -54,12 +54,15 @@ class Build:
             self.args.append(f"LLVM={llvm}")
         # clang compiles for all architectures, so it comes without @cross.
         host = f"clang{llvm}" if llvm else "gcc"
-        # Programs of the build are the same in each folder, seen from there.
-        self.args += [f"CC=ccache {cross}{host}",
-                      f"HOSTCC=env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR={tree.base()} ccache {host}"]
+        self.rust = bool(config) and config.rust
+        # Programs of the build are the same in each folder, seen from there. Those in Rust are linked
+        # by a command of one word.
+        ccache = "" if self.rust else f"env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR={tree.base()} ccache "
+        self.args += [f"CC=ccache {cross}{host}", f"HOSTCC={ccache}{host}"]
 
     def argv(self, *targets):
-        return ["make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",
+        inside = packages.inside_rust() if self.rust else []
+        return [*inside, "make", "-C", str(self.source), f"O={self.folder}", f"-j{os.cpu_count()}",
                 "--no-print-directory", *self.args, *targets]
 
     def make(self, what, *targets, step):

@@ -61,6 +61,7 @@ class Config:
     # and what the kernel says then: nothing if it tells of no mitigation.
     mitigations: tuple = ()
     distribution: str = ""      # the flavour of Debian's configuration that is under the fragments
+    rust: bool = False          # built where there is Rust, see packages.inside_rust()
     bochs: str = ""             # the processor, if it runs in Bochs, see bochs.py
     sign: str = ""              # what the kernel must say in each boot
 
@@ -70,7 +71,8 @@ class Config:
         return (self.arch.packages + gcc(self.arch.cross) + (LLVM if self.llvm else ()) +
                 # The modules of a distribution are signed.
                 ((*packages.config_packages(self.arch.debian), "openssl") if self.distribution else ()) +
-                (CLIENTS_PACKAGES if "clients" in self.parts else ()) + (("mmdebstrap",) if self.bochs else ()))
+                (CLIENTS_PACKAGES if "clients" in self.parts else ()) +
+                (("mmdebstrap",) if self.bochs or self.rust else ()))
 
     def base(self):
         """The distribution's configuration, or none."""
@@ -210,6 +212,9 @@ BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "s
            *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=("sleep", "kexec"), options="kprobes-core")
              for arch, slow, qemu in ((X86_64, 1, ()), (ARM64, 2, ("-cpu", "cortex-a57")), (RISCV, 3, ()))),
            Config(RISCV, "clang", slow=3, racing=(15, 10), parts=("kunit", "scripts", "sweep", "toggle"), llvm="-19"),
+           # Entries in Rust have no ftrace sites.
+           Config(X86_64, "rust", racing=(15, 10), parts=("kunit", "scripts", "sweep", "toggle"),
+                  more=("x86-hardened",), rust=True),
            # Debian's programs that use probes, in a file system of their own.
            Config(X86_64, "clients", memory=2048, parts=("clients",), more=("x86-hardened", "network")),
            Config(X86_64, "debian", memory=2048, slow=2, parts=("examples", *ALL, "scale", "clients"),

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from . import ui
-from .paths import CACHE, log_file
+from .paths import CACHE, REPO, log_file
 
 # A program or file of each package whose name is not a program's.
 PROBES = {
@@ -40,6 +40,8 @@ BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-de
 BOOT = ["busybox-static"]
 # Well-known users of probes that are run in a guest.
 CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
+# For kernels with Rust, which takes a newer bindgen than Debian 12 has.
+RUST = ["bindgen", "rust-src", "rustc"]
 # Packages that replace one of Debian 12, by release.
 RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
 
@@ -252,14 +254,14 @@ def make_root(release, folder, wanted):
                log_file("mmdebstrap"), step)
 
 
-def debian(name, release, wanted):
-    """A Debian with these packages, in a folder of this name in the cache: made once for a list of them."""
+def debian(name, release, wanted, space=1):
+    """A Debian with these packages, of @space GB, in a folder of this name in the cache: made once for a list of them."""
     folder, mark = CACHE / name, CACHE / f"{name}.made"
     listed = " ".join(wanted)
     if not mark.exists() or mark.read_text() != listed:
         mark.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        ui.need_space(CACHE, 1, f"a Debian with {listed}")
+        ui.need_space(CACHE, space, f"a Debian with {listed}")
         make_root(release, folder, wanted)
         mark.write_text(listed)
     return folder
@@ -270,3 +272,11 @@ def root():
     host = platform.freedesktop_os_release()["VERSION_CODENAME"]
     release = ELSEWHERE.get(kernel_wanted(), host).removesuffix("-backports")
     return debian(f"root-{release}", release, CLIENTS)
+
+
+def inside_rust():
+    """What runs a command in a Debian with RUST, where the cache and the project have the paths that they have here."""
+    folder = debian("root-rust", "trixie", [*BUILD, *RUST], 2)
+    mounts = "".join(f"mkdir -p {folder}{path} && mount --rbind {path} {folder}{path} && "
+                     for path in ("/dev", "/proc", CACHE, REPO))
+    return ["unshare", "--mount", "sh", "-c", f'{mounts}exec chroot {folder} "$@"', "sh"]
