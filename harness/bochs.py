@@ -6,8 +6,7 @@ import shutil
 from . import packages, ui
 from .paths import log_file
 
-# That of Debian 12 has no processor with this.
-RELEASE = "trixie"
+# From NEWER: the Bochs of Debian 12 has no processor with this.
 PACKAGES = ("bochs", "bochsbios", "vgabios", "isolinux", "syslinux-common", "xorriso")
 SPEED = 50      # million instructions a second of the guest's time, which does not follow the host's
 ISOLINUX = """\
@@ -20,7 +19,7 @@ label kernel
 
 def command(config, kernel, initramfs, words):
     """Writes a disk to boot from, and returns what prints the serial console; the emulator sees only its Debian."""
-    root = packages.debian("root-bochs", RELEASE, PACKAGES)
+    root = packages.debian("root-bochs", packages.NEWER, PACKAGES)
     name = f"{config.name}-{initramfs.stem}"
     there = root / name
     shutil.rmtree(there, ignore_errors=True)

@@ -40,8 +40,10 @@ BUILD = ["bc", "bison", "ccache", "flex", "gcc", "kmod", "libc6-dev", "libelf-de
 BOOT = ["busybox-static"]
 # Well-known users of probes that are run in a guest.
 CLIENTS = ["bpftrace", "linux-perf", "perf-tools-unstable", "trace-cmd"]
-# For kernels with Rust, which takes a newer bindgen than Debian 12 has.
+# For kernels with Rust, from NEWER because of bindgen.
 RUST = ["bindgen", "rust-src", "rustc"]
+# Has what Debian 12 has too old a version of.
+NEWER = "trixie"
 # Packages that replace one of Debian 12, by release.
 RENAMED = {"13": {"lib32gcc-12-dev": "lib32gcc-14-dev"}}
 
@@ -276,7 +278,7 @@ def root():
 
 def inside_rust():
     """What runs a command in a Debian with RUST, where the cache and the project have the paths that they have here."""
-    folder = debian("root-rust", "trixie", [*BUILD, *RUST], 2)
+    folder = debian("root-rust", NEWER, [*BUILD, *RUST], 2)
     mounts = "".join(f"mkdir -p {folder}{path} && mount --rbind {path} {folder}{path} && "
                      for path in ("/dev", "/proc", CACHE, REPO))
     return ["unshare", "--mount", "sh", "-c", f'{mounts}exec chroot {folder} "$@"', "sh"]
