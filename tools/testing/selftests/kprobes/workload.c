@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/kvm.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
@@ -802,6 +804,135 @@ static void do_module(void)
 	CHECK(syscall(SYS_delete_module, name, O_NONBLOCK) < 0 && errno == ENOENT);
 }
 
+/*
+ * A virtual machine whose only program adds one register to another, tells the sum, and begins
+ * again.
+ */
+#if defined(__x86_64__) || defined(__i386__)
+static const unsigned char guest_code[] = {
+	0x00, 0xd8,		/* add %bl, %al */
+	0xe6, 0x10,		/* out %al, $0x10 */
+	0xeb, 0xfa,		/* jmp to the start */
+};
+
+#define GUEST_EXIT	KVM_EXIT_IO
+#define GUEST_DATA(run)	((char *)(run) + (run)->io.data_offset)
+typedef uint8_t guest_sum;
+
+static void guest_init(int vm, int cpu, uint64_t code, uint64_t sum, uint64_t step)
+{
+	struct kvm_regs regs = { .rip = code, .rax = sum, .rbx = step, .rflags = 2 };
+	struct kvm_sregs sregs;
+
+	(void)vm;
+	CHECK(!ioctl(cpu, KVM_GET_SREGS, &sregs));
+	sregs.cs.base = 0;
+	sregs.cs.selector = 0;
+	CHECK(!ioctl(cpu, KVM_SET_SREGS, &sregs));
+	CHECK(!ioctl(cpu, KVM_SET_REGS, &regs));
+}
+#elif defined(__aarch64__) || defined(__riscv)
+/* It tells the sum by a store where there is no memory. */
+#define GUEST_EXIT	KVM_EXIT_MMIO
+#define GUEST_DATA(run)	((run)->mmio.data)
+#define GUEST_NOWHERE	0x10000000
+typedef uint64_t guest_sum;
+
+static void guest_set(int cpu, uint64_t reg, uint64_t value)
+{
+	struct kvm_one_reg one = { .id = reg | KVM_REG_SIZE_U64, .addr = (uintptr_t)&value };
+
+	CHECK(!ioctl(cpu, KVM_SET_ONE_REG, &one));
+}
+
+#ifdef __aarch64__
+static const uint32_t guest_code[] = {
+	0x8b010000,		/* add x0, x0, x1 */
+	0xf9000040,		/* str x0, [x2] */
+	0x17fffffe,		/* b to the start */
+};
+
+#define GUEST_REG(name)	(KVM_REG_ARM64 | KVM_REG_ARM_CORE | KVM_REG_ARM_CORE_REG(regs.name))
+
+static void guest_init(int vm, int cpu, uint64_t code, uint64_t sum, uint64_t step)
+{
+	struct kvm_vcpu_init init;
+
+	CHECK(!ioctl(vm, KVM_ARM_PREFERRED_TARGET, &init));
+	CHECK(!ioctl(cpu, KVM_ARM_VCPU_INIT, &init));
+	guest_set(cpu, GUEST_REG(pc), code);
+	guest_set(cpu, GUEST_REG(regs[0]), sum);
+	guest_set(cpu, GUEST_REG(regs[1]), step);
+	guest_set(cpu, GUEST_REG(regs[2]), GUEST_NOWHERE);
+}
+#else
+static const uint32_t guest_code[] = {
+	0x00b50533,		/* add a0, a0, a1 */
+	0x00a63023,		/* sd a0, 0(a2) */
+	0xff9ff06f,		/* j to the start */
+};
+
+#define GUEST_REG(name)	(KVM_REG_RISCV | KVM_REG_RISCV_CORE | KVM_REG_RISCV_CORE_REG(name))
+
+static void guest_init(int vm, int cpu, uint64_t code, uint64_t sum, uint64_t step)
+{
+	(void)vm;
+	guest_set(cpu, GUEST_REG(regs.pc), code);
+	guest_set(cpu, GUEST_REG(regs.a0), sum);
+	guest_set(cpu, GUEST_REG(regs.a1), step);
+	guest_set(cpu, GUEST_REG(regs.a2), GUEST_NOWHERE);
+}
+#endif
+#endif
+
+static void do_virtual_machine(void)
+{
+#ifdef GUEST_EXIT
+	struct kvm_userspace_memory_region memory = {
+		.guest_phys_addr = 0x40000000,
+		.memory_size = page,
+	};
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), vm, cpu;
+	guest_sum sum = below(1000), step = 1 + below(1000);
+	struct kvm_run *run;
+	unsigned int i;
+	void *code;
+
+	if (kvm < 0)
+		return;
+	/* In real mode the processor reaches 1 MiB only. */
+	if (GUEST_EXIT == KVM_EXIT_IO)
+		memory.guest_phys_addr = page;
+
+	CHECK(ioctl(kvm, KVM_GET_API_VERSION, 0) == KVM_API_VERSION);
+	vm = ioctl(kvm, KVM_CREATE_VM, 0);
+	/* Another hypervisor has the processor. */
+	if (vm < 0 && errno == EBUSY)
+		return;
+	CHECK(vm >= 0);
+	code = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(code != MAP_FAILED);
+	memcpy(code, guest_code, sizeof(guest_code));
+	memory.userspace_addr = (uintptr_t)code;
+	CHECK(!ioctl(vm, KVM_SET_USER_MEMORY_REGION, &memory));
+
+	cpu = ioctl(vm, KVM_CREATE_VCPU, 0);
+	CHECK(cpu >= 0);
+	run = mmap(NULL, ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0), PROT_READ | PROT_WRITE, MAP_SHARED,
+		   cpu, 0);
+	CHECK(run != MAP_FAILED);
+	guest_init(vm, cpu, memory.guest_phys_addr, sum, step);
+	for (i = 0; i < 100; i++) {
+		guest_sum told;
+
+		CHECK(!ioctl(cpu, KVM_RUN, 0));
+		CHECK(run->exit_reason == GUEST_EXIT);
+		memcpy(&told, GUEST_DATA(run), sizeof(told));
+		CHECK(told == (guest_sum)(sum += step));
+	}
+#endif
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -818,6 +949,7 @@ static const struct {
 	{ "threads",	do_threads },
 	{ "events",	do_events },
 	{ "module",	do_module },
+	{ "machine",	do_virtual_machine },
 };
 
 #define NR_WORKS	(sizeof(works) / sizeof(works[0]))
