@@ -172,12 +172,12 @@ CONFIGS = [
            racing=(15, 10), more=("x86-hardened",)),
     Config(ARM64, "none", slow=2, parts=ALL, daily=("kunit",), racing=(15, 10), qemu=("-cpu", "cortex-a57")),
     # Interrupts are masked by their priority. The kernel has no landing pads when gcc compiles it.
-    Config(ARM64, "preempt", slow=4, qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
+    Config(ARM64, "rt", memory=1024, slow=4, racing=(15, 30), qemu=("-M", "gic-version=3", "-cpu", "max,pauth-impdef=on"),
            args=("irqchip.gicv3_pseudo_nmi=1",), parts=("kunit", "scripts", "toggle", "faults", "sweep"),
            # Entries are landing pads, which keep their breakpoints, and a call by a lost pointer
            # ends in the check of its type.
            impossible=(":jump", "lost:break"), options="kprobes-core", llvm="-19",
-           more=("checkers",)),
+           more=("checkers", "rt")),
     Config(RISCV, "none", slow=3, parts=ALL, daily=("kunit",), racing=(15, 10)),
     # The ftrace of this architecture is for kernels without preemption only. What gcc inlines, clang
     # may leave in functions of their own, which the entry of traps calls.
@@ -205,8 +205,8 @@ BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "s
            Config(X86_64, "preempt", racing=(15, 10), parts=("kunit", "scripts", "toggle", "faults", "selftests")),
            Config(X86_64, "rt", memory=1024, slow=3, racing=(15, 30), more=("checkers", "rt"),
                   parts=("kunit", "scripts", "toggle", "faults", "selftests", "sweep")),
-           Config(ARM64, "rt", memory=1024, slow=4, racing=(15, 30), more=("checkers", "rt"),
-                  parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "cortex-a57")),
+           Config(ARM64, "preempt", slow=4, racing=(15, 30), more=("checkers",),
+                  parts=("kunit", "scripts", "toggle", "faults", "sweep"), qemu=("-cpu", "max,pauth-impdef=on")),
            Config(RISCV, "preempt", slow=4, racing=(15, 30), qemu=("-cpu", "rv64,v=true"),
                   parts=("kunit", "scripts", "toggle"), more=("checkers", "riscv-preemptible")),
            *(Config(arch, "sleep", slow=slow, qemu=qemu, more=("sleep",), parts=("sleep", "kexec"), options="kprobes-core")
