@@ -12,6 +12,14 @@
 
 #include "opt_test.h"
 
+/*
+ * objtool checks the linked kernel, from which nothing can be hidden, and does nothing for it if
+ * there is code that it cannot follow.
+ */
+#define OBJTOOL_CHECKS_KERNEL	(IS_ENABLED(CONFIG_X86_KERNEL_IBT) || \
+				 IS_ENABLED(CONFIG_LTO_CLANG) || \
+				 IS_ENABLED(CONFIG_NOINSTR_VALIDATION))
+
 /* Called by a pointer. Whether SYM_FUNC_START() has a landing pad depends on the kernel. */
 #define CALLED_START(name)	SYM_START(name, SYM_L_GLOBAL, SYM_F_ALIGN) ENDBR
 
@@ -269,11 +277,8 @@ NO_JUMP into_2_4, "jump into the region at +2"
 	BYTES into_2_4
 DONE into_2_4
 
-/*
- * To a place where no instruction starts. For IBT objtool checks the linked kernel, from
- * which nothing can be hidden.
- */
-#ifndef CONFIG_X86_KERNEL_IBT
+/* To a place where no instruction starts. */
+#if !OBJTOOL_CHECKS_KERNEL
 NO_JUMP into_an_operand, "jump into the region at +2"
 .Lfault_into_an_operand:
 	incl	(%_ASM_CX)
@@ -651,7 +656,7 @@ END behind_long
 /* -- code that cannot be decoded -- */
 
 /* Its last instruction continues in the text behind it. */
-#ifndef CONFIG_X86_KERNEL_IBT
+#if !OBJTOOL_CHECKS_KERNEL
 NO_JUMP undecodable, "function cannot be decoded"
 .Lprobe_undecodable:
 	BYTES undecodable
