@@ -15,9 +15,11 @@
  * jumps where neighbours.c sees no conflict.
  *
  * A hit: the trap of the architecture finds the point by get_kprobe() (table.c), and
- * hit_breakpoint() in <linux/kprobes_hit.h> makes it current, calls the members' pre_handlers by
- * kprobe_dispatch_pre() (hit.c), executes the instruction, calls the post_handlers, and ends the
- * hit. fault.c asks the fault_handler of a member whose handler has faulted.
+ * hit_breakpoint() in <linux/kprobes_hit.h> makes it current and calls the pre_handlers: that of a
+ * single member directly, otherwise by kprobe_dispatch_pre() (hit.c). Unless one of them has set
+ * another instruction pointer, the instruction is executed. Without post_handlers the hit ends
+ * before that; with them, after they have been called. fault.c asks the fault_handler of a member
+ * whose handler has faulted.
  *
  * A return: the pre_handler of a return probe (return_entry.c) takes an instance from the pool
  * (return_pool.c) and diverts the return address. The trampoline calls return_trampoline.c, which
@@ -554,7 +556,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	if (!batch.seen)
 		return;
 
-	/* From here on no hit walks from one of these to another member. */
+	/* When this returns, no hit walks from one of these to another member. */
 	kprobe_wait_for_hits();
 	for (i = 0; i < num; i++) {
 		if (kps[i] && kprobe_is_leaving(kps[i]))

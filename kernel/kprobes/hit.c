@@ -5,8 +5,9 @@
  *
  * The architecture's trap code finds the point with get_kprobe(), makes it current and
  * calls the pre_handler and post_handler of its struct kprobe. These are the two
- * dispatchers below, which call the members. If there is only one member to call, and
- * nothing to note for it, kprobe_call_pre_handler() calls it directly.
+ * dispatchers below, which call the members. If only one member has a pre_handler to call, and
+ * no other has a post_handler, kprobe_call_pre_handler() calls it directly, except with
+ * CONFIG_KPROBES_FAULT_HANDLER: then a dispatcher has to record whose handler is running.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -38,8 +38,6 @@
 
 struct kprobe_point;
 struct optimized_kprobe;
-struct probe_request;
-struct return_pool;
 struct seq_file;
 
 /* -- waiting until no hit uses what it may have found before -- */
@@ -110,8 +108,9 @@ u32 kprobe_point_state_flags(enum point_state state);
 
 /**
  * struct kprobe_point - one probed address
- * @op: what architectures see; its pre_handler and post_handler dispatch to the
- *	members, its list links the point in the caller's work list
+ * @op: what architectures see; the pre_handler and post_handler of op.kp dispatch to the
+ *	members, op.kp.list links the point in the caller's work list, and op.list in a list
+ *	of text.c or optimize.c
  * @called: the members that are enabled and have a pre_handler, linked by their hlist in
  *	the order of @members, and kprobe_called_end after them
  * @members: the users' probes at this address, the one registered last first

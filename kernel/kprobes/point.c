@@ -189,7 +189,7 @@ static void point_include(struct kprobe_point *point, struct kprobe *kp)
 	if (!kp->hit_pre)
 		return;
 
-	/* A hit calls the next one registered after @kp right before it. */
+	/* The one registered last is called first: insert @kp after those registered later. */
 	list_for_each_entry_continue_reverse(before, &point->members, list) {
 		if (!hlist_unhashed(&before->hlist)) {
 			hlist_add_behind_rcu(&kp->hlist, &before->hlist);

@@ -33,7 +33,7 @@ void __weak arch_finish_prepare_kprobes(void)
  * @kps: struct kprobe, linked by their list
  *
  * An architecture that can synchronise its CPUs once for all of them overrides
- * this. One that is written for this core has to.
+ * this. One that defines ARCH_KPROBES_NATIVE must define it: it has no default there.
  *
  * Context: Process context, cpus_read_lock() and text_mutex held.
  */
@@ -544,7 +544,7 @@ static int points_take_steps(struct list_head *work, bool again, bool forget)
 }
 
 /*
- * Give all points in @work the text that their inputs ask for, in as few rounds of
+ * Give all points in @work the text that members and switches ask for, in as few rounds of
  * patching as possible. The points stay in @work, and points whose jump covers one of
  * them join it.
  *

@@ -80,7 +80,7 @@ static __always_inline struct arch_optimized_insn *optinsn_of(struct kprobe *p)
 	return &container_of(p, struct optimized_kprobe, kp)->optinsn;
 }
 
-/* Does a jump cover the text after @p, or is one planned to? */
+/* Is the region of @p fenced, or its jump written? */
 static __always_inline bool detour_is_fenced(struct kprobe *p)
 {
 	/* Either answer is right while this changes: a grace period waits for this hit. */
@@ -88,8 +88,8 @@ static __always_inline bool detour_is_fenced(struct kprobe *p)
 }
 
 /*
- * From the moment that a jump is planned until the original bytes are back, no hit may continue at
- * the next instruction: execute the copy in the detour instead.
+ * From the moment that the region is fenced until the original bytes are back, no hit may continue
+ * at the next instruction: execute the copy in the detour instead.
  */
 static __always_inline bool arch_hit_detour(struct kprobe *p, struct pt_regs *regs)
 {

@@ -111,7 +111,7 @@ void arch_fence_kprobes(struct list_head *oplist)
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list) {
-		/* The slot is written now, and no CPU has been in it. */
+		/* The detour is written: let look-ups find it, as for an earlier jump perhaps. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.fenced, true);
 	}

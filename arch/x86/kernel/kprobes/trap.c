@@ -6,7 +6,7 @@
  * which depend on how the probe was prepared and on what its users want: emulated here;
  * as a copy that jumps back after the original, and needs no further attention; when
  * a post_handler wants to see the result, as a copy that jumps to kprobe_post_entry; or,
- * while a jump is on its way, as the copy in its detour. One whose emulation fails is executed
+ * while its region is fenced, as the copy in its detour. One whose emulation fails is executed
  * as a copy, where the CPU faults. No instruction is single-stepped.
  */
 #include <linux/kprobes.h>
