@@ -227,6 +227,16 @@ BY_NAME = [Config(I386, "voluntary", slow=3, racing=(15, 10), parts=("kunit", "s
                   distribution="arm64_none_arm64-16k", more=("debian",), own="arm64-debian",
                   qemu=("-cpu", "max,pauth-impdef=on")),
            Config(RISCV, "debian", memory=1024, slow=4, parts=ALL, distribution="riscv64_none_riscv64", more=("debian",)),
+           # Hosts of virtual machines: the sweep's workload runs one. An older processor of arm64 has the
+           # kernel leave the level of the hypervisor.
+           Config(X86_64, "kvm", parts=("kunit", "sweep"), more=("x86-hardened", "kvm"), llvm="-19",
+                  without=("longest-symbol",), sign="kvm_amd: Nested Paging enabled"),
+           *(Config(ARM64, name, slow=2, parts=("kunit", "sweep"), more=("kvm",), own="arm64-kvm",
+                    qemu=("-M", "virtualization=on,gic-version=3", "-cpu", cpu), sign=sign)
+             for name, cpu, sign in (("kvm", "max,pauth-impdef=on", "VHE mode initialized successfully"),
+                                     ("nvhe", "cortex-a57", "Hyp nVHE mode initialized successfully"))),
+           Config(RISCV, "kvm", slow=3, parts=("kunit", "sweep"), more=("kvm",), qemu=("-cpu", "rv64,h=true"),
+                  sign="hypervisor extension available"),
            # A landing pad that a jump has taken from an indirect branch is a fault there.
            Config(X86_64, "ibt", slow=10, parts=("kunit", "sweep"), more=("x86-hardened", "x86_64-none"), cpus=1,
                   bochs="arrow_lake", without=("longest-symbol",), sign="CET detected: Indirect Branch Tracking enabled"),
