@@ -888,8 +888,9 @@ static void guest_init(int vm, int cpu, uint64_t code, uint64_t sum, uint64_t st
 static void do_virtual_machine(void)
 {
 #ifdef GUEST_EXIT
+	/* Below 1 MiB, where x86 begins in real mode. */
 	struct kvm_userspace_memory_region memory = {
-		.guest_phys_addr = 0x40000000,
+		.guest_phys_addr = page,
 		.memory_size = page,
 	};
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), vm, cpu;
@@ -900,10 +901,6 @@ static void do_virtual_machine(void)
 
 	if (kvm < 0)
 		return;
-	/* In real mode the processor reaches 1 MiB only. */
-	if (GUEST_EXIT == KVM_EXIT_IO)
-		memory.guest_phys_addr = page;
-
 	CHECK(ioctl(kvm, KVM_GET_API_VERSION, 0) == KVM_API_VERSION);
 	vm = ioctl(kvm, KVM_CREATE_VM, 0);
 	/* Another hypervisor has the processor. */
