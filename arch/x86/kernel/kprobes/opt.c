@@ -111,7 +111,7 @@ void arch_fence_kprobes(struct list_head *oplist)
 	struct optimized_kprobe *op;
 
 	list_for_each_entry(op, oplist, list) {
-		/* The detour is written: let look-ups find it, as for an earlier jump perhaps. */
+		/* The detour is written: let look-ups find it, if they did not before. */
 		kprobe_publish_optinsn_slot(op->optinsn.insn);
 		WRITE_ONCE(op->optinsn.fenced, true);
 	}
