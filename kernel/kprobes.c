@@ -594,6 +594,10 @@ static int set_enabled(struct kprobe *kp, bool enable)
 			return kprobe_refuse(-EINVAL, NULL, "not registered, or its text is gone");
 
 		changes = kprobe_point_enable_member(point, kp, enable);
+		/* Tracers often enable a probe again soon: leave its jump to the worker. */
+		if (IS_ENABLED(CONFIG_OPTPROBES) && point->state == POINT_OPTIMIZED &&
+		    !point->enabled)
+			kprobe_jump_queue(point);
 		point_queue(point, &work);
 		ret = kprobe_points_reconcile(&work);
 		/* Disabling cannot fail, but arming the point for another member may. */

@@ -207,6 +207,12 @@ static inline bool point_detour_calls_post(struct kprobe_point *point)
 	return arch_detour_calls_post(&point->op);
 }
 
+/* Have its probes been disabled so short a time ago that the worker has not removed the jump? */
+static inline bool point_jump_lingers(struct kprobe_point *point)
+{
+	return point->state == POINT_OPTIMIZED && !list_empty(&point->op.list);
+}
+
 /* A grace period has passed since then. */
 static inline void point_remove_detour(struct kprobe_point *point)
 {
@@ -216,6 +222,7 @@ static inline void point_remove_detour(struct kprobe_point *point)
 static inline void point_init_detour(struct kprobe_point *point) { }
 static inline bool point_has_detour(struct kprobe_point *point) { return false; }
 static inline bool point_detour_calls_post(struct kprobe_point *point) { return false; }
+static inline bool point_jump_lingers(struct kprobe_point *point) { return false; }
 static inline void point_remove_detour(struct kprobe_point *point) { }
 #endif
 

@@ -7,8 +7,9 @@
  * for which arch_jump_needs_no_fence() is true is written at once. For any other jump the
  * architecture fences the region: from then on tasks that come to it are led through the
  * detour. After a grace period no task is in the region, and the jump can be written. The
- * way back needs no grace period. text.c has the lists of the points on their way, and
- * neighbours.c decides which points share a jump.
+ * way back needs no grace period. Where all probes have been disabled, the jump stays until
+ * the worker comes, for they may be enabled again before that. text.c has the lists of the
+ * points on their way, and neighbours.c decides which points share a jump.
  */
 #define pr_fmt(fmt) "kprobes: " fmt
 

@@ -372,12 +372,22 @@ static void optimize_disabled(struct kunit *test)
 	struct watch *w = watch_add(test, 0);
 
 	expect_jump(test, w);
+	/* The jump stays until the worker comes. */
+	disable_delayed_work_sync(&kprobe_optimizer);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	expect_settled(test, w, POINT_OPTIMIZED);
+	expect_hits(test, w, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	expect_settled(test, w, POINT_OPTIMIZED);
+	expect_hits(test, w, CALLS);
+	enable_delayed_work(&kprobe_optimizer);
+	expect_jump_hit(test, w);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	wait_for_kprobe_optimizer();
 	expect_settled(test, w, POINT_DISARMED);
 	expect_original(test, 0);
 	expect_hits(test, w, 0);
-	wait_for_kprobe_optimizer();
-	expect_settled(test, w, POINT_DISARMED);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
 	expect_on_its_way(test, w);
@@ -475,6 +485,14 @@ static void optimize_all_off(struct kunit *test)
 	expect_jump(test, w);
 	expect_jump(test, queued);
 	expect_hits(test, w, CALLS);
+
+	/* That of a disabled probe does not wait for the worker either. */
+	disable_delayed_work_sync(&kprobe_optimizer);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, set_all_off(true), 0);
+	expect_settled(test, w, POINT_DISARMED);
+	enable_delayed_work(&kprobe_optimizer);
+	KUNIT_EXPECT_EQ(test, set_all_off(false), 0);
 }
 
 /* -- neighbours -- */
@@ -571,6 +589,30 @@ static void optimize_neighbour(struct kunit *test)
 	expect_jump_hit(test, w);
 }
 
+/* The jump of a disabled probe makes room without waiting for the worker. */
+static void optimize_neighbour_of_disabled(struct kunit *test)
+{
+	struct watch *w = watch_add(test, 0), *inner;
+
+	expect_jump(test, w);
+	inner = watch_add_inside(test, w);
+	disable_delayed_work_sync(&kprobe_optimizer);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
+	expect_settled(test, w, POINT_DISARMED);
+	expect_hits(test, w, 0);
+	expect_hits(test, inner, CALLS);
+
+	/* Without members it does not wait either. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	watch_unregister(test, inner);
+	enable_delayed_work(&kprobe_optimizer);
+	expect_jump(test, w);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
+	watch_unregister(test, w);
+	expect_original(test, 0);
+}
+
 static void optimize_neighbour_apart(struct kunit *test)
 {
 	struct watch *w = watch_add(test, 0), *next;
@@ -601,8 +643,8 @@ static void optimize_neighbour_while_queued(struct kunit *test)
 
 	expect_jump(test, w);
 	inner = watch_add_inside(test, w);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&w->kp), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&w->kp), 0);
+	kprobe_optimize_set_knob(false);
+	kprobe_optimize_set_knob(true);
 	kprobe_optimize_prepare_queued();
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&inner->kp), 0);
 	expect_neighbours(test, w, inner);
@@ -1230,6 +1272,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_grace_waits_for_interrupted),
 	KUNIT_CASE(optimize_all_off),
 	KUNIT_CASE(optimize_neighbour),
+	KUNIT_CASE(optimize_neighbour_of_disabled),
 	KUNIT_CASE(optimize_neighbour_apart),
 	KUNIT_CASE(optimize_neighbour_while_queued),
 	KUNIT_CASE(optimize_removed_early),

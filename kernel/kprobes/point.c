@@ -307,7 +307,9 @@ bool kprobe_point_wants_text(struct kprobe_point *point)
 /* Does the point need a jump, if it has a detour and no neighbour is in the way? */
 bool kprobe_point_wants_jump(struct kprobe_point *point)
 {
-	if (!may_jump || !kprobe_point_wants_text(point))
+	bool lingers = point_jump_lingers(point) && !list_empty(&point->members) && !all_off;
+
+	if (!may_jump || !(lingers || kprobe_point_wants_text(point)))
 		return false;
 
 	/* A jump planned before the first post_handler came leads to code that calls none. */

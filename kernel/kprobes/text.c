@@ -133,7 +133,10 @@ void kprobe_list_unlink(struct list_head *list)
  * a jump is removed, its detours may be in use for another grace period.
  */
 
-/* ARMED, to be tried for a detour, or to take over the jump of a neighbour. */
+/*
+ * ARMED, to be tried for a detour, or to take over the jump of a neighbour; or OPTIMIZED, to lose
+ * the jump if all its probes are still disabled.
+ */
 static LIST_HEAD(candidates);
 
 /* OPTIMIZING, until a grace period begins and no task is in their detours. */
@@ -204,7 +207,7 @@ static void jumps_kick_worker(void)
 	queue_delayed_work(system_dfl_wq, &kprobe_optimizer, OPTIMIZE_DELAY);
 }
 
-/* Return the first candidate for a detour or a shared jump, or NULL. */
+/* Return the first point for which the worker has to decide, or NULL. */
 struct kprobe_point *kprobe_jump_candidate(void)
 {
 	return list_first_entry_or_null(&candidates, struct kprobe_point, op.list);

@@ -379,6 +379,7 @@ static void opt_disabled_neighbour(struct kunit *test)
 	inner = subject_add(test, in_opt_branch(opt_branch_second));
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&inner->kp), 0);
+	wait_for_kprobe_optimizer();
 
 	outer = subject_add(test, in_opt_branch(opt_branch_probe));
 	wait_for_kprobe_optimizer();
@@ -436,6 +437,8 @@ static void opt_lead(struct kunit *test)
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_EQ(test, disable_kprobe(&s->kp), 0);
 		expect_tail(test, 0);
+		if (i % 2)
+			wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&s->kp), 0);
 		expect_tail(test, 1);
 	}
