@@ -136,6 +136,7 @@ static const struct refusal refusals[] = {
 	{ 0xcd, 0, 0, refused_trap },
 	{ 0xce, 0, 0, refused_trap },
 	{ 0xcf, 0, 0, refused_far },
+	{ 0xd6, 0, 0, refused_trap },			/* udb */
 	{ 0xea, 0, 0, refused_far },
 	{ 0xf1, 0, 0, refused_trap },
 	{ 0xff, 0x38, 0x18, refused_far },		/* call far */
