@@ -144,6 +144,7 @@ static const struct refusal refusals[] = {
 	{ 0x0f01, 0xff, 0xc2, refused_switch },		/* vmlaunch */
 	{ 0x0f01, 0xff, 0xc3, refused_switch },		/* vmresume */
 	{ 0x0f01, 0xff, 0xd8, refused_switch },		/* vmrun */
+	{ 0x0f01, 0xff, 0xda, refused_gs },		/* vmload */
 	{ 0x0f01, 0xff, 0xf8, refused_gs },		/* swapgs */
 	{ 0x0f05, 0, 0, refused_switch },		/* syscall */
 	{ 0x0f07, 0, 0, refused_switch },		/* sysret */
