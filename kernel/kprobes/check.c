@@ -399,8 +399,13 @@ int kprobe_check(struct probe_request *req)
  */
 int kprobe_check_refused(struct probe_request *req, int err)
 {
-	if (!find_bug(req->addr))
-		return err;
+	void *where = (void *)req->addr;
 
-	return kprobe_refuse(-EINVAL, (void *)req->addr, TRAPS_FOR_BUG);
+	if (find_bug(req->addr))
+		return kprobe_refuse(-EINVAL, where, TRAPS_FOR_BUG);
+	/* The kernel's own ports give no reason. */
+	if (!__is_defined(ARCH_KPROBES_NATIVE) && err != -ENOMEM)
+		return kprobe_refuse(err, where, "the architecture refuses the instruction");
+
+	return err;
 }
