@@ -22,7 +22,7 @@
  *	region.c	what a jump may cover: branch targets and free registers of a function
  *	emit.c		generating the code that the jump leads to
  *	opt.c		planning, writing and removing jumps, with no task inside
- *	detour.c	hits by a jump, and maps between the probed code and a detour
+ *	detour.c	hits by a jump, and maps from the probed code to a detour
  *
  * Files and functions with the same duty have the same name in all ports. What differs here:
  *
@@ -234,7 +234,7 @@ static __always_inline int kprobe_read_text(u32 *insn, unsigned long addr, unsig
 unsigned long kprobe_code_end(const struct kprobe_function *fn);
 bool kprobe_is_ftrace_site(unsigned long addr);
 
-/* -- copy.c, where.c -- */
+/* -- copy.c -- */
 
 #define COPY_PARCELS	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t) / sizeof(u16))
 
@@ -266,14 +266,6 @@ int kprobe_prepare_copy(struct kprobe *p);
 void kprobe_enter_post_copy(struct kprobe *p, struct pt_regs *regs);
 bool kprobe_end_of_copy(struct pt_regs *regs);
 void kprobe_finish_and_follow(struct kprobe *p, struct pt_regs *regs, bool nested);
-void kprobe_leave_post_copy(struct pt_regs *regs, unsigned long addr);
-
-/* An earlier fault may have left the mark of kprobe_leave_post_copy() on the stack. */
-static __always_inline void kprobe_leave_first_copy(struct pt_regs *regs, unsigned long addr)
-{
-	regs->orig_a0 = 0;
-	regs->epc = addr;
-}
 
 /* Continue at the first copy. */
 static __always_inline void kprobe_enter_copy(struct kprobe *p, struct pt_regs *regs)
@@ -334,8 +326,6 @@ static __always_inline unsigned long detour_copies(const struct arch_optimized_i
 
 bool kprobe_read_covered(u32 *insn, unsigned long addr);
 bool kprobe_detour_enter(struct pt_regs *regs);
-void kprobe_detour_leave_copy(struct pt_regs *regs);
-unsigned long kprobe_detour_insn_pc(unsigned long pc);
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump);
 
 /* -- region.c -- */

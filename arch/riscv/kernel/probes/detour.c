@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Maps between the probed code and a detour: the instructions that a jump has replaced, the
- * place in a detour that executes an instruction, and the instruction that a place in a
- * detour stands for.
+ * Hits by a jump, and maps from the probed code to a detour: the instructions that a jump has
+ * replaced, and the place in a detour that executes an instruction.
  */
 #include <linux/cleanup.h>
 #include <linux/context_tracking.h>
@@ -95,70 +94,6 @@ bool kprobe_detour_enter(struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kprobe_detour_enter);
-
-/*
- * Is the second copy of the probed instruction at @pc? A probe that has none has other code
- * there, in which nothing faults.
- */
-static __always_inline bool is_post_copy(const struct detour *detour, unsigned long pc)
-{
-	return pc == (unsigned long)detour->code + DETOUR_POST + DETOUR_RELEASE &&
-	       optinsn_of(detour->kp)->post == POST_COPY;
-}
-
-/*
- * A fault in a copy is reported at the original if that is in an exception table,
- * because its handler may sleep or fix it up. If retried, it enters the jump again. All
- * other faults are fatal, or are resolved without sleeping and return to the copy. As in the
- * slot of a breakpoint, any fault of the second copy ends the hit.
- */
-void kprobe_detour_leave_copy(struct pt_regs *regs)
-{
-	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(regs->epc);
-	struct kprobe *p;
-
-	if (likely(!detour))
-		return;
-
-	p = detour->kp;
-	if (is_post_copy(detour, regs->epc))
-		kprobe_leave_post_copy(regs, (unsigned long)p->addr);
-	else if (optinsn_of(p)->extable && regs->epc == detour_copies(optinsn_of(p)))
-		kprobe_leave_first_copy(regs, (unsigned long)p->addr);
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_leave_copy);
-
-/* Translate an address in the copies of a detour to that of the original instruction. */
-unsigned long kprobe_detour_insn_pc(unsigned long pc)
-{
-	struct detour *detour = (struct detour *)kprobe_optinsn_slot_of(pc);
-	const struct arch_optimized_insn *optinsn;
-	unsigned int at, found = 0, copy = 0;
-	unsigned long pos;
-
-	if (likely(!detour))
-		return pc;
-
-	if (is_post_copy(detour, pc))
-		return (unsigned long)detour->kp->addr;
-
-	pos = pc - (unsigned long)detour->code;
-	if (pos < DETOUR_COPIES)
-		return pc;
-
-	optinsn = optinsn_of(detour->kp);
-	for (at = 0; at < ARRAY_SIZE(optinsn->copy_at); at++) {
-		if (optinsn->copy_at[at] <= pos && optinsn->copy_at[at] > copy) {
-			copy = optinsn->copy_at[at];
-			found = at;
-		}
-	}
-
-	return jump_addr(detour->kp) + 2 * found;
-}
-
-NOKPROBE_SYMBOL(kprobe_detour_insn_pc);
 
 /* Encode the jump of @p; return whether its detour is in reach. */
 bool kprobe_detour_fill_jump(struct kprobe *p, u32 *jump)
@@ -279,7 +214,7 @@ NOKPROBE_SYMBOL(detour_hit_of_idle);
  *
  * If the kernel itself uses vector registers, only an exception saves them, for a handler
  * that uses them and for a task that is preempted. Then do nothing here but trap: the hit begins
- * in kprobe_detour_elsewhere(). As only kernels with preemption use them so, the region is
+ * in breakpoint_elsewhere(). As only kernels with preemption use them so, the region is
  * fenced, and arch_hit_detour() continues at the copies.
  */
 __visible int kprobe_detour_hit(struct kprobe *p, struct pt_regs *regs)
@@ -343,18 +278,13 @@ static void load_regs(struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(load_regs);
 
-/* Handle the ebreak of kprobe_detour_trap(); return false for any other. */
+/* Leave a detour if the trap is that of kprobe_detour_trap(). */
 bool kprobe_detour_elsewhere(struct pt_regs *regs)
 {
 	if (regs->epc != (unsigned long)kprobe_detour_trap)
 		return false;
 
 	load_regs(regs);
-	/* In code that uses vector registers the hit begins only now, see kprobe_detour_hit(). */
-	if (kprobe_vectors_in_use() && get_kprobe((kprobe_opcode_t *)regs->epc))
-		kprobe_breakpoint_handler(regs);
-	else
-		kprobe_detour_enter(regs);
 
 	return true;
 }

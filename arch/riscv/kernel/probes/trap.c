@@ -51,7 +51,17 @@ static __always_inline bool arch_hit_emulate(struct kprobe *p, struct pt_regs *r
  */
 static noinline bool breakpoint_elsewhere(struct pt_regs *regs)
 {
-	if (kprobe_end_of_copy(regs) || kprobe_detour_elsewhere(regs) || kprobe_detour_enter(regs))
+	if (kprobe_end_of_copy(regs))
+		return true;
+	if (kprobe_detour_elsewhere(regs)) {
+		/* In code that uses vector registers the hit begins only now. */
+		if (kprobe_vectors_in_use() && get_kprobe((kprobe_opcode_t *)regs->epc))
+			kprobe_breakpoint_handler(regs);
+		else
+			kprobe_detour_enter(regs);
+		return true;
+	}
+	if (kprobe_detour_enter(regs))
 		return true;
 	if (kprobe_text_is_ebreak(regs->epc))
 		return false;
