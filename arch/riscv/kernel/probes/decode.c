@@ -13,22 +13,14 @@
 /* -- compressed instructions -- */
 
 /* Encodings without operands. */
-#define INSN_LW		0x00002003
-#define INSN_LD		0x00003003
-#define INSN_FLW	0x00002007
-#define INSN_FLD	0x00003007
 #define INSN_ADDI	0x00000013
 #define INSN_SLLI	0x00001013
 #define INSN_SRLI	0x00005013
 #define INSN_SRAI	0x40005013
 #define INSN_ANDI	0x00007013
 #define INSN_ADDIW	0x0000001b
-#define INSN_SW		0x00002023
-#define INSN_SD		0x00003023
-#define INSN_FSW	0x00002027
 #define INSN_ADD	0x00000033
 #define INSN_LUI	0x00000037
-#define INSN_FSD	0x00003027
 
 #define SP	2
 #define RV64	IS_ENABLED(CONFIG_64BIT)
@@ -37,6 +29,28 @@ static u32 insn_b(u32 base, unsigned int rs1, s32 offset)
 {
 	return base | rs1 << 15 | (offset & GENMASK(4, 1)) << 7 | (offset & GENMASK(10, 5)) << 20 |
 	       (offset & BIT(11)) >> 4 | (offset & BIT(12)) << 19;
+}
+
+/*
+ * By bits 13 and 14, the load that a compressed instruction stands for; with bit 15 as well it is
+ * the store, whose opcode has %STORE.
+ */
+static const u32 loads[] = {
+	[1] = 0x00003007,				/* fld */
+	[2] = 0x00002003,				/* lw */
+	[3] = RV64 ? 0x00003003 : 0x00002007,		/* ld, flw */
+};
+
+#define STORE	0x20
+
+static bool is_dword(u32 load)
+{
+	return load & BIT(12);
+}
+
+static bool is_float(u32 load)
+{
+	return load & BIT(2);
 }
 
 /* A field of 3 bits names one of x8 to x15. */
@@ -48,25 +62,13 @@ static u32 expand_c0(u32 insn)
 	u32 dword = insn_field(insn, 5, 2) << 6 | insn_field(insn, 10, 3) << 3;
 	u32 above_sp = insn_field(insn, 7, 4) << 6 | insn_field(insn, 11, 2) << 4 |
 		       insn_field(insn, 5, 1) << 3 | insn_field(insn, 6, 1) << 2;
+	u32 load = loads[insn_field(insn, 13, 2)], offset = is_dword(load) ? dword : word;
+	bool stores = insn_field(insn, 15, 1);
 
-	switch (insn_field(insn, 13, 3)) {
-	case 0:
-		return above_sp ? insn_i(INSN_ADDI, reg, SP, above_sp) : 0;
-	case 1:
-		return insn_i(INSN_FLD, reg, base, dword);
-	case 2:
-		return insn_i(INSN_LW, reg, base, word);
-	case 3:
-		return RV64 ? insn_i(INSN_LD, reg, base, dword) : insn_i(INSN_FLW, reg, base, word);
-	case 5:
-		return insn_s(INSN_FSD, base, reg, dword);
-	case 6:
-		return insn_s(INSN_SW, base, reg, word);
-	case 7:
-		return RV64 ? insn_s(INSN_SD, base, reg, dword) : insn_s(INSN_FSW, base, reg, word);
-	default:
-		return 0;
-	}
+	if (!load)
+		return above_sp && !stores ? insn_i(INSN_ADDI, reg, SP, above_sp) : 0;
+
+	return stores ? insn_s(load | STORE, base, reg, offset) : insn_i(load, reg, base, offset);
 }
 
 /* c.srli, c.srai, c.andi, and arithmetic of two registers */
@@ -146,29 +148,21 @@ static u32 expand_c2(u32 insn)
 		    insn_field(insn, 5, 2) << 3;
 	u32 to_word = insn_field(insn, 7, 2) << 6 | insn_field(insn, 9, 4) << 2;
 	u32 to_dword = insn_field(insn, 7, 3) << 6 | insn_field(insn, 10, 3) << 3;
+	u32 load = loads[insn_field(insn, 13, 2)];
+	bool stores = insn_field(insn, 15, 1);
 
-	switch (insn_field(insn, 13, 3)) {
-	case 0:
-		return insn_i(INSN_SLLI, reg, reg, insn_field(insn, 12, 1) << 5 | from);
-	case 1:
-		return insn_i(INSN_FLD, reg, SP, dword);
-	case 2:
-		return reg ? insn_i(INSN_LW, reg, SP, word) : 0;
-	case 3:
-		if (!RV64)
-			return insn_i(INSN_FLW, reg, SP, word);
-		return reg ? insn_i(INSN_LD, reg, SP, dword) : 0;
-	case 4:
+	if (!load && stores)
 		return expand_c_move(insn);
-	case 6:
-		return insn_s(INSN_SW, SP, from, to_word);
-	case 7:
-		return RV64 ? insn_s(INSN_SD, SP, from, to_dword) :
-			      insn_s(INSN_FSW, SP, from, to_word);
-	default:
+	if (!load)
+		return insn_i(INSN_SLLI, reg, reg, insn_field(insn, 12, 1) << 5 | from);
+	if (stores) {
 		/* c.fsdsp, but of Zcmp or Zcmt on processors that have these. */
-		return 0;
+		if (load == loads[1])
+			return 0;
+		return insn_s(load | STORE, SP, from, is_dword(load) ? to_dword : to_word);
 	}
+
+	return reg || is_float(load) ? insn_i(load, reg, SP, is_dword(load) ? dword : word) : 0;
 }
 
 /**
