@@ -88,6 +88,11 @@ static __always_inline long imm_u(u32 insn)
 	return (s32)(insn & GENMASK(31, 12));
 }
 
+#define INSN_ADDI	0x00000013
+
+/* Number of the stack pointer. */
+#define SP		2
+
 /* I-type; also R-type, with rs2 for @imm */
 static __always_inline u32 insn_i(u32 base, unsigned int rd, unsigned int rs1, u32 imm)
 {

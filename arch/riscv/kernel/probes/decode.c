@@ -13,7 +13,6 @@
 /* -- compressed instructions -- */
 
 /* Encodings without operands. */
-#define INSN_ADDI	0x00000013
 #define INSN_SLLI	0x00001013
 #define INSN_SRLI	0x00005013
 #define INSN_SRAI	0x40005013
@@ -22,7 +21,6 @@
 #define INSN_ADD	0x00000033
 #define INSN_LUI	0x00000037
 
-#define SP	2
 #define RV64	IS_ENABLED(CONFIG_64BIT)
 
 static u32 insn_b(u32 base, unsigned int rs1, s32 offset)

@@ -27,40 +27,18 @@
 
 #include "common.h"
 
-#define SP	2
 #define T0	5
 
-#define INSN_NOP	0x00000013
+/* Of a register. */
+#define INSN_LOAD	(IS_ENABLED(CONFIG_64BIT) ? 0x00003003 : 0x00002003)
+#define INSN_STORE	(INSN_LOAD | BIT(5))
+
+#define INSN_NOP	INSN_ADDI
 #define INSN_C_NOP	0x0001
 
 /* Must match entry.S: the registers, and a frame record above them. */
 #define FRAME_SIZE	(ALIGN(sizeof(struct pt_regs), STACK_ALIGN) +	\
 			 ALIGN(sizeof(struct stackframe), STACK_ALIGN))
-
-static u32 insn_addi(unsigned int rd, unsigned int rs1, u32 imm)
-{
-	return insn_i(0x00000013, rd, rs1, imm);
-}
-
-static u32 insn_jalr(unsigned int rd, unsigned int rs1, u32 imm)
-{
-	return insn_i(0x00000067, rd, rs1, imm);
-}
-
-static u32 insn_load(unsigned int rd, unsigned int rs1, u32 imm)
-{
-	return insn_i(IS_ENABLED(CONFIG_64BIT) ? 0x00003003 : 0x00002003, rd, rs1, imm);
-}
-
-static u32 insn_store(unsigned int rs2, unsigned int rs1, u32 imm)
-{
-	return insn_s(IS_ENABLED(CONFIG_64BIT) ? 0x00003023 : 0x00002023, rs1, rs2, imm);
-}
-
-static u32 insn_auipc(unsigned int rd, u32 upper)
-{
-	return 0x00000017 | rd << 7 | upper;
-}
 
 /* Negate the branch, BEQ to BNE and so on, to skip the jump after it. */
 static u32 insn_branch_over(u32 branch)
@@ -96,8 +74,8 @@ bool kprobe_make_jump(u32 *jump, unsigned int reg, unsigned long from, unsigned 
 	u32 upper, lower;
 	bool reached = split_distance(to - from, &upper, &lower);
 
-	jump[0] = insn_auipc(reg, upper);
-	jump[1] = insn_jalr(0, reg, lower);
+	jump[0] = RVG_MATCH_AUIPC | reg << 7 | upper;
+	jump[1] = insn_i(RVG_MATCH_JALR, 0, reg, lower);
 
 	return reached;
 }
@@ -151,8 +129,8 @@ static void emit_address(struct emitter *e, unsigned int reg, unsigned long addr
 
 	if (!split_distance(addr - emitter_addr(e), &upper, &lower))
 		e->failed = true;
-	emit_code(e, insn_auipc(reg, upper));
-	emit_code(e, insn_addi(reg, reg, lower));
+	emit_code(e, RVG_MATCH_AUIPC | reg << 7 | upper);
+	emit_code(e, insn_i(INSN_ADDI, reg, reg, lower));
 }
 
 /* If the target is in the link register, move it to @reg before that is overwritten. */
@@ -162,11 +140,11 @@ static void emit_call_register(struct emitter *e, const struct insn_facts *facts
 	unsigned int base = facts->base;
 
 	if (base == facts->link) {
-		emit_code(e, insn_addi(reg, base, 0));
+		emit_code(e, insn_i(INSN_ADDI, reg, base, 0));
 		base = reg;
 	}
 	emit_address(e, facts->link, after);
-	emit_code(e, insn_jalr(0, base, facts->disp));
+	emit_code(e, insn_i(RVG_MATCH_JALR, 0, base, facts->disp));
 }
 
 static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned long addr)
@@ -199,24 +177,24 @@ static void emit_insn(struct emitter *e, const struct region_insn *ri, unsigned 
 /* Make room for the registers, save t0 there, and call @entry. */
 static void emit_call(struct emitter *e, void (*entry)(void))
 {
-	emit_code(e, insn_addi(SP, SP, -(u32)FRAME_SIZE));
-	emit_code(e, insn_store(T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_i(INSN_ADDI, SP, SP, -(u32)FRAME_SIZE));
+	emit_code(e, insn_s(INSN_STORE, SP, T0, offsetof(struct pt_regs, t0)));
 	emit_jump(e, T0, T0, (unsigned long)entry);
 }
 
 static void emit_release(struct emitter *e)
 {
-	emit_code(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
-	emit_code(e, insn_addi(SP, SP, FRAME_SIZE));
+	emit_code(e, insn_i(INSN_LOAD, T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_i(INSN_ADDI, SP, SP, FRAME_SIZE));
 }
 
 /* Continue at the address in the saved registers. */
 static void emit_exit(struct emitter *e, unsigned int reg)
 {
-	emit_code(e, insn_load(T0, SP, offsetof(struct pt_regs, t0)));
-	emit_code(e, insn_load(reg, SP, offsetof(struct pt_regs, epc)));
-	emit_code(e, insn_addi(SP, SP, FRAME_SIZE));
-	emit_code(e, insn_jalr(0, reg, 0));
+	emit_code(e, insn_i(INSN_LOAD, T0, SP, offsetof(struct pt_regs, t0)));
+	emit_code(e, insn_i(INSN_LOAD, reg, SP, offsetof(struct pt_regs, epc)));
+	emit_code(e, insn_i(INSN_ADDI, SP, SP, FRAME_SIZE));
+	emit_code(e, insn_i(RVG_MATCH_JALR, 0, reg, 0));
 }
 
 /**
