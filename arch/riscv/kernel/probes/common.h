@@ -169,7 +169,6 @@ void kprobe_get_insn_facts(u32 insn, struct insn_facts *facts);
 
 /* -- emulate.c -- */
 
-probes_handler_t *kprobe_find_emulation(u32 insn);
 probes_handler_t *kprobe_find_kernel_emulation(u32 expanded);
 
 /* Uprobes need nothing below. Where there are kprobes, there is always CONFIG_OPTPROBES. */

@@ -333,15 +333,6 @@ static bool emulate_compressed(u32 insn, unsigned long addr, struct pt_regs *reg
 	return find_form(forms, ARRAY_SIZE(forms), expanded)(expanded, addr, regs);
 }
 
-/* Return the function that emulates @insn, not expanded, for uprobes, or NULL. */
-probes_handler_t *kprobe_find_emulation(u32 insn)
-{
-	u32 expanded = kprobe_expand_insn(insn);
-	probes_handler_t *handler = find_form(forms, ARRAY_SIZE(forms), expanded);
-
-	return handler && insn_len(insn) == 2 ? emulate_compressed : handler;
-}
-
 /* Return the function that emulates @expanded for kprobes, or NULL. */
 probes_handler_t *kprobe_find_kernel_emulation(u32 expanded)
 {
@@ -372,7 +363,11 @@ enum probe_insn riscv_probe_decode_insn(probe_opcode_t *addr, struct arch_probe_
 	if (kprobe_refusal_reason(insn))
 		return INSN_REJECTED;
 
-	asi->handler = kprobe_find_emulation(insn);
+	asi->handler = find_form(forms, ARRAY_SIZE(forms), kprobe_expand_insn(insn));
+	if (!asi->handler)
+		return INSN_GOOD;
+	if (insn_len(insn) == 2)
+		asi->handler = emulate_compressed;
 
-	return asi->handler ? INSN_GOOD_NO_SLOT : INSN_GOOD;
+	return INSN_GOOD_NO_SLOT;
 }
