@@ -194,7 +194,7 @@ void kprobe_write_text(void (*write)(struct list_head *list), struct list_head *
 int kprobe_read_original(u32 *insn, unsigned long addr);
 
 /* A jump that covers an instruction begins at most this many parcels in front of it. */
-#define COVER		3
+#define COVER		(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1)
 
 /*
  * Look for breakpoints and for jumps, which do not begin before @start. An AUIPC may also be the

@@ -18,9 +18,6 @@
 
 #include "common.h"
 
-/* common.h relies on this. */
-static_assert(MAX_OPTIMIZED_LENGTH / sizeof(u16) - 1 == COVER);
-
 /* AUIPC and JALR reach the module area from all text, and all text from there. */
 void *alloc_optinsn_page(void)
 {
