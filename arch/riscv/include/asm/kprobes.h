@@ -83,10 +83,10 @@ enum detour_post {
 /**
  * struct arch_optimized_insn - the jump and the detour of one optimized probe
  * @insn: the slot of the detour, NULL when there is none
- * @original: the bytes that the jump replaces
+ * @original: the instructions that the jump replaces; the second half of the last may be after it
  * @lead: offset of the probe from the jump
  * @enter: offset in the detour that the jump leads to
- * @copy_at: for each parcel of @original, the offset in the detour of the copy of
+ * @copy_at: for each parcel of the jump, the offset in the detour of the copy of
  *	the instruction that starts there, 0 when none does
  * @reg: number of the register that the jump overwrites
  * @jump: the jump is in the text
@@ -99,7 +99,7 @@ enum detour_post {
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t *insn;
-	u16 original[MAX_OPTIMIZED_LENGTH / sizeof(u16)];
+	u16 original[MAX_OPTIMIZED_LENGTH / sizeof(u16) + 1];
 	u8 lead;
 	u8 enter;
 	u8 copy_at[MAX_OPTIMIZED_LENGTH / sizeof(u16)];

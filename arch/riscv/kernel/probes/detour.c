@@ -46,24 +46,18 @@ NOKPROBE_SYMBOL(covering_probe);
  */
 bool kprobe_read_covered(u32 *insn, unsigned long addr)
 {
-	const u16 *parcel;
+	const u16 *original;
 	struct kprobe *p;
-	unsigned int at;
 
 	guard(preempt_notrace)();
 	p = covering_probe(addr);
 	if (!p)
 		return false;
 
-	at = (addr - jump_addr(p)) / sizeof(u16);
-	parcel = &optinsn_of(p)->original[at];
-	*insn = *parcel;
-	if (insn_len(*insn) == 2)
-		return true;
-	/* The second half of the last instruction may be after the jump. */
-	if (++at == ARRAY_SIZE(optinsn_of(p)->original))
-		parcel = (u16 *)addr;
-	*insn |= (u32)parcel[1] << 16;
+	original = &optinsn_of(p)->original[(addr - jump_addr(p)) / sizeof(u16)];
+	*insn = original[0];
+	if (insn_len(*insn) == 4)
+		*insn |= (u32)original[1] << 16;
 
 	return true;
 }

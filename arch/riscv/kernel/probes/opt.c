@@ -50,16 +50,13 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	const struct region_insn *ri;
 	enum detour_obstacle obstacle;
 	struct region region;
-	/* What the jump replaces, but for the breakpoints of probes (the last may be longer) */
-	u16 originals[REGION_INSNS + 1];
 
 	obstacle = kprobe_plan_region(&region, (unsigned long)op->kp.addr);
 	if (obstacle)
 		return obstruct(op, obstacle, region.optinsn.why_at);
 
 	for (ri = region.insns; ri < region.insns + region.nr; ri++)
-		memcpy((void *)originals + ri->at, &ri->insn, insn_len(ri->insn));
-	memcpy(region.optinsn.original, originals, sizeof(region.optinsn.original));
+		memcpy(&region.optinsn.original[ri->at / 2], &ri->insn, insn_len(ri->insn));
 	region.optinsn.insn = get_optinsn_slot();
 	if (!region.optinsn.insn)
 		return obstruct(op, DETOUR_NO_ROOM, 0);
