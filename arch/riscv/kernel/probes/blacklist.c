@@ -15,8 +15,8 @@ static const struct kprobe_area areas[] __initconst = {
 #endif
 };
 
-/* Code in which no trap can be handled. */
-static const char * const cannot_trap[] = {
+/* Code in which no trap can be handled, or which traps call. */
+static const char * const names[] = {
 	/* These run before a resuming CPU has its trap vector. */
 	"__cpu_resume_enter",
 	"cpu_suspend",
@@ -38,18 +38,8 @@ static const char * const cannot_trap[] = {
 #endif
 	/* Writes breakpoints, perhaps in two halves. */
 	"copy_to_kernel_nofault",
-};
-
-/* The entry and exit of traps call these, where the compiler has not inlined them. */
-static const char * const traps_call[] = {
-	"arch_local_save_flags",
-	"arch_local_irq_save",
-	"arch_local_irq_restore",
-	"arch_local_irq_disable",
-	"arch_local_irq_enable",
-	"arch_irqs_disabled_flags",
-	"arch_irqs_disabled",
 #ifdef CONFIG_RISCV_ISA_V_PREEMPTIVE
+	/* The entry and exit of traps call these, where the compiler has not inlined them. */
 	"riscv_preempt_v_started",
 	"riscv_preempt_v_set_dirty",
 	"riscv_preempt_v_restore",
@@ -78,6 +68,5 @@ static const char * const traps_call[] = {
 int __init arch_populate_kprobe_blacklist(void)
 {
 	return kprobe_add_areas_blacklist(areas, ARRAY_SIZE(areas)) ?:
-	       kprobe_add_names_blacklist(cannot_trap, ARRAY_SIZE(cannot_trap)) ?:
-	       kprobe_add_names_blacklist(traps_call, ARRAY_SIZE(traps_call));
+	       kprobe_add_names_blacklist(names, ARRAY_SIZE(names));
 }
